@@ -24,7 +24,7 @@ extensions = [
     "site_keys",
     "site_tables",
 ]
-exclude_patterns = ["_ext", "_static", "corruptions/head.md"]
+exclude_patterns = ["_ext", "_static", "CLAIMS.md"]
 nitpicky = True
 # Docstrings name arguments, fields and names of other packages as they name what is in the reference.
 nitpick_ignore_regex = [(r"py:.*", r".*"), (r"c:identifier", r"u?int\d+_t|size_t")]
@@ -33,9 +33,20 @@ tcuq_repository = "https://github.com/tcuq/tcuq"
 tcuq_tag = f"v{tcuq.__version__}"
 tcuq_children = {
     "RESULTS": ["results/*"],
-    "EXPORT": ["EXPORT_C", "EXPORT_ARDUINO"],
 }
 """Pages below a page that GitHub shows as well, which therefore has no list of them in itself."""
+tcuq_keywords = {
+    "START": "install getting started quickstart begin setup first steps",
+    "index": "install installation pip",
+    "concepts/when_not": "when not to use limitations drawbacks weaknesses disadvantages",
+    "concepts/monitor": "drift detection out-of-distribution uncertainty pace persistence",
+    "results/alarms": "drift shift detection delay false alarms per hour",
+    "results/answers": "selective prediction selective risk abstention coverage",
+    "results/accuracy": "accuracy estimation ATC label-free",
+    "COST": "flash size RAM memory footprint",
+    "GUARANTEES": "proof bound guarantee",
+}
+"""Words that newcomers search for, by the page that answers them."""
 
 myst_enable_extensions = ["attrs_inline", "attrs_block"]
 myst_heading_anchors = 6

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Prove that the core never overflows, never leaves its memory, and keeps its promises.
 
-README.md says what is proved.
+docs/TRUST.md says what is proved.
 
     python proofs/run.py                      every proof that the installed tools can do
     python proofs/run.py --only flag,budget   some of them

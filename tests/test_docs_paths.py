@@ -14,7 +14,6 @@ PAGES = sorted(
         *ROOT.glob("*.md"),
         *ROOT.glob("docs/**/*.md"),
         *ROOT.glob("*/README.md"),
-        *ROOT.glob("examples/**/*.md"),
     ]
     if path.name != "CHANGELOG.md"  # speaks of the past
 )

@@ -5,7 +5,7 @@
 makes a folder ``tcuq`` in each of ``OUT/arduino``, ``OUT/platformio``, ``OUT/espidf`` and ``OUT/zephyr``: the
 monitor with a demo monitor, as `tcuq export` writes it in each form, under the name `tcuq`. The version is
 that of tcuq. The same source gives the same bytes; a line for each folder shows their digest.
-docs/REGISTRIES.md says what to do with them.
+docs/RELEASING.md says what to do with them.
 """
 
 from __future__ import annotations

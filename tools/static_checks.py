@@ -7,7 +7,7 @@ its self-check, an example that calls them. These are made anew from stock monit
     python tools/static_checks.py           all tools, a table
     python tools/static_checks.py --quick   those that take seconds
 
-Ends with 1 on any finding: mend it, or say in this file (`REASONS`) or in docs/MISRA.md why it stays. A tool
+Ends with 1 on any finding: mend it, or say in this file (`REASONS`) or in docs/TRUST.md why it stays. A tool
 that is not installed is named and counts as not run; one that takes longer than ten minutes for a file is
 ended, and that is a finding too.
 """
@@ -41,7 +41,7 @@ BINDING = [
     for folder in ("src/tcuq/binding", "watch/src/tcuq_watch/native")
     for path in sorted((ROOT / folder).glob("*.c"))
 ]
-MISRA_PAGE = ROOT / "docs" / "MISRA.md"
+MISRA_PAGE = ROOT / "docs" / "TRUST.md"
 PORTABLE = [*sorted(CORE.glob("*.c")), *sorted(EXPORTED.glob("*.c"))]
 
 LIMIT = 600
@@ -261,14 +261,14 @@ def stated_counts(page: str) -> dict[str, int]:
 
 
 def misra() -> Check:
-    """Compare deviations from MISRA C:2012 with those that docs/MISRA.md states."""
+    """Compare deviations from MISRA C:2012 with those that docs/TRUST.md states."""
     check, begun = Check("MISRA C:2012", "core and export", len(PORTABLE)), time.monotonic()
     if with_tool("cppcheck", check):
         counts, stated = misra_counts(), stated_counts(MISRA_PAGE.read_text(encoding="utf-8"))
         for rule in sorted({*counts, *stated}, key=lambda text: [int(part) for part in text.split(".")]):
             if counts[rule] != stated.get(rule, 0):
                 where = (
-                    f"docs/MISRA.md: rule {rule} has {counts[rule]} places, expected {stated.get(rule, 0)}"
+                    f"docs/TRUST.md: rule {rule} has {counts[rule]} places, expected {stated.get(rule, 0)}"
                 )
                 check.findings.append(where)
     check.seconds = time.monotonic() - begun

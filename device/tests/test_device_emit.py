@@ -169,7 +169,7 @@ def test_the_protocol(built) -> None:
     good, size = [feed.frame(row.tobytes()) for row in x], x.shape[1]
     with closing(feed.emulator(built.path)) as link:
         said, bytes_in = link.greeted()
-        assert said[1] == "tcuq kws 0.2.0 clock 16000000", "the emulator has no crystal"
+        assert said[1] == "tcuq kws 0.3.0 clock 16000000", "the emulator has no crystal"
         assert said[2:4] == ["selfcheck 0", "init 0"] and bytes_in == size
         assert [line.split()[0] for line in said[4:]] == ["stored", "stored", "ready"]
         first = link.ask(good[0])

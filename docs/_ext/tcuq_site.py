@@ -68,6 +68,9 @@ def read(app: Sphinx, name: str, source: list[str]) -> None:
     children = app.config.tcuq_children.get(name)
     if children:
         text += "\n".join(["", "```{toctree}", ":hidden:", ":glob:", "", *children, "```", ""])
+    words = app.config.tcuq_keywords.get(name)
+    if words:  # the search reads them as it reads titles
+        text = f'---\nmyst:\n  html_meta:\n    keywords: "{words}"\n---\n{text}'
     source[0] = text
 
 
@@ -81,7 +84,8 @@ def _made(kind: str, words: list[str], name: str) -> str:
 
 def find_pages(app: Sphinx, env: Any, *_: Any) -> None:
     """Learn which files of the checkout are pages of the site."""
-    env.tcuq_pages = page_map(DOCS)
+    left_out = {DOCS / name for name in app.config.exclude_patterns}
+    env.tcuq_pages = {path: page for path, page in page_map(DOCS).items() if page not in left_out}
 
 
 def add_versions(app: Sphinx, name: str, template: str, context: dict[str, Any], doctree: Any) -> None:
@@ -94,6 +98,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_config_value("tcuq_repository", "", "env")
     app.add_config_value("tcuq_tag", "", "env")
     app.add_config_value("tcuq_children", {}, "env")
+    app.add_config_value("tcuq_keywords", {}, "env")
     app.connect("env-before-read-docs", find_pages)
     app.connect("source-read", read)
     app.connect("html-page-context", add_versions)

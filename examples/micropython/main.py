@@ -2,7 +2,7 @@
 
 hold: the alarm is on, the stream has become worse. ask: not sure about this answer, or still warming up.
 act: use the answer. Prints a line when what to do changes. Needs an interpreter with the module tcuq_monitor:
-README.md says how to build one.
+examples/README.md says how to build one.
 """
 
 from array import array

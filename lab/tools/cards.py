@@ -1,6 +1,6 @@
-"""Compare docs/MODELS.md with the cards of all networks, or write it; measure one network again.
+"""Compare lab/weights/networks.csv with the cards of all networks, or write it; measure one network again.
 
-    python lab/tools/cards.py                              # what would change in the page
+    python lab/tools/cards.py                              # what would change in the table
     python lab/tools/cards.py --write                      # write it
     python lab/tools/cards.py lab/weights/resnet8-0.npz    # accuracy on dev and test, from the data
 
@@ -28,44 +28,9 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[1]
 WEIGHTS = ROOT / "weights"
-PAGE = ROOT.parent / "docs" / "MODELS.md"
+TABLE = WEIGHTS / "networks.csv"
 
-HEAD = (
-    "| network | seed | recipe | parameters | multiply-adds | epochs | dev, % | test, % |",
-    "| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: |",
-)
-ABOUT = (
-    "# Networks",
-    "",
-    "These are the trained networks of the lab. Each was trained on the train part of its dataset and "
-    "measured on dev and test after rounding to half precision, as stored.",
-    "",
-    "- A checkpoint in `lab/weights/` also holds its card: configuration, versions, losses.",
-    "- Train one yourself: `tcuq-lab train NAME --seed SEED --out DIR`. On a GPU the last bits may differ.",
-    "- Measure one again: `python lab/tools/cards.py lab/weights/NAME-SEED.npz`.",
-    "- Parameters and multiply-adds are those of one answer. A head that a recipe replaced is not counted.",
-    "- `python lab/tools/cards.py --write` writes this page.",
-    "",
-)
-NOT_KEPT = (
-    "",
-    "## Networks without stored weights",
-    "",
-    "These were trained and measured the same way. Only the card is stored, in `lab/weights/cards/`.",
-    "",
-)
-CHOSEN = (
-    "",
-    "## How configurations were chosen",
-    "",
-    "Some recipes have several configurations. `python lab/tools/choose.py` compares them on dev examples, "
-    "clean and under the corruption types that development may see. It uses the networks of seed 0. A later "
-    "configuration is chosen if its error AUROC is higher by 0.005 or more. The chosen one is trained for "
-    "all seeds.",
-    "",
-    "| network | error AUROC | accuracy on clean examples, % | chosen |",
-    "| --- | ---: | ---: | --- |",
-)
+FIELDS = "network,seed,recipe,parameters,multiply_adds,epochs,dev_accuracy,test_accuracy,weights"
 
 
 def cards() -> list[dict[str, Any]]:
@@ -78,41 +43,21 @@ def lone_cards() -> list[dict[str, Any]]:
     return _sorted(_read(path) for path in (WEIGHTS / "cards").glob("*.json"))
 
 
-def page() -> str:
-    """Return the page."""
-    lines = [*ABOUT, *HEAD, *map(row, cards())]
-    lone = lone_cards()
-    if lone:
-        lines += [*NOT_KEPT, *HEAD, *map(row, lone)]
-    return "\n".join([*lines, *chosen()]) + "\n"
+def table() -> str:
+    """Return the table as CSV."""
+    rows = [row(card, True) for card in cards()] + [row(card, False) for card in lone_cards()]
+    return "\n".join([FIELDS, *rows]) + "\n"
 
 
-def chosen() -> list[str]:
-    """Return the lines of the table of what was chosen among configurations of a recipe."""
-    try:
-        found = json.loads((WEIGHTS / "choices.json").read_text())
-    except FileNotFoundError:
-        return []
-    lines = list(CHOSEN)
-    for backbone, recipes in found.items():
-        for choice in recipes.values():
-            for suffix, each in choice["measured"].items():
-                mark = "yes" if suffix == choice["chosen"] else ""
-                figures = f"{each['error_auroc']:.4f} | {100 * each['accuracy']:.2f}"
-                lines.append(f"| {backbone}{suffix} | {figures} | {mark} |")
-    return lines
-
-
-def row(card: dict[str, Any]) -> str:
+def row(card: dict[str, Any], kept: bool) -> str:
     """Return the line of a network."""
-    config = card["config"]
-    settings = ", ".join(f"{name} {value}" for name, value in card["settings"].items())
+    config, count = card["config"], used_by(card)
+    settings = " ".join(f"{name} {value}" for name, value in card["settings"].items())
     recipe = card["recipe"] + (f" ({settings})" if settings else "")
-    count = used_by(card)
     return (
-        f"| {config['name']} | {config['seed']} | {recipe} | {count.parameters:,} | "
-        f"{count.multiply_adds:,} | {config['epochs']} | {100 * card['dev_accuracy']:.2f} | "
-        f"{100 * card['test_accuracy']:.2f} |"
+        f"{config['name']},{config['seed']},{recipe},{count.parameters},{count.multiply_adds},"
+        f"{config['epochs']},{card['dev_accuracy']:.4f},{card['test_accuracy']:.4f},"
+        f"{'kept' if kept else 'not kept'}"
     )
 
 
@@ -178,11 +123,11 @@ def main(arguments: list[str]) -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("weights", nargs="*", metavar="FILE", help="checkpoints to measure again")
-    parser.add_argument("--write", action="store_true", help="write the page")
+    parser.add_argument("--write", action="store_true", help="write the table")
     args = parser.parse_args(arguments)
     try:
         if not args.weights:
-            put(PAGE, page(), args.write)
+            put(TABLE, table(), args.write)
         for path in args.weights:
             shown = ", ".join(f"{name} {value:.4f}" for name, value in measured(path).items())
             print(f"{path}: {shown}")

@@ -97,7 +97,7 @@ def table(found: dict[str, Any]) -> str:
 
 def page() -> str:
     """Return the page of all results."""
-    head = (FOLDER / "head.md").read_text()
+    head = (FOLDER / "head.txt").read_text()
     parts = [head.rstrip()]
     for path in sorted(FOLDER.glob("*.json")):
         found = json.loads(path.read_text())

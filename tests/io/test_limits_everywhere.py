@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Every limit of docs/LIMITS.md: what is just allowed is read, what is beyond is refused in one line."""
+"""Every limit of docs/reference/formats.md: what is just allowed is read, what is beyond is refused in one line."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ def page_files() -> list[Path]:
 
     Pages of the site below docs/project are these files once more.
     """
-    places = ("*.md", "docs/**/*.md", "*/README.md", "lab/benchmark/*.md", "examples/**/*.md")
+    places = ("*.md", "docs/**/*.md", "*/README.md")
     found = {path for place in places for path in ROOT.glob(place)}
     return sorted(path for path in found if path.name != "CHANGELOG.md")  # which speaks of the past
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from .judge import EQUAL, INVALID, KILLED, SURVIVED, Verdict
 from .places import SOURCES, Mutant
 
-EXPLAINED = Path(__file__).with_name("survivors.md")
+EXPLAINED = Path(__file__).with_name("survivors.txt")
 
 Result = tuple[Mutant, Verdict]
 
@@ -82,7 +82,7 @@ def write(results: Sequence[Result], folder: Path) -> float:
     rate = percent(total[KILLED], rest)
     lines.append(f"killed {total[KILLED]} of {of}: {percent(total[KILLED], of):.1f} %")
     lines.append(
-        f"killed {total[KILLED]} of {rest} without the {total['explained']} that survivors.md explains:"
+        f"killed {total[KILLED]} of {rest} without the {total['explained']} that survivors.txt explains:"
         f" {rate:.1f} %"
     )
     by = Counter(verdict.by for _, verdict in results if verdict.status == KILLED)

@@ -33,7 +33,7 @@ SELFCHECK_FLOOR = 80.0
 """Percent of the mutants that the vectors kill in the build of a package."""
 
 FLOOR = 95.0
-"""Percent of the mutants that neither a compiler nor survivors.md shows to behave like the original."""
+"""Percent of the mutants that neither a compiler nor survivors.txt shows to behave like the original."""
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -4,7 +4,7 @@
 //   ask    not sure about this answer, or the monitor is still warming up: wait for the next one
 //   act    use the answer
 //
-// The sketch prints a line when what to do changes. Needs the library tcuq_monitor: README.md says how to make it.
+// The sketch prints a line when what to do changes. Needs the library tcuq_monitor: examples/README.md says how to make it.
 #include <monitor_arduino.h>
 
 static tcuq_t state;

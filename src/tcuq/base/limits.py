@@ -1,4 +1,4 @@
-"""How large an input may be before it is refused (docs/LIMITS.md)."""
+"""How large an input may be before it is refused (docs/reference/formats.md)."""
 
 from __future__ import annotations
 
