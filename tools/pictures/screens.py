@@ -1,6 +1,7 @@
 """Take pictures of our own pages, light and dark: the demo's report, the live page, a fleet.
 
     python tools/pictures/screens.py [report live fleet] [--demo FOLDER] [--fleet FOLDER]
+    python tools/pictures/screens.py --of belt/report.html docs/tutorials/camera.png
 
 Writes docs/report.png, docs/live.png and docs/fleet.png, each with a dark one beside it. Runs `tcuq demo` and
 `tools/fleet_demo.py` unless it is given what they left. Needs Chromium and the extra `dev`. Pages
@@ -28,15 +29,16 @@ WIDTH = 1000
 """Of a window. A page of the site shows it 736 px wide, so that letters of 14 px are 10.3 px there."""
 HEIGHTS = {"report": 1060, "live": 1060, "fleet": 1160}
 COLORS = 128
-STEPS = 900
-"""Of the demo's stream that the live page has seen; the last ones are corrupted."""
 
 
-def shoot(browser: Browser, url: str, name: str, ready: str, out: Path) -> None:
+def shoot(
+    browser: Browser, url: str, name: str, ready: str, out: Path, modes: tuple[str, ...] = ("light", "dark")
+) -> None:
     """Write the first screen of a page, light and dark, as PNGs of few colors."""
-    for mode, end in (("light", ""), ("dark", "-dark")):
+    for mode in modes:
+        end = "-dark" if mode == "dark" else ""
         tab = browser.tab()
-        tab.size(WIDTH, HEIGHTS[name])
+        tab.size(WIDTH, HEIGHTS.get(name, 900))
         tab.media(prefers_color_scheme=mode, prefers_reduced_motion="reduce")
         tab.open(url)
         tab.wait(ready, 30)
@@ -58,8 +60,9 @@ def take(browser: Browser, names: list[str], demo: Path, fleet: Path, folder: Pa
         shoot(browser, (fleet / "fleet.html").resolve().as_uri(), "fleet", loaded, out)
     if "live" in names:
         with served(demo, folder) as (url, device):
-            send(device, lines(demo)[:STEPS])
-            ready = f"Number(document.documentElement.dataset.to) === {STEPS - 1}"
+            steps = lines(demo)
+            send(device, steps)
+            ready = f"Number(document.documentElement.dataset.to) === {len(steps) - 1}"
             shoot(browser, url, "live", ready, out)
 
 
@@ -70,6 +73,7 @@ def main() -> None:
     parser.add_argument("--demo", type=Path, help="what `tcuq demo` left (default: run it)")
     parser.add_argument("--fleet", type=Path, help="what tools/fleet_demo.py left (default: run it)")
     parser.add_argument("--out", type=Path, default=ROOT / "docs", help="folder (default: docs)")
+    parser.add_argument("--of", nargs=2, type=Path, metavar=("PAGE", "PICTURE"), help="one page, light")
     given = parser.parse_args()
     names = given.names or list(HEIGHTS)
     wrong = [name for name in names if name not in HEIGHTS]
@@ -80,12 +84,17 @@ def main() -> None:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         folder = Path(name)
         demo, fleet = given.demo or folder / "demo", given.fleet or folder / "fleet"
-        if given.demo is None and names != ["fleet"]:
+        if given.of is None and given.demo is None and names != ["fleet"]:
             subprocess.run([sys.executable, "-m", "tcuq", "demo", "--out", str(demo)], check=True)
-        if given.fleet is None and "fleet" in names:
+        if given.of is None and given.fleet is None and "fleet" in names:
             subprocess.run([sys.executable, str(ROOT / "tools" / "fleet_demo.py"), str(fleet)], check=True)
         browser = Browser(folder / "profile")
         try:
+            if given.of:
+                page, picture = given.of
+                loaded = "document.readyState === 'complete'"
+                shoot(browser, page.resolve().as_uri(), picture.stem, loaded, picture.parent, ("light",))
+                return
             take(browser, names, demo, fleet, folder, given.out)
         finally:
             browser.close()
