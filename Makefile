@@ -25,7 +25,7 @@ help:
 	@echo "make wheels        build the archives of a release, install them without a compiler and a network, try them"
 	@echo "make bench         time the monitor beside its peers, and a bank of monitors"
 	@echo "make device        measure monitors and networks on emulated boards, compare with the stored figures"
-	@echo "make results       rewrite docs/RESULTS.md, docs/results and docs/results.html from lab/results"
+	@echo "make results       pack new files of lab/results, rewrite docs/RESULTS.md and docs/results"
 	@echo "make pictures      draw the pictures of the documentation again (docs/pictures)"
 	@echo "make vectors       rewrite the test vectors from the oracles"
 	@echo "make tables        rewrite the core's constant tables"
@@ -121,7 +121,7 @@ device: .venv/.device $(if $(TCUQ_DATA),.venv/.networks)
 	fi
 
 results: .venv/.test
-	$(BIN)/tcuq-lab results --write
+	$(BIN)/tcuq-lab results --pack --write
 	$(BIN)/python tools/pictures/make.py
 
 pictures: .venv/.test

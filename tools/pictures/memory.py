@@ -7,7 +7,6 @@ Figures come from lab/results/answers.json (`tcuq-lab reproduce answers`).
 
 from __future__ import annotations
 
-import json
 import sys
 from functools import cache
 from pathlib import Path
@@ -16,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from pictures.drawing import Drawing, forms, write
 from pictures.style import BODY, ROOT, SMALL
+from tcuq_lab.reproduce.result_files import load_stream_result
 
 RESULTS = ROOT / "lab" / "results" / "answers.json"
 TITLE = "Errors left among the 90 % of steps that are trusted most"
@@ -47,13 +47,10 @@ def figures() -> dict[tuple[str, str, str], float]:
     found = {}
     wanted = {name: text for names, text in STREAMS for name in names}
     rows = {row: fit for row, fit, _, _ in ROWS}
-    content = json.loads(RESULTS.read_text(encoding="utf-8"))
-    for parts in content["lines"]:
-        line = dict(zip(content["fields"], parts, strict=True))
-        text, fit = wanted.get(line["name"]), rows.get(line["row"])
-        here = line["task"] in dict(TASKS) and text is not None
-        if here and line["column"] == COLUMN and line["fit"] == fit:
-            found[line["task"], text, line["row"]] = float(line["value"])
+    for line in load_stream_result(RESULTS)[1].lines:
+        here = line.task in dict(TASKS) and line.stream in wanted and line.column == COLUMN
+        if here and line.fit == rows.get(line.row):
+            found[line.task, wanted[line.stream], line.row] = line.value
     expected = len(TASKS) * len(STREAMS) * len(ROWS)
     if len(found) != expected:
         raise ValueError(f"{RESULTS} has {len(found)} of the figures, expected {expected}")

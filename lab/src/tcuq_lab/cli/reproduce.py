@@ -143,7 +143,7 @@ def _device(name: str) -> str:
 def _listed(titles: Mapping[str, str]) -> str:
     """Return a line for each experiment: its name, its title, the time and size of the stored run."""
     from ..home import folder
-    from ..pages.wording import lasting
+    from ..pages.words import lasting
 
     results = folder(None, "results")
     name_width, title_width = (max(map(len, texts), default=0) for texts in (titles, titles.values()))

@@ -30,47 +30,50 @@ def add(subparsers: Subparsers) -> None:
     option = parser.add_argument
     option("--results", metavar="DIR", help="folder of result files (default: lab/results of the checkout)")
     option("--out", metavar="DIR", help="folder of the pages (default: docs of the checkout)")
-    option("--write", action="store_true", help="write RESULTS.md, results/ and results.html")
+    option("--write", action="store_true", help="write RESULTS.md and results/")
     option("--check", action="store_true", help="exit 1 when a page differs from the result files")
+    option("--pack", action="store_true", help="first shorten new result files: figures go into CSV files")
 
 
 def results(args: argparse.Namespace) -> int:
     """Show what would change in the pages; write them if asked to."""
+    from tcuq.base.atomic_files import write_whole
+
     from ..changes import update
     from ..home import folder
     from ..pages import build_pages
-    from ..pages.build import FOLDER, HTML
+    from ..pages.build import FOLDER
+    from ..reproduce.packed import pack
 
-    if args.write and args.check:
-        raise UsageError("--write and --check exclude each other: --check writes nothing")
+    if args.check and (args.write or args.pack):
+        raise UsageError("--check excludes --write and --pack: it writes nothing")
     source, out = folder(args.results, "results"), folder(args.out, "../docs")
     if not source.is_dir():
         raise UsageError(f"{source}: no such folder")
+    lines = []
+    for path in sorted(source.glob("*.json")) if args.pack else ():
+        packed = pack(path)
+        for place, text in packed.items():
+            place.parent.mkdir(exist_ok=True)
+            write_whole(place, text)
+            lines.append(f"packed {place}")
+        for old in path.with_suffix("").glob("*.csv") if packed else ():
+            if old not in packed:  # of a task that is gone
+                old.unlink()
     pages = {name: update(out / name, text) for name, text in build_pages(source).items()}
-    # A page of an experiment that is gone, or of a part that is no longer needed.
+    # A page of an earlier version.
     left = [path for path in _pages(out / FOLDER) if f"{FOLDER}/{path.name}" not in pages]
-    # All figures of the HTML page are in one line: its changes are those of the others.
-    lines = [
-        line
-        for name, each in pages.items()
-        if each.state != "same"
-        for line in (each.lines(most=0)[:1] if name == HTML else each.lines())
-    ]
-    lines = [_short(line) for line in lines]
-    lines += [f"{path}: no result file" for path in left]
-    # The HTML page is not under version control: where there is none, none is out of date.
-    stale = [
-        each.path
-        for name, each in pages.items()
-        if each.state == "changed" or (each.state == "new" and name != HTML)
-    ] + left
+    changed = [each for each in pages.values() if each.state != "same"]
+    lines += [_short(line) for each in changed for line in each.lines()]
+    lines += [f"{path}: no longer made" for path in left]
+    stale = [each.path for each in changed] + left
     if args.write:
-        for each in pages.values():
+        for each in changed:
             each.path.parent.mkdir(exist_ok=True)
             each.write()
         for path in left:
             path.unlink()
-        lines += [f"wrote {each.path}" for each in pages.values() if each.state != "same"]
+        lines += [f"wrote {each.path}" for each in changed]
         lines += [f"removed {path}" for path in left]
     elif stale:
         lines.append("nothing written; run 'tcuq-lab results --write' to write the pages")
@@ -96,5 +99,5 @@ def _short(line: str) -> str:
 
 
 def _pages(folder: Path) -> list[Path]:
-    """Return the pages and plots that lie in a folder."""
-    return sorted(path for path in folder.glob("*") if path.suffix in (".md", ".svg"))
+    """Return the pages, plots and tables that lie in a folder."""
+    return sorted(path for path in folder.glob("*") if path.suffix in (".md", ".svg", ".csv"))

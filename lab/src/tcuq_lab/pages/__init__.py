@@ -1,4 +1,4 @@
-"""Pages made from result files: what came out, what was promised, what the paper printed."""
+"""Pages made from result files."""
 
 from .build import build_pages
 

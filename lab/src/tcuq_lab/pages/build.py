@@ -4,35 +4,43 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from .content import Content
-from .first_page import PLOT, first_page
-from .overview_plot import COLORS, overview
-from .paper_pages import paper_pages
-from .stream_pages import stream_pages
-from .viewer import viewer
+from .figures import load
+from .first import first_page, overview
+from .losses import comparisons, losses, losses_csv
+from .paper import paper_page
+from .paper_plots import PLOTS
+from .plots import COLORS
+from .streams import accuracy_page, alarms_page, answers_page
 
-MARKDOWN, HTML, FOLDER = "RESULTS.md", "results.html", "results"
+MARKDOWN, FOLDER = "RESULTS.md", "results"
+PLOT = f"{FOLDER}/overview.svg"
 
 
 def build_pages(folder: str | Path) -> dict[str, str]:
-    """Return the pages by file name: the first page, a folder of one for each experiment, the viewer.
+    """Return the pages, plots and tables by file name.
 
     Parameters
     ----------
     folder : path
-        With result files, `paper.json`, `claims.json` and `targets.json`.
+        With result files and `paper.json`.
 
     Returns
     -------
     dict of str to str
-        Text of each page by its path below `docs/`: `RESULTS.md`, `results/overview.svg`, `results/NAME.md`
-        for each experiment, `results.html`.
+        Text of each file by its path below `docs/`: `RESULTS.md`, and all others in `results/`.
     """
-    content = Content.of(folder)
-    answers = content.fields.get("answers")
-    pages = {MARKDOWN: first_page(content), PLOT: overview(answers)}
+    sources = load(folder)
+    compared = comparisons(sources)
+    answers = sources.fields["answers"]
+    pages = {MARKDOWN: first_page(sources, compared), PLOT: overview(answers)}
     for form in COLORS:
         pages[PLOT.replace(".svg", f"-{form}.svg")] = overview(answers, form)
-    for name, text in {**stream_pages(content.fields), **paper_pages(content)}.items():
-        pages[f"{FOLDER}/{name}"] = text
-    return {**pages, HTML: viewer(content)}
+    for name, make in (
+        ("answers.md", answers_page),
+        ("alarms.md", alarms_page),
+        ("accuracy.md", accuracy_page),
+        ("paper.md", paper_page),
+        *PLOTS.items(),
+    ):
+        pages[f"{FOLDER}/{name}"] = make(sources)
+    return {**pages, f"{FOLDER}/losses.csv": losses_csv(losses(compared))}

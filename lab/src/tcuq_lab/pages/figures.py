@@ -1,163 +1,306 @@
-"""Result files as figures that can be looked up."""
+"""Figures of result files, as pages look them up."""
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from types import MappingProxyType
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..reproduce.field.experiment import TITLES
+from ..reproduce.field.lines import Line, from_entries
+from ..reproduce.field.plan import FAMILY, TOLD, UNTOLD
+from ..reproduce.packed import PAIRS, unpacked
+
 NAN = math.nan
-PAIRED = " - "
-"""Between two rows whose difference is a row of its own."""
+ANSWER, ALARM, NO_LABELS = "tcuq answer", "tcuq", "tcuq no labels"
+"""Ours: the default monitor, its alarm as experiments on alarms name it, and a fit without labels."""
+CONFIDENCE, FILTER, DEEP = "base", "belief_told", "deep"
+SIMPLE = ("entropy", "temperature", "confidence_norm", "vote", "vote_8", "mean_posterior", "mean_8",
+          "mean_answer", "median", "suppress", "belief", "belief_told", "hmm")  # fmt: skip
+"""Rules of a few lines that need no more than the outputs of one pass."""
+SEVERAL_PASSES = ("deep", "mc_dropout", "odin", "GDE")
+"""Methods that run the network more than once a step, or backwards; so does every alarm "X, deep"."""
+FITS = (TOLD, UNTOLD, "")
+"""Which fit of a row is shown, the first that there is: on a recording of the same kind of stream, on one
+that mixes paces, none."""
+RECORDED = ("signs", "motion")
+"""Tasks whose streams are recordings in their own order; their one fit is on other such recordings."""
+STAYS, HELD, SHUFFLED = "classes stay", "held objects, continuous sound", "shuffled"
+REAL, MIXED, LABELS, CLEAN = "real recordings", "mixed runs", "label shift only", "clean"
+GROUPS = (REAL, STAYS, MIXED, HELD, SHUFFLED, LABELS, CLEAN)
+PAPER_RIVALS = ("base", "mc_dropout", "deep", "early_exit", "godin", "hydra")
+SUBSET = "tinyimagenet20"
+"""The 16 classes of TinyImageNet that there are."""
+SEVERITIES = (1, 2, 3, 4, 5)
+UNSEEN = "AUPRC, unseen kinds"
+"""Column of drop detection on corruption types that no fit has seen."""
+LESS = ("errors", "delay", "clean on", "benign on", "false", "accuracy error", "accuracy bias")
+"""How columns begin whose low figures are good."""
 
 
-class Place(NamedTuple):
-    """Where a figure stands."""
+def group_of(task: str, stream: str) -> str:
+    """Return the group of a stream.
 
-    task: str
-    dwell: float
-    row: str
-    column: str
+    Examples
+    --------
+    >>> group_of("cifar10", "class 16"), group_of("cifar10", "object 16"), group_of("mnist", "mixed, clean")
+    ('classes stay', 'held objects, continuous sound', 'clean')
+    """
+    if stream == "clean" or stream.endswith(", clean"):
+        return CLEAN
+    if "label" in stream or "missing" in stream:
+        return LABELS
+    if task in RECORDED:
+        return REAL
+    if stream in ("class 1", "shuffled steps"):
+        return SHUFFLED
+    if stream.startswith("object") or stream == "continuous sound":
+        return HELD
+    return MIXED if stream in FAMILY or stream.startswith("mixed") else STAYS
+
+
+def one_pass(row: str) -> bool:
+    """Return whether a rival costs one forward pass a step, as ours does.
+
+    Examples
+    --------
+    >>> one_pass("belief"), one_pass("CUSUM, deep"), one_pass("deep")
+    (True, False, False)
+    """
+    return row not in SEVERAL_PASSES and not row.endswith(", deep")
+
+
+def on_mixed_paces(line: Line) -> bool:
+    """Return whether a row was fitted on a stream that mixes paces, not on one like that of the test."""
+    return line.fit == UNTOLD and line.task not in RECORDED
+
+
+def better(column: str, first: float, second: float) -> bool:
+    """Return whether the first of two figures of a column is the better one."""
+    return first < second if column.startswith(LESS) else first > second
 
 
 @dataclass(frozen=True)
-class Figure:
-    """A figure with what it was made from.
+class Field:
+    """Figures of one experiment on streams.
 
     Parameters
     ----------
-    value, low, high : float
-        NaN says undefined.
-    seeds : tuple of float
-    streams : mapping of str to float
-        The mean over seeds on each stream.
-    spans : mapping of str to pair of float
-        Intervals of those means, where records have any.
-    n : int
+    about : mapping
+        What the result file says about itself.
+    lines : sequence of Line
     """
+
+    about: Mapping[str, Any]
+    lines: Sequence[Line]
+
+    @cached_property
+    def _at(self) -> dict[tuple[str, str, str, str, str], Line]:
+        return {line[:5]: line for line in self.lines if not math.isnan(line.value)}
+
+    @cached_property
+    def _there(self) -> dict[tuple[str, str], dict[str, list[str]]]:
+        """Rows and their fits by task and column, in the order of the file."""
+        found: dict[tuple[str, str], dict[str, list[str]]] = {}
+        for line in self.lines:
+            fits = found.setdefault((line.task, line.column), {}).setdefault(line.row, [])
+            if line.fit not in fits:
+                fits.append(line.fit)
+        return found
+
+    def places(self, column: str, row: str) -> list[tuple[str, str]]:
+        """Return tasks and streams on which a row has a column, by group, without single corruption types."""
+        there = {
+            (line.task, line.stream): None
+            for line in self.lines
+            if line.column == column
+            and line.row == row
+            and not line.stream.startswith(("type ", "all types", "dev"))
+        }
+        tasks = list(dict.fromkeys(task for task, _ in there))
+        order = sorted(range(len(tasks)), key=lambda at: (tasks[at] not in RECORDED, at))
+        rank = {tasks[at]: number for number, at in enumerate(order)}
+        return sorted(there, key=lambda place: (GROUPS.index(group_of(*place)), rank[place[0]]))
+
+    def rows(self, column: str) -> list[str]:
+        """Return all rows of a column that are methods, not differences."""
+        found: dict[str, None] = {}
+        for (_, each), rows in self._there.items():
+            if each == column:
+                found |= dict.fromkeys(row for row in rows if not any(sign in row for sign in PAIRS))
+        return list(found)
+
+    def rivals(self, column: str, cheap: bool = True) -> list[str]:
+        """Return the rows of a column that are not ours; only those of one pass where asked for."""
+        return [
+            row for row in self.rows(column) if not row.startswith("tcuq") and (one_pass(row) or not cheap)
+        ]
+
+    def get(self, task: str, stream: str, row: str, column: str, fits: Sequence[str] = FITS) -> Line | None:
+        """Return a figure under the first of some fits that the row has on that stream, None without any."""
+        for fit in fits:
+            line = self._at.get((task, stream, row, fit, column))
+            if line is not None:
+                return line
+        return None
+
+    def gap(self, ours: Line, rival: str) -> Line | None:
+        """Return the paired difference of a figure of ours and a rival; its interval where one is kept."""
+        row = f"{ours.row} - {rival}"
+        for name in (row, f"{row}, {ours.fit or 'unfitted'}", f"{row}, unfitted"):
+            line = self._at.get((ours.task, ours.stream, name, ours.fit, ours.column))
+            if line is not None:
+                return line
+        other = self.get(ours.task, ours.stream, rival, ours.column, (ours.fit, ""))
+        if other is None or not math.isfinite(ours.value - other.value):
+            return None
+        return ours._replace(row=row, value=ours.value - other.value, low=NAN, high=NAN)
+
+    def best(
+        self, task: str, stream: str, rows: Iterable[str], column: str, fits: Sequence[str] = FITS
+    ) -> Line | None:
+        """Return the best figure among some rows."""
+        found: Line | None = None
+        for row in rows:
+            line = self.get(task, stream, row, column, fits)
+            if line is not None and (found is None or better(column, line.value, found.value)):
+                found = line
+        return found
+
+
+def is_worse(gap: Line) -> bool:
+    """Return whether ours is worse beyond the 95 % interval of a paired difference."""
+    return gap.low > 0 if gap.column.startswith(LESS) else gap.high < 0
+
+
+def is_better(gap: Line) -> bool:
+    """Return whether ours is better beyond the 95 % interval of a paired difference."""
+    return gap.high < 0 if gap.column.startswith(LESS) else gap.low > 0
+
+
+class Figure(NamedTuple):
+    """A figure of an experiment that repeats one of the paper."""
 
     value: float
     low: float = NAN
     high: float = NAN
-    seeds: tuple[float, ...] = ()
-    streams: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
-    spans: Mapping[str, tuple[float, float]] = field(default_factory=lambda: MappingProxyType({}))
-    n: int = 0
 
 
 @dataclass(frozen=True)
-class Found:
-    """What one experiment found.
+class Repeated:
+    """Figures of an experiment that repeats one of the paper, by task, dwell, row and column."""
 
-    Parameters
-    ----------
-    name, title, paper, command : str
-    setting, versions : mapping
-    seconds : float
-        That the comparisons took; NaN where the file does not say.
-    figures : mapping of Place to Figure
-    """
+    about: Mapping[str, Any]
+    figures: Mapping[tuple[str, float, str, str], Figure]
 
-    name: str
-    title: str
-    paper: str
-    command: str
-    setting: Mapping[str, Any]
-    versions: Mapping[str, str]
-    seconds: float
-    figures: Mapping[Place, Figure]
-
-    @cached_property
-    def tasks(self) -> list[str]:
-        """In the order of the file."""
-        return list(dict.fromkeys(place.task for place in self.figures))
-
-    @cached_property
-    def dwells(self) -> list[float]:
-        """In the order of the file."""
-        return list(dict.fromkeys(place.dwell for place in self.figures))
-
-    @cached_property
-    def rows(self) -> list[str]:
-        """In the order of the file."""
-        return list(dict.fromkeys(place.row for place in self.figures))
-
-    @cached_property
-    def columns(self) -> list[str]:
-        """In the order of the file."""
-        return list(dict.fromkeys(place.column for place in self.figures))
-
-    def rivals(self) -> list[str]:
-        """Return the rows that are not ours, without differences."""
-        return [row for row in self.rows if not row.startswith("tcuq") and PAIRED not in row]
-
-    def get(self, task: str, dwell: float, row: str, column: str) -> Figure:
-        """Return a figure; one that is not there is undefined."""
-        return self.figures.get(Place(task, dwell, row, column), Figure(NAN))
-
-    def at(self, task: str, dwell: float) -> Found:
-        """Return the figures of a task at a dwell alone."""
-        kept = {
-            place: each for place, each in self.figures.items() if (place.task, place.dwell) == (task, dwell)
-        }
-        return replace(self, figures=kept)
-
-
-def number_of(value: Any) -> float:
-    """Return a number of a result file, where null is undefined and a text infinite.
-
-    Examples
-    --------
-    >>> number_of("inf"), number_of(0.5), math.isnan(number_of(None))
-    (inf, 0.5, True)
-    """
-    if value is None:
+    def get(self, task: str, row: str, column: str, dwell: float | None = None) -> float:
+        """Return a figure, NaN where there is none; at a dwell of 16 or 1 where none is named."""
+        for each in (16.0, 1.0) if dwell is None else (dwell,):
+            if (task, each, row, column) in self.figures:
+                return self.figures[task, each, row, column].value
         return NAN
-    if isinstance(value, bool) or not (isinstance(value, (int, float)) or value in ("inf", "-inf")):
-        raise ValueError(f"number is {value!r}, expected a number, null, 'inf' or '-inf'")
-    return float(value)
+
+    def rows(self, task: str) -> list[str]:
+        """Return the rows of a task that are methods, not differences."""
+        there = dict.fromkeys(row for each, _, row, _ in self.figures if each == task)
+        return [row for row in there if not any(sign in row for sign in PAIRS)]
 
 
-def found_from(content: Mapping[str, Any]) -> Found:
-    """Return what a result file says.
+@dataclass(frozen=True)
+class Sources:
+    """All that pages are made from.
 
     Parameters
     ----------
-    content : mapping
-        What `tcuq_lab.reproduce.result_files.load_result` returns.
+    fields : mapping of str to Field
+        Experiments on streams; one that was not run has no lines.
+    repeated : mapping of str to Repeated
+        Experiments that repeat the paper's.
+    printed : sequence of mapping
+        Figures of the paper, `parts` of `paper.json`.
+    trainings : sequence of mapping
+        Networks of `trainings.json`.
+    boards : mapping
+        `table` and `paper` of the folder `device`, and `monitors` of the checkout's `bench`.
     """
-    figures: dict[Place, Figure] = {}
-    for number, line in enumerate(content["lines"]):
+
+    fields: Mapping[str, Field]
+    repeated: Mapping[str, Repeated]
+    printed: Sequence[Mapping[str, Any]]
+    trainings: Sequence[Mapping[str, Any]]
+    boards: Mapping[str, Mapping[str, Any]]
+
+    def repeat(self, name: str) -> Repeated:
+        """Return an experiment that repeats one of the paper; one that was not run has no figures."""
+        return self.repeated.get(name, Repeated({}, {}))
+
+    def paper(self, experiment: str, task: str, column: str, row: str) -> float:
+        """Return a figure of the paper, NaN where it prints none."""
+        for part in self.printed:
+            if (part["experiment"], part["task"], part["column"]) == (
+                experiment,
+                task,
+                column,
+            ) and row in part["rows"]:
+                return float(part["rows"][row])
+        return NAN
+
+
+def load(folder: str | Path) -> Sources:
+    """Return what a folder of result files holds.
+
+    Parameters
+    ----------
+    folder : path
+    """
+    home = Path(folder)
+    fields = {name: Field({}, ()) for name in TITLES}
+    repeated: dict[str, Repeated] = {}
+    printed: Sequence[Mapping[str, Any]] = ()
+    trainings: Sequence[Mapping[str, Any]] = ()
+    for path in sorted(home.glob("*.json")):
+        content = _content(path)
+        form = content.get("format")
         try:
-            place = Place(line["task"], float(line["dwell"]), line["row"], line["column"])
-            figure = Figure(
-                number_of(line["value"]),
-                number_of(line["low"]),
-                number_of(line["high"]),
-                tuple(map(number_of, line["seeds"])),
-                {name: number_of(value) for name, value in line["streams"].items()},
-                {name: (number_of(a), number_of(b)) for name, (a, b) in line.get("spans", {}).items()},
-                line["n"],
-            )
-        except KeyError as error:
-            raise ValueError(f"line {number} lacks {error.args[0]}, expected a line with it") from None
-        except ValueError as error:
-            raise ValueError(f"line {number}: {error}") from None
+            if form == "tcuq field 1":
+                named = unpacked(path, content)
+                fields[path.stem] = Field({**content, "lines": None}, from_entries(named["lines"]))
+            elif form == "tcuq experiment 1":
+                repeated[path.stem] = _repeated(unpacked(path, content))
+            elif form == "tcuq paper 1":
+                printed = content["parts"]
+            elif form == "tcuq-assistance":
+                trainings = content["networks"]
+        except (KeyError, TypeError, ValueError) as error:
+            what = f"lacks {error}" if isinstance(error, KeyError) else str(error)
+            raise ValueError(what if str(home) in what else f"{path}: {what}") from None
+    boards = {path.stem: _content(path) for path in sorted((home / "device").glob("*.json"))}
+    monitors = home.parent.parent / "bench" / "monitors.json"
+    if monitors.exists():
+        boards["monitors"] = _content(monitors)
+    return Sources(fields, repeated, printed, trainings, boards)
+
+
+def _content(path: Path) -> Mapping[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path} is not JSON: {str(error).splitlines()[0]}") from None
+    if not isinstance(content, dict):
+        raise ValueError(f"{path} is no result file, expected an object")
+    return content
+
+
+def _repeated(content: Mapping[str, Any]) -> Repeated:
+    figures: dict[tuple[str, float, str, str], Figure] = {}
+    for number, line in enumerate(content["lines"]):
+        place = (line["task"], float(line["dwell"]), line["row"], line["column"])
         if place in figures:
             raise ValueError(f"line {number} repeats {', '.join(map(str, place))}, expected each once")
-        figures[place] = figure
-    if not figures:
-        raise ValueError("there are 0 lines, expected at least 1")
-    return Found(
-        content["name"],
-        content["title"],
-        content["paper"],
-        content["command"],
-        content["setting"],
-        content["versions"],
-        number_of(content.get("seconds")),
-        figures,
-    )
+        ends = (line.get(end) for end in ("value", "low", "high"))
+        figures[place] = Figure(*(NAN if end is None else float(end) for end in ends))
+    return Repeated({**content, "lines": None}, figures)

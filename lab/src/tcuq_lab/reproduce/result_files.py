@@ -13,16 +13,14 @@ import numpy as np
 
 from tcuq._version import VERSION
 
-from ..changes import FIELDS, named_lines
+from ..changes import FIELDS
 from .experiment import Experiment, Outcome
 from .field.experiment import StreamExperiment
 from .field.lines import IN_ORDER, Found, from_entries
-from .paper import PaperExperiment
+from .packed import unpacked
 from .run_size import RunSize
 from .table import Line, strict
 from .versions import PROTOCOL
-
-ENTRIES = ("format", "name", "title", "paper", "command", "setting", "protocol", "versions", "lines")
 
 
 def result_text(
@@ -122,20 +120,6 @@ def read_content(path: str | Path, form: str, of: str) -> Mapping[str, Any]:
     return content
 
 
-def load_paper_result(path: str | Path) -> Mapping[str, Any]:
-    """Return the entries of a result that repeats the paper's; numbers may be None or the text "inf".
-
-    Parameters
-    ----------
-    path : path
-    """
-    content = read_content(path, PaperExperiment.format, "an experiment")
-    for entry in ENTRIES:
-        if entry not in content:
-            raise ValueError(f"{path} lacks {entry}, expected {', '.join(ENTRIES)}")
-    return content
-
-
 def load_stream_result(path: str | Path) -> tuple[Mapping[str, Any], Found]:
     """Return what a result file of an experiment on streams says about itself, and its figures.
 
@@ -143,5 +127,5 @@ def load_stream_result(path: str | Path) -> tuple[Mapping[str, Any], Found]:
     ----------
     path : path
     """
-    content = named_lines(read_content(path, StreamExperiment.format, "this family of experiments"))
+    content = unpacked(path, read_content(path, StreamExperiment.format, "this family of experiments"))
     return content, Found(from_entries(content["lines"]))

@@ -1,0 +1,334 @@
+"""The first page of results: what is gained against simple rules, where, and where not."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from statistics import fmean, median
+
+from ..reproduce.field.lines import Line
+from .figures import (
+    ALARM,
+    ANSWER,
+    CLEAN,
+    CONFIDENCE,
+    DEEP,
+    FILTER,
+    GROUPS,
+    LABELS,
+    NO_LABELS,
+    REAL,
+    SIMPLE,
+    Field,
+    Sources,
+    group_of,
+    is_better,
+    is_worse,
+    on_mixed_paces,
+)
+from .losses import ASKED, DISTANCE, ERRORS, FALSE, FOUND, Comparison, losses, losses_table, short_list
+from .plots import Series, dots
+from .words import MADE, SPACE, count, grid, page, percent, place_name, row_name, steps, task_name
+
+Place = tuple[str, str]
+NOT_RUN = "Not run yet."
+MOST_FIRST = 5
+WANTED: Sequence[Place] = (
+    ("speech_commands", "class 16"),
+    ("cifar10", "changing pace"),
+    ("cifar10", "class 1"),
+    ("cifar10", "object 16"),
+    ("cifar10", "class 16"),
+    ("mnist", "class 16"),
+)
+"""Streams of the first tables, after real recordings: one pace, a changing one, none, held objects."""
+PLOTTED = ("class 1", "class 16", "changing pace", "object 16", "continuous sound", "mixed")
+SMALL = ("cifar10_animals", "mnist_pairs")
+"""Tasks that are not in the plot."""
+AGAINST = {CONFIDENCE: "confidence", FILTER: "Bayes filter", DEEP: "ensemble of five"}
+PLOT_TITLE = "Wrong answers among the 90 % of steps that a method trusts most"
+COUNTED = ("answers", "alarms", "accuracy")
+
+
+def first_places(places: Sequence[Place]) -> list[Place]:
+    """Return the streams of the first tables, among those that there are.
+
+    Examples
+    --------
+    >>> there = [("motion", "days"), ("motion", "clean"), ("cifar10", "class 16"), ("cifar10", "class 1")]
+    >>> first_places(there)
+    [('motion', 'days'), ('cifar10', 'class 16'), ('cifar10', 'class 1')]
+    """
+    real: dict[str, Place] = {}
+    for place in places:
+        if group_of(*place) == REAL:
+            real.setdefault(place[0], place)
+    chosen = [*real.values(), *(place for place in WANTED if place in places)][:MOST_FIRST]
+    return sorted(chosen, key=lambda place: GROUPS.index(group_of(*place)))
+
+
+def errors_table(field: Field, places: Sequence[Place]) -> str:
+    """Return errors left: ours, confidence, the Bayes filter and the ensemble, the best in bold."""
+    rows = []
+    for task, stream in places:
+        lines = [field.get(task, stream, row, ERRORS) for row in (ANSWER, CONFIDENCE, FILTER, DEEP)]
+        best = min((percent(line.value) for line in lines if line), key=float, default="")
+        cells = [percent(line.value) if line else "" for line in lines]
+        rows.append([place_name(task, stream), *(f"**{cell}**" if cell == best else cell for cell in cells)])
+    return grid(["wrong, % of accepted answers", "tcuq", *AGAINST.values()], rows)
+
+
+class Gaps:
+    """Differences between ours and a rival over some streams."""
+
+    def __init__(self, field: Field, places: Sequence[Place], rival: str) -> None:
+        ours = [field.get(*place, ANSWER, ERRORS) for place in places]
+        found = [field.gap(line, rival) for line in ours if line]
+        self.gaps: list[Line] = [gap for gap in found if gap]
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """Streams with fewer errors beyond the interval, with more, and all."""
+        return sum(map(is_better, self.gaps)), sum(map(is_worse, self.gaps)), len(self.gaps)
+
+    @property
+    def verdict(self) -> str:
+        """What they say together."""
+        fewer, more, every = self.counts
+        if not every:
+            return ""
+        if 2 * max(fewer, more) < every or fewer == more:
+            return "no clear difference" if 2 * (fewer + more) < every else "depends on the stream"
+        return "fewer errors" if fewer > more else "more errors"
+
+    @property
+    def mean(self) -> str:
+        """The mean difference, in points."""
+        return percent(fmean(gap.value for gap in self.gaps), sign=True) if self.gaps else ""
+
+
+def groups_table(field: Field, places: Sequence[Place]) -> str:
+    """Return mean differences by group of streams, with a verdict against the Bayes filter."""
+    rows = []
+    for group in GROUPS:
+        here = [place for place in places if group_of(*place) == group]
+        against = {rival: Gaps(field, here, rival) for rival in (FILTER, CONFIDENCE, DEEP)}
+        if here:
+            fewer, more, _ = against[FILTER].counts
+            verdict = f"{against[FILTER].verdict} ({fewer} fewer, {more} more)"
+            rows.append([f"{group} ({len(here)})", verdict, *(each.mean for each in against.values())])
+    names = [AGAINST[rival] for rival in (FILTER, CONFIDENCE, DEEP)]
+    return grid(["streams", "tcuq against the Bayes filter", *names], rows, 2)
+
+
+def gain_sentences(field: Field, places: Sequence[Place]) -> str:
+    """Return on how many streams ours is better and worse than simple rules and confidence."""
+    said = []
+    hindsight = [
+        field.best(*place, [row for row in SIMPLE if row in field.rows(ERRORS)], ERRORS) for place in places
+    ]
+    simple = [
+        gap
+        for place, rule in zip(places, hindsight, strict=True)
+        for line in [field.get(*place, ANSWER, ERRORS)]
+        for gap in [field.gap(line, rule.row) if line and rule else None]
+        if gap
+    ]
+    for name, gaps in (
+        ("the Bayes filter", Gaps(field, places, FILTER).gaps),
+        ("the simple rule that is best on that very stream", simple),
+        ("confidence", Gaps(field, places, CONFIDENCE).gaps),
+    ):
+        if gaps:
+            fewer, more = sum(map(is_better, gaps)), sum(map(is_worse, gaps))
+            middle = percent(median(gap.value for gap in gaps), sign=True)
+            said.append(
+                f"- Against {name}: fewer errors on {fewer} of {count(len(gaps), 'stream')}, more on {more}, "
+                f"median difference {middle} points."
+            )
+    return "\n".join(said)
+
+
+def alarm_cell(field: Field, place: Place, row: str) -> str:
+    """Return the share of harmful shifts that are found, and the false alarms beside it."""
+    found, false = (field.get(*place, row, column) for column in (FOUND, FALSE))
+    if found is None:
+        return ""
+    return percent(found.value) + (f"{SPACE}at{SPACE}{false.value:.1f}" if false else "")
+
+
+def best_alarm(field: Field, place: Place) -> Line | None:
+    """Return the rival of one pass that finds most.
+
+    Its false alarms come at most half as often again as asked for, or at most as often as ours, where there
+    is such a rival.
+    """
+    mine = field.get(*place, ALARM, FALSE)
+    most = max(1.5 * ASKED, mine.value if mine else math.inf)
+    kept = []
+    for row in field.rivals(FOUND):
+        rate = field.get(*place, row, FALSE)
+        if rate is None or rate.value <= most:
+            kept.append(row)
+    return field.best(*place, kept or field.rivals(FOUND), FOUND)
+
+
+def alarm_table(field: Field, places: Sequence[Place]) -> str:
+    """Return harmful shifts found and false alarms: ours, ours without labels, the best rival."""
+    rows = []
+    for place in places:
+        rival = best_alarm(field, place)
+        delay = field.get(*place, ALARM, "delay")
+        found = field.get(*place, ALARM, FOUND)
+        rows.append(
+            [
+                place_name(*place),
+                alarm_cell(field, place, ALARM),
+                steps(delay.value, found.value) if delay and found else "",
+                alarm_cell(field, place, NO_LABELS),
+                f"{alarm_cell(field, place, rival.row)}, {row_name(rival.row)}" if rival else "",
+            ]
+        )
+    return grid(["found, % at false alarms", "tcuq", "delay, steps", "tcuq, no labels", "best rival"], rows)
+
+
+def label_shift(field: Field) -> str:
+    """Return how long the alarm is on where only the mix of classes changes; nothing without such streams."""
+    places = [place for place in field.places("clean on", ALARM) if group_of(*place) == LABELS]
+    on = [line.value for place in places for line in [field.get(*place, ALARM, "clean on")] if line]
+    usual = [
+        line.value
+        for place in field.places("clean on", ALARM)
+        if group_of(*place) == CLEAN
+        for line in [field.get(*place, ALARM, "clean on")]
+        if line
+    ]
+    if not on:
+        return ""
+    said = f"Where only the mix of classes changes, the alarm is on in {percent(fmean(on))} % of the time"
+    if usual:
+        said += f"; in clean streams of the usual mix in {percent(fmean(usual))} %"
+    return f"{said} ({count(len(on), 'stream')})."
+
+
+def accuracy_table(field: Field) -> str:
+    """Return mean errors of the expected accuracy by task, with the rival that is best over its streams."""
+    rows = []
+    places = [place for place in field.places(DISTANCE, ANSWER) if group_of(*place) != CLEAN]
+    for task in dict.fromkeys(task for task, _ in places):
+        mine = [place for place in places if place[0] == task]
+        means = {row: _mean(field, mine, row) for row in field.rivals(DISTANCE)}
+        known = {row: value for row, value in means.items() if not math.isnan(value)}
+        best = min(known, key=known.__getitem__, default=None)
+        cells = [percent(_mean(field, mine, row)) for row in (ANSWER, "ATC", "mean confidence")]
+        rows.append([task_name(task), *cells, f"{percent(known[best])}, {row_name(best)}" if best else ""])
+    return grid(["off by, points", "tcuq", "ATC", "mean confidence", "best rival"], rows)
+
+
+def _mean(field: Field, places: Sequence[Place], row: str) -> float:
+    found = [line.value for place in places for line in [field.get(*place, row, DISTANCE)] if line]
+    return fmean(found) if len(found) == len(places) and found else math.nan
+
+
+def overview(field: Field, form: str = "auto") -> str:
+    """Return the plot of the first page."""
+    there = field.places(ERRORS, ANSWER)
+    places = [
+        place
+        for place in there
+        if place[0] not in SMALL and (group_of(*place) == REAL or place[1] in PLOTTED)
+    ]
+    series = [
+        Series(name, mark, [(number, line.value) for number, place in enumerate(places)
+                            for line in [field.get(*place, row, ERRORS)] if line])
+        for name, mark, row in (
+            ("confidence", "c", CONFIDENCE),
+            ("Bayes filter", "s", FILTER),
+            ("ensemble of five, 5 passes", "d", DEEP),
+            ("tcuq", "o", ANSWER),
+        )
+    ]  # fmt: skip
+    return dots(PLOT_TITLE, [place_name(*place) for place in places], series, form)
+
+
+def first_page(sources: Sources, compared: Sequence[Comparison]) -> str:
+    """Return the first page.
+
+    Parameters
+    ----------
+    sources : Sources
+    compared : sequence of Comparison
+        With all rivals of one pass.
+    """
+    answers, alarms, accuracy = (sources.fields[name] for name in COUNTED)
+    places = answers.places(ERRORS, ANSWER)
+    told = alarms.places(FOUND, ALARM)
+    parts = ["# Results", MADE]
+    if places:
+        shown = [line for place in places for line in [answers.get(*place, ANSWER, ERRORS)] if line]
+        least, most = (end(line.networks for line in shown) for end in (min, max))
+        networks = count(most, "network") if least == most else f"{least} to {most} networks"
+        fitted = "a recording of the same kind of stream"
+        if any(on_mixed_paces(line) for line in shown if group_of(line.task, line.stream) != CLEAN):
+            fitted += " where there is one, else on one that mixes paces,"
+        parts += [
+            "Wrong answers among the 90 % of steps that a method trusts most (selective risk at 90 % "
+            f"coverage), in percent; lower is better. All methods are fitted on {fitted} and tested on "
+            f"corruption types that no fit has seen; means over {networks}. The ensemble takes five passes a "
+            "step, all others one.",
+            errors_table(answers, first_places(places)),
+            gain_sentences(answers, places),
+            "![Errors left by stream and method](results/overview.svg)",
+            "By kind of stream, their number in brackets: on how many tcuq leaves fewer or more errors than "
+            "the Bayes filter beyond the 95 % interval, and its mean difference to each rival in points.",
+            groups_table(answers, places),
+            "All streams and methods: [answers](results/answers.md).",
+        ]
+    else:
+        parts.append(NOT_RUN)
+    parts += ["## Where is a rival better?"]
+    lost = losses(compared)
+    if compared:
+        won = sum(is_better(each.gap) for each in compared)
+        parts.append(
+            f"In {len(lost):,} of {len(compared):,} comparisons a rival of one pass is better than tcuq "
+            f"beyond the 95 % interval of their paired difference, in {won:,} tcuq is."
+        )
+    else:
+        parts.append(NOT_RUN)
+    if lost:
+        parts += [
+            "The largest losses, one for each stream and measure; all of them are in "
+            "[losses.csv](results/losses.csv):",
+            losses_table(short_list(lost)),
+        ]
+    parts += ["## How good is the alarm?"]
+    if told:
+        parts += [
+            "Shifts that cost 10 points of accuracy or more: the share found, and false alarms per 10,000 "
+            f"clean steps beside it ({ASKED:g} were asked for). The best rival is chosen afterwards, among "
+            "those of one pass.",
+            alarm_table(alarms, first_places(told)),
+            label_shift(alarms),
+            "Delays, time under alarm, benign shifts, all rivals: [alarms](results/alarms.md).",
+        ]
+    else:
+        parts.append(NOT_RUN)
+    parts += ["## How good is the expected accuracy?"]
+    if accuracy.lines:
+        parts += [
+            "Mean distance between the expected accuracy and the true one over 200 steps, in points, over "
+            "all streams of a task. The best rival is chosen afterwards.",
+            accuracy_table(accuracy),
+            "Each stream, and all rivals: [accuracy](results/accuracy.md).",
+        ]
+    else:
+        parts.append(NOT_RUN)
+    parts += [
+        "## More",
+        "- [The paper, table by table](results/paper.md): its figures beside ours.\n- [When it does not "
+        "help](concepts/when_not.md), in words.\n- [Costs on microcontrollers](DEVICE.md).\n- Every figure, "
+        "with its 95 % interval, as CSV: `lab/results`. How streams are made and how to run it all again: "
+        "[LAB.md](LAB.md).",
+    ]
+    return page(parts)
