@@ -14,7 +14,8 @@ COLOR = RNG.integers(0, 256, (24, 8, 8, 3), dtype=np.uint8)  # so small, means o
 GRAY = COLOR[:3, ..., 0].copy()
 SOUND = RNG.integers(-3000, 3000, (3, SHORTEST)).astype(np.int16)
 TEXT = RNG.integers(32, 127, (3, 64), dtype=np.uint8)
-SHOWN = {"pictures": [GRAY, COLOR], "sound": [SOUND], "text": [TEXT]}
+MOTION = RNG.integers(64, 192, (3, 64, 1, 3), dtype=np.uint8)
+SHOWN = {"pictures": [GRAY, COLOR], "sound": [SOUND], "text": [TEXT], "motion": [MOTION]}
 ALL = [(name, kind) for name in suites() for kind in suite(name).kinds]
 
 

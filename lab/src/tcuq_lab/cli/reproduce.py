@@ -110,7 +110,7 @@ def reproduce(args: argparse.Namespace) -> int:
         recordings = Recordings(weights, cache, setting, _device(args.device), args.workers, bar)
         for each in chosen:
             if absent := each.absent(recordings):
-                note(args, f"left out of {each.name}: {', '.join(absent)}, whose networks are not all there")
+                note(args, f"left out of {each.name}: {', '.join(absent)}, which lack networks or files")
             try:
                 outcomes[each.name] = run(each, recordings, bar, args.jobs)
             except NoNetworks as error:

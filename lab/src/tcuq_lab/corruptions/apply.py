@@ -50,8 +50,8 @@ def corrupt(
     ----------
     x : array
         uint8 pictures (n, height, width) or (n, height, width, 3) with sides of 8 or more, int16 sound
-        (n, samples) of 2048 samples or more at 16 kHz, or uint8 chunks of text (n, length). How it lies in
-        memory does not matter.
+        (n, samples) of 2048 samples or more at 16 kHz, uint8 chunks of text (n, length), or uint8 windows
+        of an accelerometer (n, samples, 1, 3). How it lies in memory does not matter.
     suite : str
         Name of the suite, one of `suites`.
     kind : str
@@ -125,6 +125,9 @@ def _chunk(job: Job) -> npt.NDArray[Any]:
         return np.asarray(np.clip(np.rint(loud * 32768.0), -32768, 32767), dtype=np.int16)
     if known.media == "text":
         return np.asarray(function(x, draws, setting), dtype=np.uint8)
+    if known.media == "motion":
+        moved = function(x / 128.0 - 1, draws, setting)
+        return np.asarray(np.clip(np.rint(128 * (moved + 1)), 0, 255), dtype=np.uint8)
     flat = x.ndim == 3
     bright = function((x[..., None] if flat else x) / 255.0, draws, setting)
     pixels = np.rint(np.clip(bright, 0, 1) * 255).astype(np.uint8)
@@ -137,6 +140,9 @@ def _checked(x: npt.NDArray[Any], suite: Suite) -> npt.NDArray[Any]:
         wanted, fits = "int16 (n, samples)", examples.dtype == np.int16 and examples.ndim == 2
     elif suite.media == "text":
         wanted, fits = "uint8 (n, length)", examples.dtype == np.uint8 and examples.ndim == 2
+    elif suite.media == "motion":
+        wanted = "uint8 (n, samples, 1, 3)"
+        fits = examples.dtype == np.uint8 and examples.ndim == 4 and examples.shape[2:] == (1, 3)
     else:
         wanted = "uint8 (n, height, width) or (n, height, width, 3)"
         fits = examples.dtype == np.uint8 and (

@@ -60,7 +60,7 @@ BESIDE: Mapping[str, Kind] = MappingProxyType(
         FROZEN: Kind("faults", "frozen", (None,)),
     }
 )
-"""Kinds that every suite of pictures or sound knows beside its own: a benign one, and faults of the sensor
+"""Kinds that every suite but those of text knows beside its own: a benign one, and faults of the sensor
 under which the accuracy collapses. No list of a suite has them; a stream shows them by name."""
 FAULTS = tuple(name for name in BESIDE if name != ATTENUATED)
 """Faults of the sensor."""
@@ -77,7 +77,8 @@ class Suite:
     about : str
         What it is, in a sentence.
     media : str
-        "pictures" (uint8, channels last), "sound" (int16 at 16 kHz) or "text" (uint8 chunks).
+        "pictures" (uint8, channels last), "sound" (int16 at 16 kHz), "text" (uint8 chunks) or "motion" (uint8
+        windows of samples, channels last).
     kinds : mapping of str to Kind
         Corruption types by name.
     seen : tuple of str

@@ -6,12 +6,15 @@ from tcuq.base.checks import known
 
 from ..data import splits
 from .mnist import MNIST_C
+from .motion import MOTION_C
 from .natural import CIFAR10_C, IMAGENET_C, TINYIMAGENET_C
 from .speech import SPEECH_C
 from .suite import Suite
 from .text import TEXT_C
 
-_SUITES = {each.name: each for each in (MNIST_C, CIFAR10_C, TINYIMAGENET_C, IMAGENET_C, SPEECH_C, TEXT_C)}
+_SUITES = {
+    each.name: each for each in (MNIST_C, CIFAR10_C, TINYIMAGENET_C, IMAGENET_C, SPEECH_C, TEXT_C, MOTION_C)
+}
 
 _OF_DATA = {
     "mnist": "mnist_c",
@@ -23,6 +26,8 @@ _OF_DATA = {
     "speech_commands": "speech_c",
     "speech_commands_v2": "speech_c",
     "text": "text_c",
+    "signs": "cifar10_c",
+    "motion": "motion_c",
 }
 
 
@@ -37,7 +42,7 @@ def suites() -> tuple[str, ...]:
     Examples
     --------
     >>> suites()
-    ('mnist_c', 'cifar10_c', 'tinyimagenet_c', 'imagenet_c', 'speech_c', 'text_c')
+    ('mnist_c', 'cifar10_c', 'tinyimagenet_c', 'imagenet_c', 'speech_c', 'text_c', 'motion_c')
     """
     return tuple(_SUITES)
 

@@ -73,6 +73,7 @@ class Entry:
 
 
 _SPEECH = ("train", "validation", "test")
+_RECORDED = ("train", "dev", "test")
 _IMAGENET = "ImageNet terms: non-commercial research and education"
 _GOOGLE = "Speech Commands v{} (P. Warden, Google)"
 _ENTRIES = {
@@ -84,6 +85,16 @@ _ENTRIES = {
     "tinyimagenet20": Entry(("train", "val"), _IMAGENET, "TinyImageNet, every 10th class (Stanford CS231n)"),
     "speech_commands": Entry(_SPEECH, "CC BY 4.0", _GOOGLE.format("0.01")),
     "speech_commands_v2": Entry(_SPEECH, "CC BY 4.0", _GOOGLE.format("0.02")),
+    "signs": Entry(
+        _RECORDED,
+        "none given; cite Stallkamp et al. 2012",
+        "GTSRB, training tracks (INI, Ruhr-Universität Bochum)",
+    ),
+    "motion": Entry(
+        _RECORDED,
+        "own research only; cite Bruno et al. 2013",
+        "WHARF, bimanual recordings (University of Genoa)",
+    ),
     "speech_noise": Entry(("all",), "CC BY 4.0", _GOOGLE.format("0.01") + ", background noise"),
 }
 
@@ -281,6 +292,12 @@ def _forms(name: str, split: str) -> Iterator[Form]:
         if twenty:
             marked = partial(packed.read_jpegs, split=int(split == "val"))
             yield Form(("tinyimagenet20.npz",), marked, "packed, the official JPEG files")
+    elif name == "signs":
+        marked = partial(packed.read_mosaics, split=_RECORDED.index(split))
+        yield Form(("signs.npz",), marked, "packed: boxes cut out, 32 x 32, lossy")
+    elif name == "motion":
+        marked = partial(packed.read_plain, split=_RECORDED.index(split))
+        yield Form(("motion.npz",), marked, "packed: right wrist, windows of 64 samples at 25 Hz, 8 bits")
     else:
         yield from _speech(name, split)
 

@@ -101,6 +101,10 @@ def archives(name: str) -> tuple[tuple[Archive, ...], ...]:
     if name in ("tinyimagenet", "tinyimagenet20"):
         url = "https://cs231n.stanford.edu/tiny-imagenet-200.zip"
         return ((Archive(url, None, unpacked="tiny-imagenet-200"),),)
+    if name in ("signs", "motion"):
+        raise ValueError(
+            f"{name} has no official file of this form: make {name}.npz with lab/tools/pack_recordings.py"
+        )
     version = 2 if name.endswith("v2") else 1
     folder = f"speech_commands_v0.0{version}"
     url = f"{_GOOGLE}/{folder}.tar.gz"

@@ -69,6 +69,17 @@ def ood_name(task: str, part: str) -> str:
     return _find(task, part).name
 
 
+def has_ood(task: str) -> bool:
+    """Return whether a task has OOD sets.
+
+    Examples
+    --------
+    >>> has_ood("signs"), has_ood("motion")
+    (True, False)
+    """
+    return task in _TABLE
+
+
 def load_ood(task: str, part: str) -> Dataset:
     """Return the OOD set of a task, with examples like those of the task.
 
@@ -224,6 +235,7 @@ _TABLE = {
         "test": _Set("other_b", partial(_other_speech, "test", "other_b")),
     },
     "cifar10_animals": {"dev": _Set("fashion_mnist", _wide_fashion), "test": _Set("svhn", _svhn)},
+    "signs": {"dev": _Set("fashion_mnist", _wide_fashion), "test": _Set("svhn", _svhn)},
     "mnist_pairs": {
         "dev": _Set("cifar10", lambda: pairs(_gray_cifar10())),
         "test": _Set("fashion_mnist", lambda: pairs(_fashion())),

@@ -61,15 +61,22 @@ def read_plain(path: str | Path, split: int | None = None) -> Arrays:
     return (x, y) if split is None else _rows(path, found, x, y, split)
 
 
-def read_mosaics(*paths: str | Path) -> Arrays:
-    """Return images and labels that lie as lossless WebP mosaics, file after file.
+def read_mosaics(*paths: str | Path, split: int | None = None) -> Arrays:
+    """Return images and labels that lie as WebP mosaics, file after file.
 
     Parameters
     ----------
     paths : path
         Members: ``webp`` (bytes), ``webp_len``, ``shape`` of all images, ``cols`` (images in a row), ``y``.
+        The last row may be filled up with images that do not count.
+    split : int, optional
+        Take only the rows that the array ``split`` marks so.
     """
     parts = [_mosaics(path) for path in paths]
+    if split is not None:
+        parts = [
+            _rows(path, members(path, "split"), *part, split) for path, part in zip(paths, parts, strict=True)
+        ]
     return np.concatenate([x for x, _ in parts]), np.concatenate([y for _, y in parts])
 
 
@@ -87,9 +94,9 @@ def _mosaics(path: str | Path) -> Arrays:
         strips = sheet.reshape(-1, height, cols, width, 3)
         tiles.append(strips.swapaxes(1, 2).reshape(-1, height, width, 3))
     x = np.concatenate(tiles) if tiles else np.empty((0, height, width, 3), np.uint8)
-    if len(x) != count or found["y"].shape != (count,):
+    if not 0 <= len(x) - count < cols or found["y"].shape != (count,):
         raise ValueError(f"{path}: holds {len(x)} images and {found['y'].size} labels, expected {count}")
-    return x, found["y"]
+    return x[:count], found["y"]
 
 
 def read_jpegs(path: str | Path, split: int) -> Arrays:

@@ -219,11 +219,11 @@ class Recordings:
         """Give sources and their examples as a backbone takes them."""
         from ..zoo.bank import examples
 
-        name = ood_name(task, part)
+        others = [source for source in sources if source.startswith("ood/")]
         return examples(
             self.part(task, part),
             sources,
-            {name: self.ood_part(task, part)} if f"ood/{name}" in sources else {},
+            {ood_name(task, part): self.ood_part(task, part)} if others else {},
             seed=self.setting.noise_seed(part, seed),
             workers=self.workers,
             progress=self.progress,

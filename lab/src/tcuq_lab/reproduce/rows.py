@@ -19,6 +19,8 @@ TASKS = {
     "text": "text",
     "cifar10_animals": "resnet8_animals",
     "mnist_pairs": "cnn4_pairs",
+    "signs": "resnet8_signs",
+    "motion": "cnn1d",
 }
 """Datasets and their backbones."""
 KEPT = {task: TASKS[task] for task in ("mnist", "speech_commands", "cifar10")}

@@ -1,7 +1,7 @@
 """What a monitor is shown: streams, described by a small JSON that rebuilds them bit for bit."""
 
 from .description import Description, Ood, Shift
-from .dwell import Changing, Geometric, Pareto, Trace
+from .dwell import Changing, Geometric, Pareto, Recorded, Trace
 from .held import Held
 from .labels import labels_for, part_labels
 from .layout import Bursts, Literal, Ramp, Segments, StartsShifted, Stationary
@@ -23,6 +23,7 @@ __all__ = [
     "Ood",
     "Pareto",
     "Ramp",
+    "Recorded",
     "Segments",
     "Shift",
     "Shown",

@@ -292,16 +292,42 @@ class Changing:
         return self
 
 
+@dataclass(frozen=True)
+class Recorded:
+    """Examples in their own order: the runs of one label that the data has, each whole, in shuffled order.
+
+    A track of one traffic sign or a trial of one person is a run. Data in which two neighboring runs have
+    the same label would join them.
+
+    Examples
+    --------
+    >>> from tcuq_lab.streams.order import RecordedRuns
+    >>> RecordedRuns(0, "examples", np.array([3, 3, 8, 3, 3, 3])).take(8).tolist()
+    [3, 4, 5, 2, 0, 1, 3, 4]
+    """
+
+    law: ClassVar[str] = "recorded"
+
+    def chain(self, seed: int, name: str, present: Integers) -> Chain:
+        """Refuse: the data has the order of its classes."""
+        raise ValueError("dwell recorded has no classes to draw, expected examples in their own order")
+
+    def nameless(self) -> Geometric:
+        """Return the law for examples that are none of the classes.
+
+        Returns
+        -------
+        Geometric
+            Each step is drawn anew.
+        """
+        return Geometric(1)
+
+
 def _tail(scale: int, longest: int) -> list[int]:
     """Return the chances to reach 2 to `longest` steps with a scale in `SCALES`ths, in 2**64ths."""
     cube = scale**3 << 128
     return [isqrt(cube // (scale + SCALES * more) ** 3) for more in range(1, longest)]
 
 
-Dwell = Geometric | Trace | Pareto | Changing
-LAWS: tuple[type[Geometric] | type[Trace] | type[Pareto] | type[Changing], ...] = (
-    Geometric,
-    Trace,
-    Pareto,
-    Changing,
-)
+Dwell = Geometric | Trace | Pareto | Changing | Recorded
+LAWS: tuple[type[Dwell], ...] = (Geometric, Trace, Pareto, Changing, Recorded)

@@ -52,6 +52,36 @@ class Queue:
         return orders.ravel()
 
 
+class RecordedRuns:
+    """Whole runs of one label, frame by frame; the order of runs is shuffled anew whenever all were shown.
+
+    Parameters
+    ----------
+    seed : int
+    name : str
+        What is picked from; another name has other orders.
+    labels : array of int64
+        Label of each example, in the order of the recording.
+    """
+
+    def __init__(self, seed: int, name: str, labels: Integers) -> None:
+        self._starts = np.concatenate([[0], np.flatnonzero(np.diff(labels)) + 1]).astype(np.int64)
+        self._lengths = np.diff(self._starts, append=len(labels))
+        self._order = Queue(Numbers(seed, f"{name}/runs"), np.arange(len(self._starts), dtype=np.int64))
+        self._waiting = np.zeros(0, dtype=np.int64)
+
+    def take(self, count: int) -> Integers:
+        """Return the next examples."""
+        parts, there = [self._waiting], len(self._waiting)
+        while there < count:
+            run = int(self._order.take(1)[0])
+            parts.append(self._starts[run] + np.arange(self._lengths[run], dtype=np.int64))
+            there += len(parts[-1])
+        every = np.concatenate(parts)
+        self._waiting = every[count:].copy()
+        return every[:count]
+
+
 class Picker:
     """Examples for classes, one queue a class.
 

@@ -11,9 +11,10 @@ import numpy.typing as npt
 from tcuq.base.rand import Numbers
 
 from .description import Description
+from .dwell import Recorded
 from .held import HeldExamples
 from .layout import Literal
-from .order import Picker, Queue
+from .order import Picker, Queue, RecordedRuns
 from .pieces import Piece, cut
 from .sliding import SlidingExamples
 
@@ -46,11 +47,14 @@ class _Shown:
     """Examples of one set: the class of a step does not depend on the conditions, only on its number."""
 
     def __init__(self, about: Description, name: str, labels: Integers) -> None:
+        # An example that stays for several steps goes on where the conditions hide it, as its class does.
+        self._lasting: HeldExamples | SlidingExamples | RecordedRuns | None = None
         dwell = about.dwell if name == "known" else about.dwell.nameless()
+        if isinstance(dwell, Recorded):
+            self._lasting = RecordedRuns(about.seed, f"examples/{name}", labels)
+            return
         self._picker = Picker(about.seed, f"examples/{name}", labels)
         self._chain = dwell.chain(about.seed, f"classes/{name}", self._picker.present)
-        # An example that stays for several steps goes on where the conditions hide it, as its class does.
-        self._lasting: HeldExamples | SlidingExamples | None = None
         if about.held is not None:
             coins = Numbers(about.seed, f"held/coins/{name}")
             self._lasting = HeldExamples(self._picker, self._chain, about.held.share, coins)

@@ -9,6 +9,7 @@ from typing import Any
 from tcuq.base.checks import integer, known, number
 
 from .backbone import Backbone
+from .cnn1d import cnn1d
 from .cnn4 import cnn4
 from .dscnn import dscnn
 from .mobilenetv2 import mobilenetv2
@@ -19,6 +20,7 @@ from .vit import vit
 
 BACKBONES: dict[str, Callable[..., Backbone]] = {
     "cnn4": cnn4,
+    "cnn1d": cnn1d,
     "dscnn": dscnn,
     "resnet8": resnet8,
     "mobilenetv2": mobilenetv2,

@@ -24,7 +24,7 @@ from tcuq.metrics.inputs import Bools
 
 from ...detection.window_tests import EVERY
 from ..rows import row_of
-from .alarming.choosing import CLEAN_ON, COSTLY_OFF, COSTS, choose, development
+from .alarming.choosing import CLEAN_ON, COSTLY_OFF, choose, development
 from .alarming.counting import Scene, costly_sources, false_starts, scene_of
 from .alarming.figures import FALSE, RATIO, clean_figures, shift_figures
 from .alarming.limits import RUN_LENGTH, Watched, candidates, find_limit, rested_sums
@@ -47,7 +47,7 @@ class _Tables:
 
     def __init__(self, unit: Unit) -> None:
         self.unit, self.figures = unit, {}
-        self.worse = costly_sources(unit.error_rates(f"test {COSTS}"))
+        self.worse = costly_sources(unit.error_rates(f"test {unit.plan.laws[0]}"))
         self.off: dict[str, dict[str, Any]] = {}
         self._scenes: dict[str, Scene] = {}
         self._seen: dict[tuple[str, str, Scorer], Seen] = {}
@@ -102,7 +102,8 @@ def measure(unit: Unit, laws: Sequence[str] | None = None, rivals: Sequence[Riva
     tables, choices = _Tables(unit), {}
     told: dict[str, list[str]] = {}
     for law in laws:  # mixed streams have one development stream
-        told.setdefault(unit.plan.fitted_on(law, TOLD), []).append(law)
+        if TOLD in fits_of(law):
+            told.setdefault(unit.plan.fitted_on(law, TOLD), []).append(law)
     untold = [law for law in laws if UNTOLD in fits_of(law)]
     for fit, streams in ((UNTOLD, [CLEAN, *untold]), *((TOLD, each) for each in told.values())):
         role = unit.plan.fitted_on(streams[-1], fit)

@@ -35,7 +35,7 @@ from .answers_rows import (
 )
 from .experiment import TITLES, Comparison, Key, Measured, StreamExperiment
 from .intervals import Drawn, averaged, drawn
-from .plan import CLEAN_TEST, FITS, TOLD, UNTOLD, fits_of
+from .plan import CLEAN_TEST, TOLD, UNTOLD, fits_of
 from .stretch_figures import Auroc, LeftAt, Mean
 from .units import Shown, Unit
 
@@ -44,8 +44,6 @@ LEFT = {"errors at 90 %": 0.9, "errors at 80 %": 0.8}
 CLEAN, TYPES = "clean", "all types, shuffled"
 TYPE_ROWS = ("vote_8", "belief", TCUQ_ANSWER, TCUQ_BARE)
 """Rows with a class of their own that are shown single corruption types, beside the plain network."""
-TYPE_LAW = "class 1"
-"""Law of the streams of single types, which are shuffled."""
 BLOCK = 50
 """Steps of a shuffled stream that are drawn together: its only memory is that of the row."""
 
@@ -86,7 +84,7 @@ class _Judge:
         plan = self.unit.plan
         for law in plan.laws:
             yield law, f"test {law}", {fit: plan.fitted_on(law, fit) for fit in fits_of(law)}
-        yield CLEAN, CLEAN_TEST, {UNTOLD: plan.fitted_on(TYPE_LAW, UNTOLD)}
+        yield CLEAN, CLEAN_TEST, {UNTOLD: plan.fitted_on(plan.type_law, UNTOLD)}
 
     def prediction(self, role: str) -> Ints:
         """Return the prediction of the plain network at each step of a stream."""
@@ -181,7 +179,8 @@ def types(unit: Unit, monitors: Monitors) -> dict[Key, Drawn]:
     unit : Unit
     monitors : Monitors
     """
-    fits = {fit: unit.plan.fitted_on(TYPE_LAW, fit) for fit in FITS}
+    law = unit.plan.type_law
+    fits = {fit: unit.plan.fitted_on(law, fit) for fit in fits_of(law)}
     found: dict[Key, Drawn] = {}
     for kind in unit.plan.types:
         role = f"type {kind}"

@@ -20,13 +20,14 @@ from tcuq.base.checks import known
 from tcuq.metrics import Interval
 
 from ...comparison.spread import LEVEL
+from ...data import present
 from ..experiment import Experiment, NoNetworks, Outcome
 from ..recordings import Recordings
 from ..run_size import RunSize
 from ..versions import PROTOCOL, RECORDING
 from .intervals import REPLICATES, Drawn, difference, mean, ratio
 from .lines import Line, entries, from_entries, line
-from .plan import NETWORKS, SMALL, StreamSizes, UnitPlan
+from .plan import BACKBONES, NETWORKS, RECORDED, StreamSizes, UnitPlan
 from .units import PLAIN, Unit
 
 FORMAT = "tcuq field 1"
@@ -157,22 +158,34 @@ class StreamExperiment(Experiment):
         return replace(self, tasks=found or self.tasks)
 
     def absent(self, recordings: Recordings) -> list[str]:
-        """Return the small tasks that lack a network of one of the seeds."""
-        seeds = recordings.setting.seeds
-        small = [task for task in self.tasks if task in SMALL]
-        return [task for task in small if not all(recordings.has(task, seed, PLAIN) for seed in seeds)]
+        """Return the tasks beside the three that lack a network of one of the seeds, or their files."""
+        more = [task for task in self.tasks if task not in BACKBONES]
+        return [
+            task
+            for task in more
+            if (task in RECORDED and present(task, "test") is None)
+            or not (any if task in RECORDED else all)(self._seeds(task, recordings))
+        ]
+
+    def _seeds(self, task: str, recordings: Recordings) -> list[bool]:
+        """Return for each seed whether its network is there; recordings may have fewer than other tasks."""
+        return [recordings.has(task, seed, PLAIN) for seed in recordings.setting.seeds]
 
     def pieces(self, recordings: Recordings) -> dict[UnitPlan, Path]:
         """Return the networks of all seeds, each with the file that keeps what it gave."""
         setting, absent = recordings.setting, self.absent(recordings)
         tasks = [task for task in self.tasks if task not in absent]
         if not tasks:
-            names = " ".join(SMALL[task] for task in absent)
+            names = " ".join(NETWORKS[task] for task in absent)
             raise NoNetworks(
-                f"{self.name} finds no networks of {', '.join(absent)}: tcuq-lab train {names} --members 5"
+                f"{self.name} finds no networks of {', '.join(absent)}, or no files: "
+                f"tcuq-lab train {names} --members 5"
             )
         plans = [
-            UnitPlan(task, seed, self.sizes, setting.severities) for task in tasks for seed in setting.seeds
+            UnitPlan(task, seed, self.sizes, setting.severities)
+            for task in tasks
+            for seed, there in zip(setting.seeds, self._seeds(task, recordings), strict=True)
+            if there or task not in RECORDED
         ]
         return {plan: self._place(plan, recordings) for plan in plans}
 

@@ -16,7 +16,7 @@ from .asked import rows as names
 from .asked.fits import CURVE, RUN_LENGTH, Logs, bare, decided, fitted, on_first
 from .asked.judging import PACED, Judge, said
 from .experiment import TITLES, Measured, StreamExperiment
-from .plan import TOLD
+from .plan import BACKBONES, SMALL, TOLD
 from .stretch_figures import Mean
 from .units import Unit
 
@@ -167,5 +167,6 @@ SPEC = StreamExperiment(
     title=TITLES["questions"],
     measure=measure,
     comparisons=names.COMPARISONS,
+    tasks=(*BACKBONES, *SMALL),
     notes=names.NOTES,
 )

@@ -18,7 +18,7 @@ from ...methods.method import Labeled, Observed, Recorded
 from ...streams import Stream, build
 from ..recordings import Recordings, beside_sources
 from ..rows import Row, row_of
-from .plan import MIXED, MIXED_CLEAN_DEV, MIXED_DEV, UnitPlan
+from .plan import MIXED, MIXED_CLEAN_DEV, MIXED_DEV, RECORDING, UnitPlan
 
 Ints = npt.NDArray[np.int64]
 PLAIN = row_of("base")
@@ -152,7 +152,7 @@ class Unit:
         about = self._built(role)[0].description
         y, bank = self.recordings.part(self.task, about.part).y, dict(self._bank(about.part, PLAIN))
         sources = list(about.sources)
-        mixed = about.part == "test" and MIXED in self.plan.laws
+        mixed = about.part == "test" and not {MIXED, RECORDING}.isdisjoint(self.plan.laws)
         if mixed:
             more = beside_sources()
             bank |= self.recordings.banks(self.task, about.part, self.seed, [PLAIN], more)[PLAIN.label]
@@ -175,6 +175,8 @@ class Unit:
         place = (part, str(self.recordings.place(self.task, part, self.seed, row)))
         if place not in self._banks:
             sources = self.recordings.sources(self.task, part)
+            if self.plan.recorded and part == "test":
+                sources += beside_sources()
             self._banks[place] = self.recordings.banks(self.task, part, self.seed, [row], sources)[row.label]
         return self._banks[place]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...corruptions import suite_of
-from ...data.ood import ood_name
+from ...data.ood import has_ood, ood_name
 from ...methods.registry import METHODS
 from ...streams import Description
 from ..field.answers_rows import TUNED
@@ -91,7 +91,8 @@ def sources(task: str, part: str, setting: RunSize, tables: bool = True) -> list
         return [*stream_sources(task, part, setting), *more]
     kinds = suite.seen if part == "dev" else (*suite.seen, *setting.spread(suite.unseen))
     shifted = [f"{kind}/{n}" for kind in kinds for n in suite.severities(kind, setting.severities)]
-    return ["clean", *shifted, f"ood/{ood_name(task, part)}", *more]
+    ood = [f"ood/{ood_name(task, part)}"] if has_ood(task) else []
+    return ["clean", *shifted, *ood, *more]
 
 
 def streams(task: str, seed: int, setting: RunSize) -> list[Description]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
 
+from ...data.ood import has_ood
 from ...streams import Description
 from ..field.plan import SOUND
 from ..recordings import STREAM, Recordings, file_of
@@ -132,7 +133,7 @@ def record_all(
     ):
 
         def whole(task: str) -> int:
-            kinds = (False, True) if tables else (False,)  # only tables show OOD inputs
+            kinds = (False, True) if tables and has_ood(task) else (False,)  # only tables show OOD inputs
             opened = [pool.submit(_open, task, part, ood) for part in demand.PARTS for ood in kinds]
             for each in opened:
                 each.result()

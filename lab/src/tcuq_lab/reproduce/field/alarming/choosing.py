@@ -19,7 +19,7 @@ import numpy as np
 from tcuq.metrics.inputs import Bools, Floats
 
 from ...rows import row_of
-from ..plan import CLEAN_OF
+from ..plan import CLEAN_OF, DEV
 from ..units import Unit
 from .counting import Scene, costly_sources, events, false_starts, scene_of
 from .limits import RUN_LENGTH, find_limit
@@ -30,8 +30,6 @@ CLEAN_ON = 250.0
 """Steps of delay that all of the clean time under alarm would be worth."""
 COSTLY_OFF = 100.0
 """Steps of delay that all of the costly time without alarm would be worth."""
-COSTS = "class 16"
-"""Law from whose recordings errors of sources are read; the examples are the same under every law."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +72,7 @@ def development(unit: Unit, role: str, row: str = "base", scorer: Scorer = unsur
     names = tuple(dict.fromkeys(name for each in scenes for name in each.names))
     sources = [np.array([names.index(name) for name in each.names])[each.sources] for each in scenes]
     scene = Scene(np.concatenate(sources), names)
-    worse = tuple(costly_sources(unit.error_rates(f"law {COSTS}")))
+    worse = tuple(costly_sources(unit.error_rates(DEV)))
     return Development(seen, scene, worse, clean_of(seen, scene.settled))
 
 

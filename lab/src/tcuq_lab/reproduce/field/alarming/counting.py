@@ -40,7 +40,7 @@ class Scene:
     sources : array (K, T) of integers
         Of each step in `names`.
     names : tuple of str
-        "clean", "fog/3".
+        "clean", "fog/3"; those of one type are in the order of their severity.
     """
 
     sources: Ints
@@ -59,13 +59,16 @@ class Scene:
 
     @cached_property
     def reached(self) -> Ints:
-        """Source that the shift of each step has at its last step; one that sets in slowly begins weak."""
-        steps = np.arange(self.sources.shape[1])
-        goes_on = np.zeros(self.shifted.shape, dtype=bool)
-        goes_on[:, :-1] = self.shifted[:, :-1] & self.shifted[:, 1:]
-        ends = np.where(goes_on, len(steps), steps)
-        ends = np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1]
-        return np.take_along_axis(self.sources, ends, axis=1)
+        """Source that the shift of each step has at its strongest, the last in `names`.
+
+        One that sets in slowly begins weak, and one that goes slowly ends so.
+        """
+        changes = np.ones(self.shifted.shape, dtype=bool)
+        changes[:, 1:] = self.shifted[:, 1:] != self.shifted[:, :-1]
+        runs = np.cumsum(changes.ravel()) - 1
+        strongest = np.full(int(runs[-1]) + 1, -1, dtype=self.sources.dtype)
+        np.maximum.at(strongest, runs, self.sources.ravel())
+        return np.asarray(strongest[runs].reshape(self.sources.shape))
 
     @cached_property
     def shifts(self) -> list[tuple[int, int, int, str]]:
