@@ -67,7 +67,6 @@ FEW = {
     "export/test_export.py::test_the_host_program_gives_the_same_as_python": 4,
     "export/test_export_parts.py::test_no_warnings_from_any_file": 1,
     "export/test_export_rust.py::test_the_c_is_built_for_a_cortex_m": 1,
-    "faults/test_faults_injector.py::test_careless_writers_are_found": 0,
     "watch/tests/fleet/test_fleet_page.py::test_in_a_browser": 0,
     "watch/tests/live/test_live_page.py::test_pause_holds_the_picture_and_nothing_is_lost_behind_it": 0,
     "watch/tests/live/test_live_page.py::test_who_was_away_too_long_sees_the_gap": 0,

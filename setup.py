@@ -10,6 +10,9 @@ sys.path[:0] = [str(HERE), str(HERE / "tools")]
 
 from archives import MACROS, OPTIONS, STABLE, commands  # noqa: E402
 
+# What a wheel has in one archive: what is exported, and what reports show.
+TEXTS = ("core/*.[ch]", "export/c/*", "export/templates/*.txt", "report/*.css", "report/*.js")
+
 
 def files(ending):
     """Return the files of the binding and the core with this ending."""
@@ -17,7 +20,7 @@ def files(ending):
 
 
 setup(
-    cmdclass=commands("README.md"),
+    cmdclass=commands("README.md", TEXTS),
     ext_modules=[
         Extension(
             "tcuq._core",

@@ -136,8 +136,7 @@ def _projection(path: Path) -> None:
 
 def _inputs(path: Path) -> None:
     """Read inputs of `tcuq record`, of an emitted application, and of the script beside it."""
-    from tcuq.recording.data import open_data
-    from tcuq.recording.folders import Asked
+    from tcuq.recording.data import Asked, open_data
     from tcuq_device.emit.feed import read_inputs
 
     failed = None
@@ -267,14 +266,14 @@ def _labels(path: Path) -> None:
 
 
 def _wav(path: Path) -> None:
-    from tcuq.recording.folders import SoundReader
+    from tcuq.recording.data import SoundReader
 
     found = SoundReader((100, 1), "folder")(path)
     promise(found.shape == (100, 1) and np.isfinite(found).all(), "a waveform")
 
 
 def _picture(path: Path) -> None:
-    from tcuq.recording.folders import picture_reader
+    from tcuq.recording.data import picture_reader
 
     found = picture_reader((8, 8, 3), "folder")(path)
     promise(found.shape == (8, 8, 3) and found.dtype == np.uint8, "a picture")

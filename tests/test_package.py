@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import bz2
+import json
+import os
 import re
 import shutil
 import subprocess
@@ -13,6 +16,7 @@ import pytest
 from places import ROOT
 
 import tcuq
+from tcuq.base import texts
 
 PACKAGE = ROOT / "src" / "tcuq"
 
@@ -71,6 +75,35 @@ def test_the_other_distributions_have_the_same_version(part: str) -> None:
     assert len(told) >= 2 and set(told) == {tcuq.__version__}
 
 
+def test_texts_of_a_wheel_come_from_its_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(texts, "PACKED", tmp_path / "texts.bz2")
+    (tmp_path / "texts.bz2").write_bytes(bz2.compress(json.dumps({"core/a.h": "a\n"}).encode()))
+    try:
+        assert texts.text_of("core/a.h") == "a\n"
+        assert (texts.folder() / "core" / "a.h").read_bytes() == b"a\n"
+    finally:
+        texts._packed.cache_clear()
+        texts._unpacked.cache_clear()
+
+
+SHIPPED = """
+import hashlib, tcuq
+from tcuq.base.texts import folder
+from tcuq.export import FORMS, sources
+from tcuq.report.page import asset
+found = [text for form in FORMS for text in sources(tcuq.Params(classes=3), form=form).values()]
+found += [asset("report.css"), (folder() / "core" / "tcuq.h").read_text(encoding="utf-8")]
+print(hashlib.sha256("".join(found).encode()).hexdigest(), tcuq.__file__)
+"""
+
+
+def shipped(folder: Path) -> list[str]:
+    """Return a digest of what the package below a folder exports and shows, and where it lies."""
+    environment = {**os.environ, "PYTHONPATH": str(folder)}
+    command = [sys.executable, "-c", SHIPPED]
+    return subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout.split()
+
+
 @pytest.mark.slow
 def test_the_wheel_holds_the_product_alone(tmp_path: Path) -> None:
     # A copy: what an earlier build left in the checkout would go into the wheel as well.
@@ -98,8 +131,9 @@ def test_the_wheel_holds_the_product_alone(tmp_path: Path) -> None:
     (wheel,) = tmp_path.glob("out/*.whl")
     with zipfile.ZipFile(wheel) as content:
         modules = [name for name in content.namelist() if name.endswith(".py")]
-        templates = [name for name in content.namelist() if "/templates/" in name]
-    assert len(templates) == len([*(PACKAGE / "export" / "templates").glob("*.txt")]) > 0
+        content.extractall(tmp_path / "installed")
     assert {name.split("/")[0] for name in modules} == {"tcuq"}
     assert not {"device", "fleet", "live"} & {name.split("/")[1] for name in modules}
-    assert wheel.stat().st_size <= 640_000
+    assert len(modules) <= 190 and wheel.stat().st_size <= 500_000
+    here, there = shipped(PACKAGE.parent), shipped(tmp_path / "installed")
+    assert here[0] == there[0] and here[1] != there[1]

@@ -12,6 +12,8 @@ from pathlib import Path
 
 # Files of the source folder that a wheel leaves out: the extension is compiled from them.
 SOURCE_ONLY = ("tcuq/binding/", "tcuq_watch/native/")
+# Files that a wheel has in one archive (setup.py).
+PACKED = re.compile(r"tcuq/(core|export/c|export/templates|report)/\w+\.(c|h|txt|css|js)")
 # Files beside src/ in a source archive.
 BESIDE = {
     *("LICENSE", "MANIFEST.in", "PKG-INFO", "README.md"),
@@ -84,7 +86,9 @@ def wheel_problems(wheel: bytes, source: Path, version: str) -> list[str]:
         packed = f"{info}/METADATA"
         about = message_from_bytes(archive.read(packed)) if packed in names else Message()
     extensions = {name for name in names if EXTENSION.fullmatch(name)}
-    expected = {name for name in sources(source) if not name.startswith(SOURCE_ONLY)}
+    files = sources(source)
+    expected = {name for name in files if not (name.startswith(SOURCE_ONLY) or PACKED.fullmatch(name))}
+    expected |= {"tcuq/texts.bz2" for name in files if PACKED.fullmatch(name)}
     expected |= {f"{info}/{file}" for file in ("METADATA", "WHEEL", "RECORD", "entry_points.txt")}
     expected |= {f"{info}/top_level.txt", f"{info}/licenses/LICENSE"}
     problems = differences(names - extensions, expected)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from compilers import need_compiler
-from places import CORE, CORE_SOURCES, ROOT
+from places import CORE, CORE_SOURCES, ROOT, broken_core
 from vector_files import FULL_BUILD
 
 FLAGS = ["-std=c99", "-O1", "-g", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror"]
@@ -87,11 +87,4 @@ def test_no_flip_leads_out_of_memory(compiler: str, stride: int, tmp_path: Path)
     ],
 )
 def test_a_missing_guard_is_found(file: str, guard: str, without: str, tmp_path: Path) -> None:
-    core = tmp_path / "core"
-    core.mkdir()
-    for path in CORE.iterdir():
-        (core / path.name).write_text(path.read_text())
-    text = (core / file).read_text()
-    assert text.count(guard) == 1
-    (core / file).write_text(text.replace(guard, without))
-    assert flips(core, "gcc", tmp_path, stride=3).returncode != 0
+    assert flips(broken_core(tmp_path, file, guard, without), "gcc", tmp_path, stride=3).returncode != 0

@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 import importlib
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from places import CORE, ROOT
+from places import ROOT, broken_core
 
 FUZZ = ROOT / "fuzz"
 MOST_BYTES = 100_000
@@ -42,16 +41,6 @@ def programs(targets: Any, tools: Any, tmp_path_factory: pytest.TempPathFactory)
     """Return the programs by target."""
     built: dict[str, Path] = targets.build(tmp_path_factory.mktemp("fuzz"), tools, jobs=1, flags=["-O0"])
     return built
-
-
-def broken_core(folder: Path, file: str, old: str, new: str) -> Path:
-    """Return a copy of the core with another text in one place."""
-    core = folder / "core"
-    shutil.copytree(CORE, core)
-    text = (core / file).read_text()
-    assert text.count(old) == 1
-    (core / file).write_text(text.replace(old, new))
-    return core
 
 
 @pytest.mark.parametrize("name", ["load", "steps", "frames"])

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from places import CORE, ROOT
+from places import ROOT, broken_core
 
 COMMAND = ROOT / "tools" / "hostile" / "run.py"
 
@@ -73,11 +73,6 @@ def test_every_bound_holds_for_a_million_steps() -> None:
 )
 def test_a_broken_core_is_found(name: str, tmp_path: Path) -> None:
     file, old, new, found = MUTANTS[name]
-    core = tmp_path / "core"
-    shutil.copytree(CORE, core)
-    text = (core / file).read_text()
-    assert text.count(old) == 1
-    (core / file).write_text(text.replace(old, new))
-    done = attack("--steps", "500000", "--core", str(core))
+    done = attack("--steps", "500000", "--core", str(broken_core(tmp_path, file, old, new)))
     assert done.returncode == 1
     assert found in done.stdout

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from oracle_math import natural_logarithm
 
 from tcuq.fitting.alarms import fair_bet
 
@@ -49,3 +50,9 @@ def test_the_proved_alarm_keeps_its_run_length_on_dependent_scores() -> None:
     assert alarm_times(bet, found["level"], math.log(4)).mean() < wanted
     # And a score above its level wins.
     assert alarm_times(bet, found["level"] + 0.3, math.log(wanted)).mean() < wanted
+
+
+def test_a_bet_never_pays_more_than_its_logarithm() -> None:
+    for f in (*range(128, 3000), *range(3000, 2**20, 13), 2**20 - 1):
+        true = 65536 * math.log(f / 65536)
+        assert true - 30 < natural_logarithm(f) <= true

@@ -13,8 +13,8 @@ from sklearn.linear_model import LogisticRegression
 from streams import dwell_stream
 
 from tcuq import FitOptions, Log, Monitor, fit
-from tcuq.fitting.folds import folds
 from tcuq.fitting.logistic import fit_logistic
+from tcuq.fitting.signal_table import folds
 from tcuq.metrics import auroc
 from tcuq.monitor.log import watch
 from tcuq.monitor.params_words import in_words

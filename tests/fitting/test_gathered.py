@@ -11,8 +11,8 @@ from streams import dwell_stream
 
 from tcuq import FitOptions, Log, Monitor, Params, fit
 from tcuq.fitting.signal_table import read_signals
+from tcuq.fitting.stages.evidence import PACES, gathered, says_little
 from tcuq.fitting.stages.heads import GATHERED
-from tcuq.fitting.stages.signals import PACES, gathered, says_little
 from tcuq.metrics import auroc
 from tcuq.monitor.log import watch
 

@@ -7,7 +7,7 @@ import pytest
 from streams import dwell_stream, int8_stream
 
 from tcuq import EvidenceHead, FitOptions, Log, Monitor, Params, fit
-from tcuq.fitting.looks import compared, find_reach, looks, stillness
+from tcuq.fitting.alarms import compared, find_reach, looks, stillness
 from tcuq.fitting.signal_table import read_signals
 from tcuq.monitor.state import read_state
 

@@ -1,4 +1,4 @@
-"""Fits of seeded logs are those of `same_fits.json`.
+"""Fits of seeded logs are those of `same_fits.json`, one a line.
 
 Parameters must be equal bit for bit. Figures in the notes are sums of floats, whose last digits differ
 between machines: they are compared to five digits.
@@ -146,7 +146,8 @@ def write(names: list[str]) -> None:
     content = json.loads(STORED.read_text())
     for name in names:
         content[name] = fitted(name).to_dict()
-    STORED.write_text(json.dumps(content, indent=1) + "\n")
+    rows = [f"{json.dumps(name)}: {json.dumps(fit)}" for name, fit in content.items()]
+    STORED.write_text("{\n" + ",\n".join(rows) + "\n}\n")
 
 
 if __name__ == "__main__":

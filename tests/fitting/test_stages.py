@@ -10,13 +10,12 @@ from streams import dwell_stream
 
 from tcuq import FitOptions, Log, Monitor, Params, fit
 from tcuq.fitting import logistic, signal_table
+from tcuq.fitting.gated import scores
 from tcuq.fitting.logistic import fit_logistic, linear
-from tcuq.fitting.risk import scores
 from tcuq.fitting.signal_table import CHUNK, fill_in_means, read_signals
-from tcuq.fitting.stages.evidence import learn_evidence
+from tcuq.fitting.stages.evidence import find_signals, learn_evidence
 from tcuq.fitting.stages.heads import fit_heads
 from tcuq.fitting.stages.read import read
-from tcuq.fitting.stages.signals import find_signals
 from tcuq.fitting.stages.state import Request
 from tcuq.monitor.heads import EvidenceHead, InstantHead
 from tcuq.monitor.log import watch

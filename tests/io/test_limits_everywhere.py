@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Every limit of docs/reference/formats.md: what is just allowed is read, what is beyond is refused in one line."""
+"""Every limit of docs/reference/formats.md: what is just allowed is read, what is beyond is refused."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ from tcuq import Monitor, Params
 from tcuq.base.limits import limits_given
 from tcuq.export.projection import load_projection
 from tcuq.io import Limits, read_decisions, read_log
-from tcuq.recording.data import open_data
-from tcuq.recording.folders import Asked
+from tcuq.recording.data import Asked, open_data
 from tcuq.recording.run import read_names
 
 PARAMS = Params(classes=2, warmup=0)
@@ -145,7 +144,7 @@ def test_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_pixels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
-    from tcuq.recording.folders import picture_reader
+    from tcuq.recording.data import picture_reader
 
     path = tmp_path / "a.png"
     image.new("L", (30, 20)).save(path)

@@ -18,7 +18,7 @@ from tiny_models import MODELS, NAMES, bars, write_onnx, write_pictures
 import tcuq
 from tcuq.cli import main
 from tcuq.io import read_log
-from tcuq.recording.options import RecordOptions
+from tcuq.recording.model import RecordOptions
 
 NET = "import numpy as np\ndef net(x):\n    return np.full((len(x), 3), 1 / 3), x.reshape(len(x), -1)\n"
 

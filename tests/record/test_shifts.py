@@ -14,8 +14,7 @@ from tiny_models import bar_net, bars
 
 import tcuq
 from tcuq.base.rand import Generators
-from tcuq.recording.data import Data, open_data
-from tcuq.recording.folders import Asked
+from tcuq.recording.data import Asked, Data, open_data
 from tcuq.recording.model import Format, Info
 from tcuq.recording.shifts import Chosen, choose
 

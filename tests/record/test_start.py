@@ -19,8 +19,7 @@ import tcuq
 from tcuq.cli import main
 from tcuq.io import read_decisions, read_log
 from tcuq.monitor.log import watch
-from tcuq.recording.data import open_data
-from tcuq.recording.folders import Asked
+from tcuq.recording.data import Asked, open_data
 from tcuq.recording.shifts import choose
 from tcuq.recording.streams import paces_of
 from tcuq.start import start

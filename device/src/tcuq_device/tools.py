@@ -9,8 +9,9 @@ from importlib import resources
 from pathlib import Path
 
 from tcuq.base.errors import InputError
+from tcuq.base.texts import folder
 
-PACKAGE = Path(str(resources.files("tcuq")))
+PACKAGE = folder()
 HERE = Path(str(resources.files("tcuq_device")))
 """Where the files of C lie: the monitor's, and those of this part."""
 

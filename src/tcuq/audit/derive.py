@@ -23,8 +23,7 @@ from ..monitor.params import Params
 from ..monitor.signals import NUMBER, SIGNALS
 from ..monitor.state import State, state_for
 from ..monitor.steps import NO_REASON, reason_names
-from .labels import Told, label_rows, watch_told
-from .rules import TOP, Evidence, Heard, Ints, Rules
+from .rules import TOP, Evidence, Heard, Ints, Rules, Told, label_rows, watch_told
 from .verdict import Audit, Check
 
 _FRACTIONS = {

@@ -1,4 +1,4 @@
-"""The `tcuq` command: one small module per subcommand.
+"""The `tcuq` command: a small module for one or two subcommands.
 
 Nothing but `process` is imported before `main` has begun, so that an interrupt always ends quietly.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def build_parser() -> Parser:
     """Return the parser of the whole command, built once in a process."""
     from .._version import VERSION
-    from . import audit, demo, export, fit, inspect, record, report, run, start
+    from . import export, fit, record, report, run, start
     from .common import add_others
     from .parser import Parser, epilog
 
@@ -39,8 +39,12 @@ def build_parser() -> Parser:
     subparsers = parser.add_subparsers(
         title="commands, in the order in which you need them", metavar="COMMAND", required=True
     )
-    for command in (demo, start, record, fit, run, report, audit, inspect, export):
-        command.add(subparsers)
+    add_commands = (
+        *(start.add_demo, start.add, record.add, fit.add, run.add),
+        *(report.add, report.add_audit, export.add_inspect, export.add),
+    )
+    for add in add_commands:
+        add(subparsers)
     add_others(subparsers)
     return parser
 

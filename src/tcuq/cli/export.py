@@ -1,13 +1,16 @@
-"""`tcuq export`: a monitor as a package for firmware."""
+"""`tcuq export` and `tcuq inspect`: a monitor as a package for firmware, and what its files hold."""
 
 from __future__ import annotations
 
 import argparse
+import os
 from typing import TYPE_CHECKING
 
+from ..base.errors import InputError
 from ..base.generated import PLATFORMS, RUNTIMES
-from .common import answer, need_files
+from .common import about, answer, need_files, print_json
 from .parser import declare
+from .process import UsageError
 from .words import expect_params, spoken
 
 if TYPE_CHECKING:
@@ -60,4 +63,51 @@ def command(args: argparse.Namespace) -> int:
     mask = f"0x{params.integers()['signals']:03X}u"
     facts = {"files": list(map(str, files)), "name": args.name, "form": args.form, "signals_mask": mask}
     answer(args, facts, "\n".join([*map(str, files), *hints]))
+    return 0
+
+
+def add_inspect(subparsers: Subparsers) -> None:
+    """Declare the command."""
+    parser = declare(
+        subparsers,
+        "inspect",
+        "show what a parameter file or a saved state holds, costs and guarantees",
+        "tcuq inspect monitor.json",
+        run_inspect,
+        "tcuq export monitor.json firmware/ --name door",
+        about="Prints signals, rates, bounds, and the bytes and instructions that the monitor takes on a "
+        "device.",
+    )
+    parser.add_argument("file", metavar="FILE", help="parameter file (JSON) or saved state")
+    edited = "FILE is a parameter file that you edited: check it and write it back with a fresh checksum"
+    parser.add_argument("--seal", action="store_true", help=edited)
+
+
+def run_inspect(args: argparse.Namespace) -> int:
+    """Describe the file."""
+    from ..base.limits import read_limited
+    from ..monitor.params import Params
+    from ..report.describe import describe_params, describe_state, render
+
+    need_files(args, "FILE")
+    if os.path.isdir(args.file):
+        raise UsageError(f"{args.file}: is a folder, expected a parameter file or a saved state")
+    content = read_limited(args.file)
+    if content[:4] == b"TCUQ":
+        if args.seal:
+            raise UsageError(f"--seal is for a parameter file; {args.file} is a saved state")
+        with about(args.file):
+            facts = describe_state(content)
+    elif content.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{":
+        params = Params.load(args.file, sealed=not args.seal)
+        if args.seal:
+            params.save(args.file)
+        facts = describe_params(params)
+    else:
+        kinds = "a parameter file (JSON, from tcuq fit) nor a saved state (from tcuq run --state-out)"
+        raise InputError("value", f"{args.file}: is neither {kinds}")
+    if args.json:
+        print_json({"file": args.file, **facts})
+    else:
+        print(render(facts))
     return 0

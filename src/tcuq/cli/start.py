@@ -1,11 +1,13 @@
-"""`tcuq start`: from a model and data to a judged monitor, a report and a package for firmware."""
+"""`tcuq start` and `tcuq demo`: from a model and data to a judged monitor, a report and a package."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import time
 from typing import TYPE_CHECKING
 
+from ..base.errors import InputError
 from .common import add_run_length, answer, given, need_files, note, progress
 from .parser import declare
 from .record import add_recording_options, find_own_modules, recording_given
@@ -60,4 +62,36 @@ def command(args: argparse.Namespace) -> int:
     if args.quiet and not args.json:
         print(figures["lines"][0])  # the verdict is what the command is for
     answer(args, figures, "\n".join([*figures["lines"], f"{done} {then}"]))
+    return 0
+
+
+def add_demo(subparsers: Subparsers) -> None:
+    """Declare the command."""
+    parser = declare(
+        subparsers,
+        "demo",
+        "try everything on example data, in ten seconds",
+        "tcuq demo --out demo",
+        run_demo,
+        "tcuq fit demo/dev.npz -o monitor.json",
+        about="Trains a small digit classifier, fits a monitor, shows both a day with five faults and writes "
+        "logs, parameters, decisions and a report into one folder. Needs no data and no network.",
+    )
+    folder = "folder to write; made if it does not exist (default: tcuq-demo)"
+    parser.add_argument("--out", metavar="FOLDER", default="tcuq-demo", help=folder)
+    seed = "seed of the random numbers (default: 0)"
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help=seed)
+
+
+def run_demo(args: argparse.Namespace) -> int:
+    """Run the demonstration."""
+    from importlib import import_module
+
+    need_files(args, "--out")
+    if os.path.exists(args.out) and not os.path.isdir(args.out):
+        raise InputError("exists", f"{args.out}: is a file, expected a folder; name another one with --out")
+    with progress(args) as bar:
+        figures = dict(import_module("tcuq.demo").main(args.out, args.seed, bar))
+    lines = [f"{name}: {value}" for name, value in figures.items() if not isinstance(value, (dict, list))]
+    answer(args, figures, str(figures.get("text") or "\n".join(lines)))
     return 0

@@ -15,7 +15,7 @@ from ..base.checks import integer
 from ..fitting import fit
 from ..fitting.simple_rules import left_wrong, simple_rules
 from ..io.decisions import Decisions, encode_decisions
-from ..io.npz import encode_log
+from ..io.tables import encode_log
 from ..metrics import detection
 from ..monitor.cost import cost
 from ..monitor.log import Log, watch

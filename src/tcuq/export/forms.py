@@ -8,14 +8,13 @@ import textwrap
 from collections import ChainMap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from ..base.errors import InputError
 from ..base.generated import PLATFORMS
-from .contents import Contents
-from .templates import render, sections
+from ..base.texts import text_of
+from .contents import Contents, render, sections
 
 
 def plain_place(contents: Contents, file: str) -> str:
@@ -143,9 +142,7 @@ def _rust_type(kind: str) -> str:
 
 def _rust_fields(contents: Contents) -> dict[str, Any]:
     """Return the structs of C, and names of classes."""
-    package = resources.files("tcuq")
-    header = (package / "core" / "tcuq.h").read_text(encoding="utf-8")
-    header += (package / "export" / "c" / "tcuq_frame.h").read_text(encoding="utf-8")
+    header = text_of("core/tcuq.h") + text_of("export/c/tcuq_frame.h")
     structs = {struct: struct_of(header, struct) for struct in ("tcuq_t", "tcuq_step_t", "tcuq_frame_t")}
     return {
         "structs": [

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from importlib import resources
 from pathlib import Path
 
 from ..base.atomic_folders import prepare, write_folder
 from ..base.checks import known
 from ..base.errors import InputError
 from ..base.generated import RUNTIMES
+from ..base.texts import text_of
 from ..monitor.params import Params
-from .contents import Contents
+from .contents import Contents, render, sections
 from .csource import monitor_header, monitor_source, names_header
 from .forms import FORMS, Form, plain_place
 from .projection import IntegerProjection
 from .selfcheck import SelfCheck
-from .templates import render, sections
 
 
 def readme(contents: Contents, check: SelfCheck, form: Form, paths: Collection[str]) -> str:
@@ -51,6 +50,9 @@ def _rows(contents: Contents, form: Form, paths: Collection[str]) -> Iterator[st
 
 _DEFAULT = "#define TCUQ_SIGNALS (TCUQ_ALL_SIGNALS | TCUQ_OWN_REFERENCE)"
 """What tcuq.h compiles in where no flag says otherwise."""
+
+_BESIDE = ("tcuq_frame.", "tcuq_projection.", "tcuq_softmax.", "tcuq_LICENSE.")
+"""How files begin that are exported with the core but are no part of it."""
 
 
 def sources(
@@ -107,10 +109,8 @@ def arranged(contents: Contents, check: SelfCheck, form: Form) -> dict[str, str]
     }
     if contents.params.names is not None:
         texts[f"{name}_names.h"] = names_header(contents)
-    package = resources.files("tcuq")
     for file in contents.core_files:
-        core, more = package / "core" / file, package / "export" / "c" / file
-        texts[file] = (core if core.is_file() else more).read_text(encoding="utf-8")
+        texts[file] = text_of(f"export/c/{file}" if file.startswith(_BESIDE) else f"core/{file}")
     if contents.glue is not None:
         glue = sections("glue")
         texts[contents.fields["glue_file"]] = render(glue[contents.glue], contents.fields, glue)

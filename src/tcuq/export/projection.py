@@ -183,7 +183,7 @@ def load_projection(path: str | Path, params: Params) -> IntegerProjection:
     ...     load_projection(path, params).matrix.tolist()
     [[64, 64, 64, 64]]
     """
-    from ..io.npz import arrays_of
+    from ..io.tables import arrays_of
 
     needed = [key for key in KEYS if key != "offset"]
     given = limits_given()

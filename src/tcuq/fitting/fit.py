@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import Literal
 
 from ..monitor.params import Params
+from .clean import Source
 from .options import FitOptions
-from .sources import Source
-from .stages.accuracy import estimate_accuracy
+from .stages.accuracy import estimate_accuracy, set_feedback
 from .stages.alarm import set_alarm, set_threshold
-from .stages.evidence import learn_evidence
+from .stages.evidence import find_signals, learn_evidence
 from .stages.findings import conclude
 from .stages.heads import fit_heads
-from .stages.labels import set_feedback
 from .stages.read import read
-from .stages.signals import find_signals
 from .stages.state import Progress, Request, say_nothing
 
 

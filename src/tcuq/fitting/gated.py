@@ -1,8 +1,11 @@
-"""Two heads at once, gated by persistence: learned on the log and on its own shuffle.
+"""Two heads at once, gated by persistence, learned on a log and its own shuffle; their uncertainty and risk.
 
 With s, how far the past counts, z = (1 - s) * (bias + signals of one step) + s * (bias + all signals) is
 linear in its coefficients, so one regression on products of s and the signals learns both heads. The shuffle
 shows what holds where time says nothing; every log has one for free.
+
+Uncertainty and risk are sections 7 and 8 of SPEC.md over whole columns: the same integers as in the core, so
+that a fit need not run the monitor again for new coefficients.
 """
 
 from __future__ import annotations
@@ -14,9 +17,70 @@ from typing import Any
 import numpy as np
 
 from ..base.fixed import ONE
-from ..monitor.fixed_point import COEF_LIMIT
+from ..monitor.fixed_point import COEF_LIMIT, COEF_UNIT
+from ..monitor.params import Params
+from ..monitor.signals import NUMBER
 from .logistic import fit_in_place
-from .signal_table import Flags, Floats, Ints, SignalTable, chunks
+from .signal_table import Flags, Floats, Ints, SignalTable, Units, chunks
+
+_SHIFT = COEF_UNIT.bit_length() - 1
+_TABLE = np.minimum(ONE - 1, np.floor(ONE / (1 + np.exp(-np.arange(97) / 8)) + 0.5)).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """What a monitor says of each step of a log, in 1/65536."""
+
+    uncertainty_units: Units
+    risk_units: Units
+
+    @property
+    def uncertainty(self) -> Floats:
+        """Uncertainty in [0, 1)."""
+        return self.uncertainty_units / ONE
+
+    @property
+    def risk(self) -> Floats:
+        """Risk in [0, 1)."""
+        return self.risk_units / ONE
+
+
+def _logistic(z: Ints) -> Ints:
+    size = np.abs(z)
+    at = np.minimum(size >> 13, 95)
+    low = _TABLE[at]
+    value = low + ((_TABLE[at + 1] - low) * (size & 8191) >> 13)
+    value[size >= 12 * ONE] = ONE - 1
+    return np.asarray(np.where(z < 0, ONE - value, value))
+
+
+def scores(params: Params, table: SignalTable) -> Scores:
+    """Return uncertainty and risk of each step.
+
+    The table is read under the same anchor, with the clean means of the parameters.
+    """
+    held = params.integers()
+    numbers = [NUMBER[name] for name in params.signals]
+    coef, instant = [held["coef"][n] for n in numbers], held["instant"]
+    columns = table.columns(params.signals)
+    result = Scores(*(np.empty(len(table), dtype=np.uint16) for _ in range(2)))
+    for part in chunks(len(table)):
+        z = np.full(part.stop - part.start, held["bias"], dtype=np.int64)
+        half = table.past[part].astype(np.int64)
+        if instant is not None:
+            z = instant["bias"] + ((((z - instant["bias"]) >> 10) * half) >> 5)
+        for number, factor, column in zip(numbers, coef, columns, strict=True):
+            weight: Any = factor
+            if instant is not None:
+                start = instant["coef"][number]
+                weight = start + (((factor - start) * half) >> 15)
+            z += (weight * table.units[part, column].astype(np.int64)) >> _SHIFT
+        uncertainty = _logistic(z)
+        mixed = uncertainty * held["blend"] + table.anchor[part].astype(np.int64) * (ONE - held["blend"])
+        result.uncertainty_units[part] = uncertainty
+        result.risk_units[part] = (mixed + ONE // 2) >> 16
+    return result
+
 
 INSTANT = ("odds", "severity", "magnitude", "distance", "drift")
 """Signals that mean the same whether or not classes stay; the instant head reads those in use."""

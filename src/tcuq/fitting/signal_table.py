@@ -1,4 +1,4 @@
-"""`SignalTable`: what the monitor makes of a log, computed once and kept in the core's 16-bit units."""
+"""`SignalTable`: what the monitor makes of a log, kept in the core's 16-bit units; folds of a log."""
 
 from __future__ import annotations
 
@@ -135,3 +135,31 @@ def some_of(rows: Ints, seed: int) -> Ints:
     if len(rows) <= EXPLAINED:
         return rows
     return np.sort(np.random.default_rng([seed, 0]).choice(rows, EXPLAINED, replace=False))
+
+
+FOLDS = 4
+BLOCKS = 12
+
+
+def folds(log: Log, order: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64]:
+    """Return a fold number for each step.
+
+    Whole segments where there are enough, else blocks of time. Where the log tells several kinds of shift
+    apart, all steps of a kind go into one fold: what is held out is then a kind that the fit has not seen,
+    which is what a device will meet. With an `order`, the steps are one stream without segments.
+    """
+    pieces = log.pieces() if order is None else []
+    out = np.arange(len(log)) * BLOCKS // max(1, len(log)) % FOLDS
+    if len(pieces) >= FOLDS:
+        for number, piece in enumerate(pieces):
+            out[piece] = number % FOLDS
+    kinds = log.kinds if order is None or log.kinds is None else log.kinds[order]
+    for number, kind in enumerate(shift_kinds(log)):
+        out[kinds == kind] = (FOLDS - 1 - number) % FOLDS
+    return out
+
+
+def shift_kinds(log: Log) -> list[int]:
+    """Return the kinds of shift that a log tells apart; none when there are fewer than two."""
+    kinds = [] if log.kinds is None else [int(kind) for kind in np.unique(log.kinds) if kind]
+    return kinds if len(kinds) > 1 else []

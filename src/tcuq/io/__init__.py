@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ..base.checks import InputNote
 from ..base.limits import Limits
-from ..base.unknown import InputNote
 from .decision_files import read_decisions
 from .decisions import Decisions, write_decisions
 from .logs import read_log, write_log

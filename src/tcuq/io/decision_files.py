@@ -11,19 +11,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..base.checks import guess, note_unknown
 from ..base.errors import InputError, located, placed, wrong_value
 from ..base.fixed import ONE
 from ..base.generated import name_in_csv
 from ..base.limits import Limits, limits_given
-from ..base.unknown import guess, note_unknown
 from ..monitor.class_names import checked_name, checked_names
 from ..monitor.signals import NUMBER, SIGNALS
 from ..monitor.steps import NO_REASON, STEP_DTYPE
 from .decisions import COLUMNS, NAME, NEWER, OWN_COLUMN, Decisions, fingerprint_number
 from .jsonl import parse_object
-from .npz import arrays_of
 from .sources import TABLES, check_length, decode_lines, format_of, read_bytes, read_lines, shown
-from .tables import TableFile, cells_of
+from .tables import TableFile, arrays_of, cells_of
 from .values import BESIDE, number_shown
 
 Told = dict[int, str]

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..base.checks import guess, note_unknown
 from ..base.errors import InputError, one_line
 from ..base.json_text import check_depth
 from ..base.limits import Limits
-from ..base.unknown import guess, note_unknown
 from ..monitor.class_names import ShiftNumbers, checked_names, class_number
 from ..monitor.log import Log
 from ..monitor.quantize import two_classes

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..base.checks import integer, number
+from ..base.checks import integer, number, unknown_text
 from ..base.errors import InputError, wrong_value
-from ..base.unknown import unknown_text
 from .class_names import checked_names, counted, numbered, shifts_by_name
-from .data_frames import is_frame, mixes, read_frame
+from .columns import is_frame, mixes, read_frame
 from .fixed_point import put
 from .logits import paired, softmax
 from .monitor import Monitor

@@ -12,11 +12,10 @@ import numpy.typing as npt
 from .. import _core
 from .._core import Step
 from ..base.atomic_files import write_whole
-from ..base.checks import integer
+from ..base.checks import InputNote, integer
 from ..base.errors import InputError, InputTypeError, wrong_type
 from ..base.limits import read_limited
-from ..base.unknown import InputNote
-from .data_frames import holds_log, is_frame, opened
+from .columns import holds_log, is_frame, opened
 from .params import Params
 from .quantize import as_rows, as_vector, format_notes
 from .signals import NUMBER

@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from ..base.errors import InputError, InputTypeError, needed, wrong_type
 from ..base.fixed import ONE
-from .columns import ALIASES, PLAIN, Layout
-from .data_frames import column_at, holds_log, is_frame, names_of, opened
+from .columns import ALIASES, PLAIN, Layout, column_at, holds_log, is_frame, names_of, opened
 from .signals import SIGNALS
 
 _FRACTIONS = ("risk", "threshold", "uncertainty", "persistence", "look", "severity", "expected_accuracy")

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..base.errors import InputError
-from .model import Array, Format, Info
-from .options import Range
+from .model import Array, Format, Info, Range
 
 WRONG_SCALE = 0.5
 """Share of values outside the range of an input from which on data are refused."""

@@ -8,11 +8,11 @@ from typing import Any
 from ..base.errors import InputError
 from ..base.limits import read_limited
 from ..monitor.log import Log
-from .options import RecordOptions
+from .model import RecordOptions
 from .session import Progress, open_session
 from .shifts.chosen import Shifts
 from .streams import paces_of
-from .streams.made import asks_for_stream, streamed
+from .streams.plan import asks_for_stream, streamed
 
 
 def record(

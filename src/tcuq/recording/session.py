@@ -17,11 +17,9 @@ from ..monitor.log import Log
 from ..monitor.logits import paired, softmax
 from ..monitor.quantize import odd_sums, refuse_logits, two_classes
 from . import ranges
-from .data import Batch, Data, open_data
-from .folders import Asked
-from .model import Array, Format, Info, Model
+from .data import Asked, Batch, Data, open_data
+from .model import Array, Format, Info, Model, Range, RecordOptions
 from .opening import open_model
-from .options import Range, RecordOptions
 from .ranges import Preparation, shown_range
 
 KEPT = {np.dtype(np.int8): Format(1 / 256, -128), np.dtype(np.uint8): Format(1 / 256, 0)}

@@ -7,8 +7,7 @@ import numpy.typing as npt
 
 from ..monitor.class_names import shift_shown
 from .data import SHIFTED, Cells, flag_bits, pack_stretches, per_cell
-from .figures import steps_axis
-from .plot import Axis, Plot, runs
+from .plot import Axis, Plot, runs, steps_axis
 from .summary import Facts
 from .text import count, escape, legend, percent, section, table
 

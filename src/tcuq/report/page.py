@@ -6,7 +6,6 @@ import base64
 import hashlib
 import json
 from collections.abc import Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +13,12 @@ import numpy.typing as npt
 
 from .._version import VERSION
 from ..base.atomic_files import write_whole
+from ..base.texts import text_of
 from ..monitor.log import Log
 from ..monitor.params import Params
-from . import data, figures, outcome, sections
+from . import data, outcome, plot, sections
 from .acted import acted
-from .learned import learned
+from .outcome import learned
 from .summary import Facts, facts_of
 from .text import DASH, escape
 
@@ -51,7 +51,7 @@ LAST = (
 
 def asset(name: str) -> str:
     """Return a script or style of the report, which other pages share."""
-    return files(__package__).joinpath(name).read_text(encoding="utf-8")
+    return text_of(f"report/{name}")
 
 
 def policy(style: str, scripts: Sequence[str]) -> str:
@@ -97,7 +97,7 @@ def document(
         f'<meta name="generator" content="tcuq {escape(VERSION)}"><title>{escape(title)}</title>'
         f"<style>{style}</style>"
         f"<script>{FIRST}</script></head><body>"
-        f'<svg class="defs" aria-hidden="true">{figures.HATCHES}</svg>'
+        f'<svg class="defs" aria-hidden="true">{plot.HATCHES}</svg>'
         f'<header><p class="kind">tcuq {DASH} report of a monitored stream</p>'
         f'<h1>{escape(title)}</h1><p class="verdict" data-key="verdict">{escape(sentence)}</p>'
         f"{tiles}</header>"
@@ -113,7 +113,7 @@ def packed(facts: Facts) -> dict[str, Any]:
     """Return what the scripts of the page draw from."""
     content = data.pack_timeline(facts.steps, facts.log, facts.wrong) | {
         "first": facts.first,
-        "top": figures.risk_top(facts.steps),
+        "top": plot.risk_top(facts.steps),
         "reasons": data.reasons(),
         "shifts": facts.shifts,
         "names": facts.names,

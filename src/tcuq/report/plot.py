@@ -1,8 +1,6 @@
-"""A small plot: the marks as an SVG that stretches, the words around it as HTML that does not.
+"""A small plot, and the figures that need no script.
 
-An SVG with a viewBox shrinks its text with its width; on a telephone nobody could read it. So the
-drawing is stretched to whatever room there is, with strokes of constant width, and ticks and labels
-are placed in percent around it.
+The marks are an SVG that stretches, the words around it HTML that does not.
 """
 
 from __future__ import annotations
@@ -14,8 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .data import Cells
-from .text import escape, short
+from .. import metrics
+from .data import ABSTAIN, FALL, FLAGGED, RISE, SHIFTED, Cells, flag_bits, kind_changes, per_cell
+from .summary import FlagRate, Share, Window
+from .text import count, decimal, escape, percent, short
 
 SIZE = 1000
 
@@ -175,3 +175,255 @@ def runs(hits: npt.NDArray[Any]) -> list[tuple[float, float]]:
     padded = np.concatenate([[False], hits.astype(bool), [False]])
     edges = np.flatnonzero(padded[1:] != padded[:-1]).astype(float).tolist()
     return list(zip(edges[::2], edges[1::2], strict=True))
+
+
+TIMELINE_CELLS = 500
+SIGNAL_CELLS = 250
+CURVE_POINTS = 240
+SHADES = 5
+"""Shares of a cell that a thin row tells apart."""
+
+HATCHES = (
+    "<defs>"
+    '<pattern id="hatch-rise" width="10" height="30" patternUnits="userSpaceOnUse">'
+    '<rect class="tint rise" width="10" height="30"/><path class="hatch rise" d="M0 30L10 0"/></pattern>'
+    '<pattern id="hatch-fall" width="10" height="30" patternUnits="userSpaceOnUse">'
+    '<rect class="tint fall" width="10" height="30"/><path class="hatch fall" d="M0 0L10 30"/></pattern>'
+    "</defs>"
+)
+"""Rise leans one way and fall the other, so that color is never the only difference."""
+
+
+def steps_axis(steps: int, first: int, label: str = "step") -> Axis:
+    """Return the time axis; `first` numbers the first step."""
+    nice = (int(t) for t in nice_ticks(first, first + steps, 5) if t == int(t))
+    ticks = tuple((float(t - first), count(t)) for t in nice if first <= t < first + steps)
+    return Axis(0, steps, label, ticks=ticks)
+
+
+def risk_top(decisions: npt.NDArray[Any]) -> float:
+    """Return the upper end of the risk axis: all of the risk, and the threshold up to 1."""
+    threshold = float(np.clip(decisions["threshold"], 0, 1).max())
+    return axis_top(max(1.02 * float(decisions["risk"].max()), threshold, 0.1))
+
+
+def risk_plot(
+    decisions: npt.NDArray[Any], log: Any, top: float, axis: Axis, width: float = SIZE, height: float = SIZE
+) -> Plot:
+    """Return risk, threshold, abstentions and alarm over time; the drawing has this width and height."""
+    steps = len(decisions)
+    per = per_cell(steps, TIMELINE_CELLS)
+    risk, threshold = Cells.of(decisions["risk"], per), Cells.of(decisions["threshold"], per)
+    bits = flag_bits(decisions, log)
+    plot = Plot(
+        "Risk and threshold over time",
+        "Range and mean of the risk, the threshold, and shaded stretches where the alarm was raised.",
+        axis,
+        Axis(0, top, "risk"),
+        "tall",
+        width=width,
+        height=height,
+    )
+    plot.boxes(runs(bits & SHIFTED), 0, top, "shift tint")
+    plot.boxes(runs(bits & SHIFTED), 0.985 * top, top, "shift rim")
+    plot.boxes(runs(bits & RISE), 0, top, "in-rise")
+    plot.boxes(runs(bits & FALL), 0, top, "in-fall")
+    plot.cells(risk, "risk")
+    plot.line(risk.middle, threshold.mean, "threshold")
+    if steps <= TIMELINE_CELLS:
+        at = np.flatnonzero(decisions["abstain"])
+        if len(at):
+            plot.dots(at + 0.5, decisions["risk"][at], "abstain")
+    if log is not None:
+        borders = [piece.start for piece in log.pieces()[1:]]
+        if len(borders) <= TIMELINE_CELLS // 4:
+            for border in borders:
+                plot.line([border, border], [0, top], "border")
+    return plot
+
+
+def timeline(
+    decisions: npt.NDArray[Any], log: Any, wrong: npt.NDArray[np.bool_] | None, top: float, first: int
+) -> str:
+    """Return the timeline as it is shown where scripts do not run, and in print."""
+    steps = len(decisions)
+    risk = risk_plot(decisions, log, top, steps_axis(steps, first, ""))
+    bare = Axis(0, steps, ticks=((-steps, ""),))
+    lanes = lane_plots(flag_bits(decisions, log), wrong, bare, kind_changes(log))
+    lanes[-1].x, lanes[-1].kind = steps_axis(steps, first), "lane last"
+    return "".join(plot.html() for plot in (risk, *lanes))
+
+
+def lane_plots(
+    bits: npt.NDArray[np.uint8],
+    wrong: Any,
+    axis: Axis,
+    changes: list[int] | None,
+    width: float = SIZE,
+    height: float = SIZE,
+) -> list[Plot]:
+    """Return thin rows that show where steps were flagged, abstained, wrong, under alarm, or shifted."""
+    steps = len(bits)
+    per = per_cell(steps, TIMELINE_CELLS)
+    full, upper, lower = (0.0, 1.0), (0.5, 1.0), (0.0, 0.5)
+    rows: list[tuple[str, list[tuple[str, tuple[float, float], Any]]]] = [
+        ("flagged", [("flagged", full, bits & FLAGGED)]),
+        ("abstained", [("abstain", full, bits & ABSTAIN)]),
+    ]
+    if wrong is not None:
+        rows.append(("wrong", [("wrong", full, wrong)]))
+    # A hatch cannot be told in a thin lane; there a rise is the upper half and a fall the lower one.
+    rows.append(("alarm", [("rise", upper, bits & RISE), ("fall", lower, bits & FALL)]))
+    if changes is not None:
+        rows.append(("shift", [("shift", full, bits & SHIFTED)]))
+    lanes = []
+    for label, kinds in rows:
+        plot = Plot(
+            f"Steps: {label}",
+            f"Where steps are: {label}.",
+            axis,
+            Axis(0, 1, label, ticks=((-1, ""),)),
+            "lane",
+            False,
+            width,
+            height,
+        )
+        for name, (low, high), hits in kinds:
+            # Stretches of whole cells keep the drawing small, whatever the number of steps.
+            cells = Cells.of(np.asarray(hits != 0), per)
+            # Where steps do not stay what they are, the share of a cell says more than any hit in it.
+            shares = np.ceil(cells.mean * SHADES) if (low, high) == full else cells.high * SHADES
+            for shade in range(1, SHADES + 1):
+                edges = [(a * per, min(steps, b * per)) for a, b in runs(shares == shade)]
+                plot.boxes(edges, low, high, name, shade / SHADES)
+        lanes.append(plot)
+    if changes is not None and len(changes) <= TIMELINE_CELLS // 4:
+        for step in changes:
+            lanes[-1].line([step, step], [0, 1], "border")
+    return lanes
+
+
+def signal(values: npt.NDArray[np.float64], name: str, last: bool, first: int) -> str:
+    """Return one signal over time."""
+    steps = len(values)
+    cells = Cells.of(values, per_cell(steps, SIGNAL_CELLS))
+    axis = steps_axis(steps, first) if last else Axis(0, steps, ticks=((-steps, ""),))
+    plot = Plot(f"Signal {name} over time", f"Range and mean of {name}.", axis, Axis(0, 1))
+    plot.y = Axis(0, 1, ticks=((0.0, "0"), (1.0, "1")))
+    plot.kind = "row last" if last else "row"
+    plot.cells(cells, "risk")
+    return plot.html()
+
+
+def running_rate(flags: FlagRate) -> str:
+    """Return the running flag rate against its level and envelope."""
+    steps = len(flags.running)
+    times = np.unique(np.rint(np.geomspace(1, steps, CURVE_POINTS)).astype(np.int64))
+    # Min and max between the points drawn: no excursion can hide.
+    low = np.minimum.reduceat(flags.running, times - 1)
+    high = np.maximum.reduceat(flags.running, times - 1)
+    settled = flags.running[min(steps, 30) - 1 :]
+    top = axis_top(max(2.5 * (flags.level or 0), 1.1 * float(settled.max()), 0.05))
+    description = f"After {count(steps)} steps {percent(float(flags.running[-1]))} were flagged."
+    plot = Plot(
+        "Running flag rate",
+        description,
+        Axis(1, max(steps, 2), "steps so far (logarithmic)", log=True),
+        Axis(0, top, "share flagged"),
+        "medium",
+    )
+    if flags.level is not None and flags.bounds is not None:
+        under = np.maximum(0, flags.level + flags.reach[0] / times)
+        over = np.minimum(1, flags.level + flags.reach[1] / times)
+        plot.band(times, under, over, "envelope")
+        plot.line(times, over, "bound")
+        plot.line(times, under, "bound")
+        plot.line([1, max(steps, 2)], [flags.level] * 2, "level")
+    plot.band(times, low, high, "risk")
+    plot.line(times, flags.running[times - 1], "risk")
+    return plot.html()
+
+
+def worst_windows(windows: list[Window], budget: float | None) -> str:
+    """Return the worst share of abstentions in windows of each length against the most allowed."""
+    lengths = np.array([w.steps for w in windows], dtype=float)
+    most = np.array([w.most for w in windows]) / lengths
+    last = max(float(lengths[-1]), 2.0)
+    plot = Plot(
+        "Worst share of abstentions in any window",
+        "For each window length, the largest share of abstained steps in any such window.",
+        Axis(1, last, "window length n (logarithmic)", log=True),
+        Axis(0, 1, "share abstained"),
+        "medium",
+    )
+    bounds = [w.bound for w in windows if w.bound is not None]
+    if bounds and budget is not None:
+        allowed = np.array(bounds) / lengths
+        plot.band(lengths, np.zeros(len(lengths)), allowed, "envelope")
+        plot.line(lengths, allowed, "bound")
+        plot.line([1, last], [budget] * 2, "level")
+    plot.line(lengths, most, "abstain")
+    plot.dots(lengths, most, "abstain")
+    return plot.html()
+
+
+def coverage_curves(
+    own: metrics.RiskCoverage, plain: metrics.RiskCoverage, point: tuple[float, float]
+) -> str:
+    """Return both risk-coverage curves and where the monitor worked."""
+    start = len(own.error) // 50
+    highest = max(float(own.error[start:].max()), float(plain.error[start:].max()), point[1], 0.02)
+    top = axis_top(min(1.0, 1.08 * highest))
+    quarters = tuple((k / 4, f"{25 * k} %") for k in range(5))
+    rates = tuple((t, percent(t, 0 if top >= 0.05 else 1)) for t in nice_ticks(0, top, 5))
+    areas = [decimal(float(curve.error.mean()), 4) for curve in (own, plain)]
+    plot = Plot(
+        "Error rate of the kept steps against the share kept",
+        f"Area {areas[0]} for the risk and {areas[1]} for plain confidence.",
+        Axis(0, 1, "share of steps kept, safest first", ticks=quarters),
+        Axis(0, top, "error rate", ticks=rates),
+        "medium",
+    )
+    for curve, name in ((plain, "plain"), (own, "risk")):
+        shown = np.unique(np.rint(np.linspace(0, len(curve.error) - 1, CURVE_POINTS)).astype(np.int64))
+        plot.line(curve.coverage[shown], curve.error[shown], name)
+    plot.dots([point[0]], [point[1]], "abstain")
+    return plot.html()
+
+
+def reliability(bins: metrics.Reliability, error: float) -> str:
+    """Return accuracy by confidence, with the expected calibration error, and the steps of each bin below."""
+    counts, used = bins.count, np.flatnonzero(bins.count)
+    edges = [((k + 0.08) / len(counts), (k + 0.92) / len(counts)) for k in used.tolist()]
+    plot = Plot(
+        "Accuracy against confidence",
+        f"Fifteen bins of equal width, expected calibration error {decimal(error)}.",
+        Axis(0, 1, "", ticks=((-1.0, ""),)),
+        Axis(0, 1, "accuracy"),
+        "medium",
+    )
+    plot.bars(edges, bins.accuracy[used], "accuracy")
+    plot.line([0, 1], [0, 1], "level")
+    if len(used):
+        plot.dots(bins.confidence[used], bins.accuracy[used], "risk")
+    most = int(max(1, counts.max()))
+    below = Plot(
+        "Steps in each bin of confidence",
+        ", ".join(count(int(n)) for n in counts),
+        Axis(0, 1, "confidence"),
+        Axis(0, most, "steps", ticks=((0.0, "0"), (float(most), count(most)))),
+        "short",
+        grid=False,
+    )
+    below.bars(edges, counts[used], "count")
+    return plot.html() + below.html()
+
+
+def interval(share: Share) -> str:
+    """Return a bar with the interval of a share, drawn inside a table cell."""
+    low, high = share.interval()
+    return (
+        '<svg class="interval" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">'
+        f'<path class="axis" d="M0 5H100"/><path class="span" d="M{100 * low:.2f} 5H{100 * high:.2f}"/>'
+        f'<path class="spot" d="M{100 * share.rate:.2f} 5h0"/></svg>'
+    )

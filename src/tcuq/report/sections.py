@@ -9,7 +9,7 @@ import numpy as np
 from ..monitor.alarm import AlarmSide, alarm_words
 from ..monitor.params import Params
 from ..monitor.signals import DESCRIPTION, SIGNALS
-from . import figures
+from . import plot
 from .outcome import found_tile
 from .summary import Facts, FlagRate, flag_rate, share, windows
 from .text import (
@@ -73,8 +73,8 @@ def timeline(facts: Facts) -> str:
             ("reset", "Whole stream", "Key 0 or double click"),
         )
     )
-    top = figures.risk_top(facts.steps)
-    drawn = figures.timeline(facts.steps, facts.log, facts.wrong, top, facts.first)
+    top = plot.risk_top(facts.steps)
+    drawn = plot.timeline(facts.steps, facts.log, facts.wrong, top, facts.first)
     lanes = 3 + (facts.wrong is not None) + ("shift" in kinds)
     body = (
         legend((kind, words[kind]) for kind in kinds)
@@ -134,7 +134,7 @@ def signals(facts: Facts) -> str:
             words = f"coefficient {sign}{decimal(coef, 2)}, clean mean {decimal(mean, 2)}"
             about = f'<span class="facts">{words}</span>'
         last = column == facts.columns[-1]
-        drawn = figures.signal(facts.signals[:, column], name, last, facts.first)
+        drawn = plot.signal(facts.signals[:, column], name, last, facts.first)
         rows.append(
             f'<div class="signal{" last" if last else ""}" data-signal="{name}">'
             f'<div class="what"><b>{name}</b> <span class="meaning">{escape(DESCRIPTION[name])}</span>'
@@ -157,10 +157,10 @@ def rates(facts: Facts) -> str:
     if params is not None:
         keys += [("level", "level or budget"), ("bound", "most and least that any input can reach")]
     charts = legend(keys) + pair(
-        figure("Share of steps flagged so far", figures.running_rate(flags)),
+        figure("Share of steps flagged so far", plot.running_rate(flags)),
         figure(
             "Most abstentions in any n consecutive steps, as a share of n",
-            figures.worst_windows(worst, params.budget if params else None),
+            plot.worst_windows(worst, params.budget if params else None),
         ),
     )
     titles = ["any n steps", "most abstentions"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +12,11 @@ import numpy.typing as npt
 
 from ..base.atomic_files import write_whole
 from ..base.errors import InputError
+from ..base.texts import text_of
 from ..monitor.log import Log
 from .data import FALL, RISE, SHIFTED, checked, flag_bits, kind_changes
-from .figures import HATCHES, TIMELINE_CELLS, lane_plots, risk_plot, risk_top, steps_axis
-from .learned import WINDOW, accuracy_plot, recent_accuracy
-from .plot import Axis, Plot
+from .outcome import WINDOW, accuracy_plot, recent_accuracy
+from .plot import HATCHES, TIMELINE_CELLS, Axis, Plot, lane_plots, risk_plot, risk_top, steps_axis
 from .text import count, escape
 
 WIDTH, LEFT, RIGHT = 880, 78, 22
@@ -173,7 +172,7 @@ def _legend(keys: list[tuple[str, str]], down: int) -> tuple[str, int]:
 
 def _style() -> str:
     """Return the colors and strokes of the report, with plain values: a file must do without variables."""
-    css = files(__package__).joinpath("report.css").read_text(encoding="utf-8")
+    css = text_of("report/report.css")
     rules = re.findall(r"^svg ((?:path|rect|\.)[^{]*\{[^}]*\})", css, re.M)
     own = (
         ".card { fill: var(--card); }",

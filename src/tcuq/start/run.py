@@ -16,18 +16,19 @@ from ..base.rand import Numbers
 from ..export import FORMS, refuse_other_form, sources
 from ..fitting import fit
 from ..io.decisions import Decisions, encode_decisions
-from ..io.npz import encode_log
+from ..io.tables import encode_log
 from ..monitor.label_check import label_note
 from ..monitor.log import Log, watch
 from ..monitor.monitor import Monitor
 from ..monitor.params import Params
 from ..recording.data import Data
-from ..recording.options import RecordOptions
+from ..recording.model import RecordOptions
 from ..recording.session import Progress, Session, open_session, order_note
 from ..recording.shifts import Chosen, Kind, choose, listed
 from ..recording.shifts.chosen import Shifts
 from ..recording.streams import Pace, Plan, arrange, joined, make_plan, paces_of
-from ..recording.streams.made import (
+from ..recording.streams.plan import (
+    Ints,
     fitting_paces,
     groups_of,
     no_room,
@@ -35,7 +36,6 @@ from ..recording.streams.made import (
     shown_kinds,
     without_order,
 )
-from ..recording.streams.plan import Ints
 from ..report.page import render
 from .judge import by_kind, by_part, judge
 from .words import readme, summary, verdict

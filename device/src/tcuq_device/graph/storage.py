@@ -15,7 +15,7 @@ from tcuq.base.atomic_files import write_whole
 from tcuq.base.errors import InputError, one_line, wrong_value
 from tcuq.base.json_text import from_json
 from tcuq.base.limits import Limits, limits_given, read_limited
-from tcuq.io.npz import arrays_of
+from tcuq.io.tables import arrays_of
 
 from .check import check
 from .model import Graph, Tensor

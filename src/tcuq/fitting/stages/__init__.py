@@ -1,4 +1,4 @@
-"""The stages of a fit, a file each.
+"""The stages of a fit.
 
     Request -> read -> FitState -> learn_evidence -> find_signals -> fit_heads -> set_threshold
             -> set_alarm -> estimate_accuracy -> conclude -> Params
@@ -9,7 +9,7 @@ printed after "Note:").
 
 The monitor runs in `learn_evidence`, for signals of one step, and in `find_signals`: over the log, over the
 clean log if there is one, and over the shuffled log if a later stage needs it. Later stages take columns of
-those tables. New coefficients need no new run: `tcuq.fitting.risk.scores` computes uncertainty and risk of a
+those tables. New coefficients need no new run: `tcuq.fitting.gated.scores` computes uncertainty and risk of a
 table with the core's integers.
 
 Another alarm is a function from `FitState` to `Summed` that `alarm.choose_sum` chooses. Another finding is

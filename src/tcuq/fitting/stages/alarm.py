@@ -16,11 +16,9 @@ from ...monitor.heads import EvidenceHead
 from ...monitor.params import Params
 from ...monitor.signals import SLOW
 from .. import alarms
-from ..alarms import ALLOWANCE_NATS, FEWEST, HOLD, caution_of, choose_evidence_limit, clear_at
-from ..folds import shift_kinds
+from ..alarms import ALLOWANCE_NATS, FEWEST, HOLD, MOST, caution_of, choose_evidence_limit, clear_at
 from ..learn_head import CLIP, Moments, Part, learn_moments, learn_sum, slow_mean, standard_sum
-from ..looks import MOST
-from ..signal_table import Flags, Floats, chunks
+from ..signal_table import Flags, Floats, chunks, shift_kinds
 from .evidence import parts_of
 from .state import FitState, Summed
 

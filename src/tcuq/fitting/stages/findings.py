@@ -17,10 +17,9 @@ from ...monitor.log import Log
 from ...monitor.params import Params
 from ...monitor.signals import FEATURE_BASED, ordered
 from ..alarms import alarms_in
-from ..folds import FOLDS, folds, shift_kinds
 from ..gated import learn_gated
 from ..logistic import Rows, fit_logistic, linear
-from ..signal_table import Flags, Ints, some_of
+from ..signal_table import FOLDS, Flags, Ints, folds, shift_kinds, some_of
 from ..simple_rules import COVERAGE, left_wrong, looked_at, simple_rules
 from .alarm import choose_limits
 from .state import FitState

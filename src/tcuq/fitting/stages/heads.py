@@ -13,9 +13,8 @@ from ...base.fixed import ONE
 from ...metrics import auroc
 from ...monitor.fixed_point import COEF_LIMIT
 from ...monitor.signals import FEATURE_BASED, ordered
-from ..gated import learn_gated
+from ..gated import Scores, learn_gated, scores
 from ..logistic import balanced_weights, fit_logistic, linear, log_loss
-from ..risk import Scores, scores
 from ..signal_table import Flags, Floats, Ints, SignalTable
 from .evidence import inside_runs
 from .state import FitState

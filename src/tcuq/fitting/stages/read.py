@@ -15,9 +15,16 @@ from ...monitor.log import Log
 from ...monitor.params import Params
 from ...monitor.quantize import choose_feature_scale, quantize_features
 from ...monitor.signals import FEATURE_BASED, STOCK_INSTANT, STOCK_STEADY, ordered, profile_signals
-from ..clean import clean_part, format_of_both, in_format, refuse_other_shape
+from ..clean import (
+    as_log,
+    clean_part,
+    format_of_both,
+    in_format,
+    one_prediction,
+    refuse_one_class,
+    refuse_other_shape,
+)
 from ..signal_table import chunks
-from ..sources import as_log, one_prediction, refuse_one_class
 from .state import FitState, Request
 
 

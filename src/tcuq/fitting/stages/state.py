@@ -14,11 +14,10 @@ from ...base.errors import InputError, wrong_type, wrong_value
 from ...monitor.heads import EvidenceHead
 from ...monitor.log import Log
 from ...monitor.params import Params
-from ..clean import Clean
+from ..clean import Clean, Source
+from ..gated import Scores
 from ..options import FitOptions
-from ..risk import Scores
 from ..signal_table import Flags, Floats, Ints, SignalTable
-from ..sources import Source
 
 Progress = Callable[[str, int, int], None]
 """Called with the name of a stage, what is done of it, and all that there is to do."""

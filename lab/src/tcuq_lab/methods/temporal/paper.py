@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tcuq.fitting import FitOptions, fit
-from tcuq.fitting.folds import FOLDS, folds
 from tcuq.fitting.logistic import fit_logistic
+from tcuq.fitting.signal_table import FOLDS, folds
 from tcuq.monitor.fixed_point import COEF_LIMIT
 from tcuq.monitor.log import Log, watch
 from tcuq.monitor.monitor import Monitor

@@ -13,7 +13,7 @@ import numpy as np
 from tcuq import FitOptions, Monitor, Params, fit
 from tcuq.audit.rules import TOP, Rules
 from tcuq.base.fixed import ONE
-from tcuq.fitting.looks import block_edges
+from tcuq.fitting.alarms import block_edges
 from tcuq.metrics.inputs import Bools, Ints
 from tcuq.monitor.log import Log, watch
 from tcuq.monitor.quantize import quantize_features

@@ -13,10 +13,9 @@ import numpy as np
 
 from tcuq.fitting.gated import HALF, INSTANT, learn_gated
 from tcuq.fitting.options import FitOptions
-from tcuq.fitting.stages.evidence import learn_evidence
+from tcuq.fitting.stages.evidence import find_signals, learn_evidence
 from tcuq.fitting.stages.heads import Part, choose_weighed
 from tcuq.fitting.stages.read import read
-from tcuq.fitting.stages.signals import find_signals
 from tcuq.fitting.stages.state import FitState, Request
 from tcuq.monitor.log import Log
 from tcuq.monitor.params import Params
