@@ -30,7 +30,7 @@ def add(subparsers: Subparsers) -> None:
     option = parser.add_argument
     option("--results", metavar="DIR", help="folder of result files (default: lab/results of the checkout)")
     option("--out", metavar="DIR", help="folder of the pages (default: docs of the checkout)")
-    option("--write", action="store_true", help="write RESULTS.md and results/")
+    option("--write", action="store_true", help="write RESULTS.md, results/ and the figures of README.md")
     option("--check", action="store_true", help="exit 1 when a page differs from the result files")
     option("--pack", action="store_true", help="first shorten new result files: figures go into CSV files")
 
@@ -42,7 +42,7 @@ def results(args: argparse.Namespace) -> int:
     from ..changes import update
     from ..home import folder
     from ..pages import build_pages
-    from ..pages.build import FOLDER
+    from ..pages.build import FOLDER, README, build_readme
     from ..reproduce.packed import pack
 
     if args.check and (args.write or args.pack):
@@ -60,7 +60,10 @@ def results(args: argparse.Namespace) -> int:
         for old in path.with_suffix("").glob("*.csv") if packed else ():
             if old not in packed:  # of a task that is gone
                 old.unlink()
-    pages = {name: update(out / name, text) for name, text in build_pages(source).items()}
+    texts = build_pages(source)
+    if (out / README).exists():
+        texts[README] = build_readme(source, (out / README).read_text(encoding="utf-8"))
+    pages = {name: update((out / name).resolve(), text) for name, text in texts.items()}
     # A page of an earlier version.
     left = [path for path in _pages(out / FOLDER) if f"{FOLDER}/{path.name}" not in pages]
     changed = [each for each in pages.values() if each.state != "same"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from .figures import load
-from .first import first_page, overview
+from .first import first_page, gain_block, overview
 from .losses import comparisons, losses, losses_csv
 from .paper import paper_page
 from .paper_plots import PLOTS
@@ -13,7 +13,23 @@ from .plots import COLORS
 from .streams import accuracy_page, alarms_page, answers_page
 
 MARKDOWN, FOLDER = "RESULTS.md", "results"
+README, BEGIN, END = "../README.md", "<!-- gain: begin -->", "<!-- gain: end -->"
 PLOT = f"{FOLDER}/overview.svg"
+
+
+def build_readme(folder: str | Path, text: str) -> str:
+    """Return README with the figures of the result files between its marks; without marks, as it is.
+
+    Examples
+    --------
+    >>> build_readme("nowhere", "no marks")
+    'no marks'
+    """
+    before, begun, rest = text.partition(BEGIN)
+    _, ended, after = rest.partition(END)
+    if not begun or not ended:
+        return text
+    return f"{before}{BEGIN}\n{gain_block(load(folder))}\n{END}{after}"
 
 
 def build_pages(folder: str | Path) -> dict[str, str]:

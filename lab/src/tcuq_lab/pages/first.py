@@ -251,6 +251,29 @@ def overview(field: Field, form: str = "auto") -> str:
     return dots(PLOT_TITLE, [place_name(*place) for place in places], series, form)
 
 
+def gain_block(sources: Sources) -> str:
+    """Return what README shows: errors left on five streams, and what the alarm finds there."""
+    answers, alarms = sources.fields["answers"], sources.fields["alarms"]
+    places = first_places(answers.places(ERRORS, ANSWER))
+    if not places:
+        return NOT_RUN
+    parts = [
+        "Wrong answers among the 90 % of steps that each method trusts most, in percent, on corruption types "
+        "that no fit has seen ([all results](docs/RESULTS.md)). The ensemble takes five passes per step, all "
+        "others one.",
+        errors_table(answers, places),
+    ]
+    found = [line.value for place in places for line in [alarms.get(*place, ALARM, FOUND)] if line]
+    false = [line.value for place in places for line in [alarms.get(*place, ALARM, FALSE)] if line]
+    if found and false:
+        parts.append(
+            f"The alarm finds {percent(min(found))} to {percent(max(found))} % of the shifts that cost 10 "
+            f"points of accuracy or more, with {min(false):.1f} to {max(false):.1f} false alarms per 10,000 "
+            f"clean steps ({ASKED:g} were asked for)."
+        )
+    return "\n\n".join(parts)
+
+
 def first_page(sources: Sources, compared: Sequence[Comparison]) -> str:
     """Return the first page.
 
