@@ -113,7 +113,7 @@ bench: .venv/.bench
 
 # Compares and writes nothing: --write of each command stores new figures, after showing what changes.
 device: .venv/.device $(if $(TCUQ_DATA),.venv/.networks)
-	$(BIN)/tcuq device bench --check
+	$(BIN)/tcuq-lab boards bench --check
 	@if [ -n "$$TCUQ_DATA" ]; then \
 		$(BIN)/tcuq-lab boards replay && $(BIN)/tcuq-lab boards table && $(BIN)/tcuq-lab boards page --check; \
 	else \

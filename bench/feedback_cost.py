@@ -2,7 +2,7 @@
 
     python bench/feedback_cost.py
 
-Monitor, stream and emulator are those of `tcuq device bench`. No label comes: the count is of `tcuq_step()`.
+Monitor, stream and emulator are those of `tcuq-lab boards bench`. No label comes: `tcuq_step()` is counted.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from pathlib import Path
 
 from tcuq import Feedback
 from tcuq_device.boards import board
-from tcuq_device.cost.bench import LEVELS, STEPS, made_stream
-from tcuq_device.cost.measure import measure
-from tcuq_device.cost.stock import standard
+from tcuq_device.cost.measure import made_stream, measure
 from tcuq_device.firmware.build import Levels
 from tcuq_device.firmware.decision import Watch
 from tcuq_device.firmware.firmware import Firmware
+from tcuq_lab.boards.bench import LEVELS, STEPS
+from tcuq_lab.boards.stock import standard
 
 
 def main() -> int:

@@ -248,7 +248,7 @@ def media(out: Path) -> None:
         "flash": {"code": 1},
         "step": {"instructions": {"steps": 1, "mean": 2.0}},
     }
-    from tcuq_device.cost.stored import FORMAT
+    from tcuq_lab.boards.stored import FORMAT
 
     content = {"format": FORMAT, "compiler": "1", "emulator": "1", "tcuq": "1", "measured": [entry]}
     (out / "bench" / "one.json").write_text(json.dumps(content))

@@ -280,7 +280,7 @@ def _picture(path: Path) -> None:
 
 
 def _bench(path: Path) -> None:
-    from tcuq_device.cost.stored import load
+    from tcuq_lab.boards.stored import load
 
     load(path)
 

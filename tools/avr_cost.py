@@ -8,6 +8,7 @@ are those of Timer 1, which counts every eighth. With --write, bench/avr.json is
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -16,10 +17,10 @@ from pathlib import Path
 
 from tcuq import Monitor
 from tcuq.monitor.params import Params
-from tcuq_device.changes import keep
-from tcuq_device.cost.bench import made_stream
-from tcuq_device.cost.stock import monitors
+from tcuq_device.cost.measure import made_stream
 from tcuq_device.firmware.decision import CORE, Watch
+from tcuq_lab.boards.stock import monitors
+from tcuq_lab.changes import put
 
 STEPS = 100
 CHIP = "atmega2560"
@@ -153,7 +154,8 @@ def main() -> int:
         wrong += len(same) - sum(same)
     compiler = subprocess.run(["avr-gcc", "--version"], check=True, capture_output=True, text=True).stdout
     found = {"compiler": compiler.splitlines()[0], "steps": STEPS, "measured": rows}
-    keep(Path("bench/avr.json"), found, "--write" in sys.argv, print)
+    text = json.dumps(found, indent=1, allow_nan=False) + "\n"
+    put("bench/avr.json", text, "--write" in sys.argv)
     return int(wrong > 0)
 
 

@@ -181,13 +181,13 @@ def make(folder: Path, count: int, seed: int) -> None:
 def compared(path: Path, inputs: int) -> tuple[str, str]:
     """Run one model both ways, its inputs one after the other; return what came of it and a line about it."""
     from make_tflite_models import answers, random_inputs
+    from tflite_reference import evaluate, first_states
 
     from tcuq_device.generate.arena import roots
     from tcuq_device.graph import oracle
     from tcuq_device.kernels.host import Network
     from tcuq_device.tflite.convert import graph_of
     from tcuq_device.tflite.read import read_model
-    from tcuq_device.tflite.reference import evaluate, first_states
 
     content = path.read_bytes()
     try:

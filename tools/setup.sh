@@ -1,8 +1,8 @@
 #!/bin/sh
 # Make the virtual environment. First argument, what it is for:
 #   product  the product, with the extras of the second argument
-#   device   the product, tcuq-device and the tools that build and run firmware
-#   spark    the product with extras, tcuq-device, tcuq-watch on Spark, and Java
+#   device   the product, tcuq-device, the lab without PyTorch, and the tools that build and run firmware
+#   spark    the product with extras, tcuq-device, the lab without PyTorch, tcuq-watch on Spark, and Java
 #   fleet    the product with extras, tcuq-watch with tables, and an MQTT broker
 #   trust    the product with extras, and tools that analyze and prove C
 #   docs     all four distributions, without PyTorch: what the site is made from
@@ -73,6 +73,9 @@ if [ "$kind" = test ]; then
     have x86_64-w64-mingw32-gcc || fetch gcc-mingw-w64-x86-64 || true
     have simavr || fetch simavr || true
     have chromium || fetch chromium || true
+    # An emulator of the RP2040, for one test.
+    [ -d out/rp2040js ] || { have npm && npm install --silent --prefix out/rp2040js rp2040js@1.4.1 >/dev/null 2>&1; } ||
+        echo "setup: not installed: rp2040js (npm install --prefix out/rp2040js rp2040js@1.4.1); its test is skipped" >&2
     # Both architectures must give the same bits: the other one runs in an emulator. Instruction counts are
     # promised for x86-64 and counted there as well.
     if [ "$(uname -m)" = x86_64 ]; then
@@ -88,10 +91,10 @@ install() { .venv/bin/python -m pip install --quiet --disable-pip-version-check 
 product=".${extras:+[$extras]}"
 # What is installed beside it, in one call: they ask for this very version of each other.
 case $kind in
-    device) others="-e ./device" ;;
+    device) others="-e ./device -e ./lab" ;;
     lab) others="-e ./device -e ./lab[vision,sound,plots]" ;;
     fleet) others="-e ./watch[tables]" ;;
-    spark) others="-e ./device -e ./watch[spark]" ;;
+    spark) others="-e ./device -e ./lab -e ./watch[spark]" ;;
     docs) others="-e ./device -e ./watch -e ./lab" ;;
     test) others="-e ./device -e ./watch -e ./lab[vision,sound,plots]" ;;
     *) others="" ;;

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from make_tflite_models import FOLDER, MODELS, random_inputs
+from tflite_reference import evaluate
 
 from tcuq.cli import main
 from tcuq_device.graph import oracle
 from tcuq_device.graph.storage import load_graph
 from tcuq_device.tflite.read import load_model
-from tcuq_device.tflite.reference import evaluate
 
 NET = FOLDER / "net.tflite"
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import json
 import shutil
 import subprocess
 from dataclasses import replace
@@ -13,18 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 from device_graphs import graph_of, pictures
-from places import ROOT
 from refusals import refused
 from tiers import first_quick
 
 from tcuq import Monitor
-from tcuq.cli import main
 from tcuq_device.boards import board
-from tcuq_device.cli import STORED
-from tcuq_device.cost import bench
-from tcuq_device.cost.bench import made_stream
-from tcuq_device.cost.measure import measure, overhead
-from tcuq_device.cost.stored import load
+from tcuq_device.cost.measure import made_stream, measure, overhead
 from tcuq_device.emulate.emulator import command_of, emulate
 from tcuq_device.firmware.build import build
 from tcuq_device.firmware.decision import Watch
@@ -32,6 +24,7 @@ from tcuq_device.firmware.firmware import SEED, Firmware, posteriors
 from tcuq_device.graph.model import Graph
 from tcuq_device.kernels.host import Network
 from tcuq_device.tools import missing, path_of
+from tcuq_lab.boards import bench
 from tcuq_lab.boards.agree import digest, words
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
@@ -135,74 +128,6 @@ def test_a_pair_that_is_none_is_refused() -> None:
         overhead(less, more)
 
 
-def test_what_a_projection_costs() -> None:
-    (found,) = bench.bench_monitors(["stm32l432kc"], 5, ("-O2",), only=[bench.PROJECTION])["measured"]
-    # A byte a weight, five an output, a loop; several instructions a weight.
-    assert 64 * 32 + 5 * 32 < found["overhead"]["flash"] < 64 * 32 + 5 * 32 + 400
-    assert 3 * 64 * 32 < found["step"]["instructions"]["mean"] < 12 * 64 * 32
-
-
 def test_inputs_of_another_size_are_refused() -> None:
     with refused("value"):
         measure(Firmware("f", shape=(10, 32)), SMALL, np.zeros((3, 9), np.int8))
-
-
-@pytest.fixture(scope="module")
-def measured() -> dict[str, Any]:
-    """Figures of the repository."""
-    found = load(ROOT / STORED)
-    return {**found, "goals": bench.goals(found)}
-
-
-def run_bench(measured: dict[str, Any], monkeypatch: pytest.MonkeyPatch, *options: str) -> int:
-    """Run the command with figures that are known, in place of a minute of emulation."""
-    monkeypatch.setattr(bench, "bench_monitors", lambda *_, **__: copy.deepcopy(measured))
-    return main(["device", "bench", *options])
-
-
-def changed(measured: dict[str, Any], /, **more: Any) -> str:
-    content = copy.deepcopy(measured)
-    content["measured"][0]["flash"]["code"] //= 2
-    return json.dumps({**content, **more}, indent=1)
-
-
-def test_the_command_writes_nothing_unless_told_to(
-    measured: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Neither folders nor files, in a checkout or outside."""
-    monkeypatch.chdir(tmp_path)
-    assert run_bench(measured, monkeypatch) == 0
-    assert list(tmp_path.iterdir()) == []
-    (tmp_path / "bench").mkdir()
-    (tmp_path / STORED).write_text(changed(measured))
-    assert run_bench(measured, monkeypatch) == 0
-    assert (tmp_path / STORED).read_text() == changed(measured)
-    assert run_bench(measured, monkeypatch, "--write") == 0
-    assert load(tmp_path / STORED)["measured"] == measured["measured"]
-    assert run_bench(measured, monkeypatch) == 0
-
-
-def test_the_command_checks(
-    measured: dict[str, Any],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    path = tmp_path / "monitors.json"
-    where = ["--check", "--stored", str(path)]
-    path.write_text(json.dumps(measured))
-    assert run_bench(measured, monkeypatch, *where) == 0
-    path.write_text(changed(measured))
-    capsys.readouterr()
-    assert run_bench(measured, monkeypatch, *where) == 1
-    assert capsys.readouterr().err.count("stale: ") == 1
-    stale = copy.deepcopy(measured)
-    stale["measured"][0]["overhead"]["flash"] += 1  # less than what has always been called growth
-    path.write_text(json.dumps(stale))
-    assert run_bench(measured, monkeypatch, *where, "--quiet") == 1
-    path.write_text(changed(measured, compiler="another"))
-    assert run_bench(measured, monkeypatch, *where) == 0
-    for text in (b"{}", b'{"format": "tcuq-device"}', b"\xff", changed(measured, measured=[{}]).encode()):
-        path.write_bytes(text)
-        with refused("damaged"):
-            load(path)

@@ -84,7 +84,6 @@ def test_a_missing_tool_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     assert str(tools.missing()).startswith("arm-none-eabi-gcc is missing: ")
     with refused("needs", "arm-none-eabi-gcc"):
         build(Firmware("f", shape=(2, 0)), SMALL, tmp_path / "build")
-    assert main(["device", "bench"]) == 2
 
 
 @pytest.mark.slow
@@ -135,23 +134,6 @@ def test_building_by_command(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     for file, *options in wrong:
         assert main(["device", "build", str(tmp_path / file), *options]) == 2
         assert capsys.readouterr().err.count("\n") == 1
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        ["--board", "esp32", "--check"],
-        ["--check"],
-        ["--check", "--stored", "x.json"],
-        ["--write", "--stored", "/nowhere/x.json"],
-        ["--write", "--board", "microbit"],
-    ],
-)
-def test_bad_options(options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Outside a checkout; no folder is made."""
-    monkeypatch.chdir(tmp_path)
-    assert main(["device", "bench", *options]) == 2
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import struct
 import subprocess
 from contextlib import closing
 from dataclasses import replace
@@ -15,9 +16,11 @@ import numpy as np
 import pytest
 from device_emitted import BOARD, agree, fed, fitting, image, lively, program, recorded, written
 from device_graphs import Maker, graph_of, pictures
+from places import ROOT
 from refusals import refused
 
 from tcuq import Params
+from tcuq._version import VERSION
 from tcuq.cli import main
 from tcuq.export.selfcheck import STEP_FIELDS
 from tcuq.recording.model import Format
@@ -28,6 +31,7 @@ from tcuq_device.emit import feed
 from tcuq_device.emit.application import Application
 from tcuq_device.emit.package import build_package, emit, flashed_board
 from tcuq_device.emit.text import texts
+from tcuq_device.emit.uf2 import uf2
 from tcuq_device.firmware.build import STRICT
 from tcuq_device.firmware.firmware import Firmware
 from tcuq_device.firmware.image import symbols_of
@@ -105,6 +109,63 @@ def test_the_files_of_the_nrf52840_run_on_the_chip_with_the_same_uart(tmp_path: 
     (tmp_path / "inputs.bin").write_bytes(x[:40].tobytes())
     rows, _ = fed(built, "microbit", tmp_path / "inputs.bin")
     assert [[row[field] for field in STEP_FIELDS] for row in rows] == recorded(made, x[:40])
+
+
+def built_for_pico(made: Application, folder: Path) -> bytes:
+    """Return the bytes of flash."""
+    pico = board("rp2040")
+    path = build_package(made, texts(made, pico), pico, folder / "build").path
+    call("arm-none-eabi-objcopy", ["-O", "binary", path, folder / "kws.bin"])
+    return (folder / "kws.bin").read_bytes()
+
+
+@tooled
+def test_an_image_of_the_rp2040_begins_as_its_rom_wants_it(tmp_path: Path) -> None:
+    content, sum_of_bits = built_for_pico(application(), tmp_path), 0xFFFFFFFF
+    for byte in content[:252]:
+        sum_of_bits ^= byte << 24
+        for _ in range(8):
+            sum_of_bits = (sum_of_bits << 1 ^ (sum_of_bits >> 31) * 0x104C11DB7) & 0xFFFFFFFF
+    crc, stack, reset = struct.unpack_from("<3I", content, 252)
+    assert crc == sum_of_bits
+    assert stack == 0x20001000 and reset % 2 == 1 and 0x10000100 < reset < 0x10000000 + len(content)
+    blocks = [uf2(content)[at : at + 512] for at in range(0, 2 * len(content), 512)]
+    assert {block[:8].hex() + block[-4:].hex() for block in blocks} == {"5546320a57515d9e306fb10a"}
+    assert b"".join(block[32:288] for block in blocks).startswith(content)
+    places = [struct.unpack_from("<5I", block, 12) for block in blocks]
+    count = -(-len(content) // 256)
+    assert places == [(0x10000000 + 256 * at, 256, at, count, 0xE48BFF56) for at in range(count)]
+
+
+RP2040JS = ROOT / "out" / "rp2040js" / "node_modules" / "rp2040js"
+
+
+@tooled
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is missing")
+@pytest.mark.skipif(not RP2040JS.exists(), reason="npm install --prefix out/rp2040js rp2040js@1.4.1")
+def test_an_rp2040_decides_as_python_does(tmp_path: Path) -> None:
+    """From the boot block on, over its UART, at the clock and rate that it set."""
+    graph, x = lively()
+    made = Application(graph, fitting(graph, "standard"), "kws")
+    content = built_for_pico(made, tmp_path)
+    script = Path(__file__).parent / "support" / "run_rp2040.mjs"
+
+    def started(image: bytes) -> subprocess.Popen[bytes]:
+        (tmp_path / "kws.uf2").write_bytes(uf2(image))
+        command = ["node", script, RP2040JS, tmp_path / "kws.uf2"]
+        with (tmp_path / "said").open("wb") as said:
+            return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said)
+
+    process = started(content)
+    with closing(feed.Link(process.stdout.fileno(), process.stdin.fileno(), process, timeout=300)) as link:
+        said, size = link.greeted()
+        assert said[1] == f"tcuq kws {VERSION} clock 125000000" and size == x[0].size
+        rows = list(feed.replay(link, [row.tobytes() for row in x[:40]]))
+    assert [[row[field] for field in STEP_FIELDS] for row in rows] == recorded(made, x[:40])
+    assert (tmp_path / "said").read_text() == "clock 125000000 baud 115207 command 3\n"
+    damaged = started(bytes([content[0] ^ 1]) + content[1:])
+    assert damaged.communicate(timeout=60)[0] == b"" and damaged.returncode == 3
 
 
 # Files.

@@ -11,13 +11,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from device_graphs import Maker, dscnn, expected, resnet8, whole
+from device_graphs import Maker, dscnn, resnet8, whole
 from device_programs import WARNINGS, kernels_in
 from refusals import refused
 
 from tcuq_device.generate.arena import SCRATCH, lay_out
 from tcuq_device.generate.pack import scratch_of
 from tcuq_device.generate.source import sources, write
+from tcuq_device.graph import oracle
 from tcuq_device.graph.model import Graph, Tensor
 from tcuq_device.graph.steps import Add, sources_of
 from tcuq_device.kernels import checked, host
@@ -184,7 +185,7 @@ def compiler() -> None:
 @pytest.mark.parametrize("make", [resnet8(1), dscnn(1)])
 def test_whole_networks_give_the_bits_of_the_arithmetic(make: Maker) -> None:
     graph, x = whole(make), make.input(2)
-    found, wanted = Network(graph).run(x), expected(graph, x)
+    found, wanted = Network(graph).run(x), oracle.run(graph, x)
     assert set(found) == {"probs", "features"}
     for purpose, values in wanted.items():
         assert found[purpose].dtype == np.int8

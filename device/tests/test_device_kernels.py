@@ -5,17 +5,18 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from functools import cache
 from pathlib import Path
 
+import device_rescaled
+import device_step_maker
 import numpy as np
 import pytest
-from compilers import builds, need_compiler
+from compilers import need_compiler
 from device_graphs import Maker
 from device_programs import (
+    CORES,
     MACHINES,
     MODES,
-    QUICK_CORES,
     WARNINGS,
     GraphCase,
     arm,
@@ -26,7 +27,9 @@ from device_programs import (
     run_here,
     run_on_core,
 )
+from tiers import first_quick
 
+from tcuq_device.graph.check import check as check_graph
 from tcuq_device.graph.model import Graph, Tensor
 from tcuq_device.graph.steps import Conv, Dense
 
@@ -165,51 +168,58 @@ def largest_sum() -> GraphCase:
     return Graph("largest", tensors, [step], "input", {"y": "peak"}), x
 
 
-@cache
-def cases() -> list[GraphCase]:
+def own() -> list[GraphCase]:
     found = [rounding(), largest_sum()]
     for extreme in (False, True):
         found += convolutions(extreme) + depthwise(extreme) + others(extreme)
     return found + [random_chain(seed) for seed in range(16)]
 
 
-@pytest.fixture(scope="module")
-def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the sources of all cases."""
-    folder = tmp_path_factory.mktemp("networks")
-    prepare(cases(), folder)
-    return folder
+GROUPS = {"own": own, "rescaled": device_rescaled.cases, "steps": device_step_maker.cases}
+"""Steps in our arithmetic, and those in TFLite's: with weights and without."""
+Written = tuple[list[GraphCase], Path]
 
 
-@pytest.mark.parametrize(("compiler", "mode"), builds(MODES))
-def test_same_bits_here(compiler: str, mode: str, written: Path, tmp_path: Path) -> None:
+@pytest.fixture(scope="module", params=GROUPS)
+def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Written:
+    """Cases, and a folder with their sources."""
+    cases, folder = GROUPS[request.param](), tmp_path_factory.mktemp("networks")
+    for graph, _ in cases:
+        check_graph(graph)
+    prepare(cases, folder)
+    return cases, folder
+
+
+@pytest.mark.parametrize("build", first_quick([(each, mode) for mode in MODES for each in ("gcc", "clang")]))
+def test_same_bits_here(build: tuple[str, str], written: Written, tmp_path: Path) -> None:
+    compiler, mode = build
     need_compiler(compiler, mode, tmp_path)
     command = [compiler, "-std=c99", *WARNINGS, *MODES[mode]]
-    check(run_here(compile_with(command, written, tmp_path / "program")), cases())
+    check(run_here(compile_with(command, written[1], tmp_path / "program")), written[0])
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-def test_same_bits_on_the_other_architecture(machine: str, written: Path, tmp_path: Path) -> None:
+def test_same_bits_on_the_other_architecture(machine: str, written: Written, tmp_path: Path) -> None:
     """A compiler for aarch64 broke a kernel that those for x86-64 did not: each side looks at the other."""
-    check(run_elsewhere(machine, written, tmp_path / "program"), cases())
+    check(run_elsewhere(machine, written[1], tmp_path / "program"), written[0])
 
 
 @pytest.mark.parametrize("compiler", ["g++", pytest.param("clang++", marks=pytest.mark.slow)])
-def test_same_bits_as_cpp(compiler: str, written: Path, tmp_path: Path) -> None:
+def test_same_bits_as_cpp(compiler: str, written: Written, tmp_path: Path) -> None:
     if shutil.which(compiler) is None:
         pytest.skip(f"{compiler} is missing: install the Debian package {compiler.replace('++', '')}")
     command = [compiler, "-x", "c++", "-std=c++11", *WARNINGS, "-O1", "-Werror"]
-    check(run_here(compile_with(command, written, tmp_path / "program")), cases())
+    check(run_here(compile_with(command, written[1], tmp_path / "program")), written[0])
 
 
-@pytest.mark.parametrize("core", QUICK_CORES)
-def test_same_bits_on_a_board(core: str, written: Path, tmp_path: Path) -> None:
-    check(run_on_core(core, written, tmp_path), cases())
+@pytest.mark.parametrize("core", first_quick(CORES))
+def test_same_bits_on_a_board(core: str, written: Written, tmp_path: Path) -> None:
+    check(run_on_core(core, written[1], tmp_path), written[0])
 
 
 @pytest.mark.parametrize("core", ["m4", "m4_plain", "m3"])
 def test_the_extension_is_used_where_it_is(core: str, tmp_path: Path) -> None:
-    prepare(cases()[:1], tmp_path)
+    prepare([rounding()], tmp_path)
     program = arm(core, tmp_path, tmp_path / "program")
     text = subprocess.run(
         ["arm-none-eabi-objdump", "-d", program], capture_output=True, text=True, check=True

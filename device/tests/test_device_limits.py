@@ -11,9 +11,9 @@ from places import ROOT
 from refusals import refused
 
 from tcuq.io import Limits
-from tcuq_device.cost.stored import load as load_figures
 from tcuq_device.graph.storage import load_graph
 from tcuq_device.tflite.importing import import_model
+from tcuq_lab.boards.stored import load as load_figures
 
 MODEL = ROOT / "device" / "tests" / "data" / "dense.tflite"
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 from make_tflite_models import answers
+from tflite_reference import evaluate
 
 from tcuq_device.tflite.curves import REAL, WHOLE
 from tcuq_device.tflite.read import read_model
-from tcuq_device.tflite.reference import evaluate
 
 pytest.importorskip("ai_edge_litert", reason="the test writes its models with ai-edge-litert")
 FIXED = {"LOGISTIC": (1 / 256, -128), "TANH": (1 / 128, 0)}

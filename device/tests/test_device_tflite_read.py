@@ -14,13 +14,13 @@ import pytest
 from chain_tflite import write_chain
 from places import ROOT
 from refusals import refused
+from tflite_reference import evaluate
 from tiers import first_quick
 
 from tcuq_device.tflite.convert import _STEPS
 from tcuq_device.tflite.flatbuffer import MOST_ITEMS, root
 from tcuq_device.tflite.model import Model
 from tcuq_device.tflite.read import load_model, read_model
-from tcuq_device.tflite.reference import evaluate
 
 FOLDER = ROOT / "device" / "tests" / "data"
 MODELS = sorted(FOLDER.glob("*.tflite"))

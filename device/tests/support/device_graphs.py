@@ -1,129 +1,15 @@
-"""Int8 graphs for tests, and their arithmetic once more, in plain numpy."""
+"""Int8 graphs for tests, their numbers drawn at random."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
-from device_steps import evaluate_step
 
 from tcuq_device.graph.model import Graph, Tensor
-from tcuq_device.graph.steps import (
-    Add,
-    Concat,
-    Constant,
-    Conv,
-    Dense,
-    Depthwise,
-    Drop,
-    FixedSoftmax,
-    Keep,
-    MeanPool,
-    Mul,
-    Pad,
-    Pool,
-    Softmax,
-    Step,
-    Strided,
-    Table,
-    TableAdd,
-    View,
-    sources_of,
-)
+from tcuq_device.graph.steps import Add, Conv, Dense, Depthwise, Drop, MeanPool, Softmax, Step
 
 CLASSES, FEATURES = 10, 32
-WITHOUT_WEIGHTS = (TableAdd, Mul, Pool, Table, Pad, Concat, View, Constant, FixedSoftmax, Strided)
-
-
-def requantized(acc: np.ndarray, multiplier: np.ndarray | int, zero: int) -> np.ndarray:
-    assert np.abs(acc).max() < 2**31
-    scaled = (acc * np.asarray(multiplier, np.int64) + 2**31) >> 32
-    return np.clip(scaled + zero, -128, 127)
-
-
-def finished(step: Conv | Depthwise | Dense, acc: np.ndarray, zero: int) -> np.ndarray:
-    """Return sums as a step leaves them: rounded once, twice, or once by TFLite's rule, and confined."""
-    if step.shift is None:
-        return np.clip(requantized(acc, step.multiplier, zero), step.low, step.high)
-    shift, multiplier = step.shift.astype(np.int64), step.multiplier.astype(np.int64)
-    assert (np.abs(acc) << np.maximum(shift, 0)).max() < 2**31
-    if isinstance(step, Dense):
-        made = np.floor_divide(acc * multiplier + (np.int64(1) << (30 - shift)), np.int64(1) << (31 - shift))
-    else:
-        product = np.floor_divide((acc << np.maximum(shift, 0)) * multiplier + 2**30, 2**31)
-        whole = np.int64(1) << np.maximum(-shift, 0)
-        up, down = (product + whole // 2) // whole, -((whole // 2 - product) // whole)
-        made = np.where(product < 0, down, up)
-    return np.clip(made + zero, step.low, step.high)
-
-
-def padded(step: Conv | Depthwise, x: np.ndarray) -> np.ndarray:
-    top, left, bottom, right = step.padding
-    height, width, channels = x.shape
-    whole = np.empty((height + top + bottom, width + left + right, channels), np.int64)
-    whole[:] = step.pad
-    whole[top : top + height, left : left + width] = x
-    return whole
-
-
-def evaluate(step: Step, values: dict[str, np.ndarray], graph: Graph, random: list[int]) -> np.ndarray:
-    if isinstance(step, (MeanPool, *WITHOUT_WEIGHTS)) and getattr(step, "shift", 0) is not None:
-        return evaluate_step(step, values, graph)
-    x = values[sources_of(step)[0]].astype(np.int64)
-    target = graph.tensors[step.target]
-    if isinstance(step, (Conv, Depthwise)):
-        whole = padded(step, x)
-        rows, columns = target.shape[:2]
-        acc = np.zeros(target.shape, np.int64) + step.bias
-        kernel = step.weights.shape[1:3] if isinstance(step, Conv) else step.weights.shape[:2]
-        for i in range(kernel[0]):
-            for j in range(kernel[1]):
-                corner = whole[i * step.dilation[0] :, j * step.dilation[1] :]
-                seen = corner[:: step.stride[0], :: step.stride[1]][:rows, :columns]
-                if isinstance(step, Conv):
-                    acc += seen @ step.weights[:, i, j].astype(np.int64).T
-                else:
-                    channels = np.arange(target.shape[2]) // (target.shape[2] // x.shape[2])
-                    acc += seen[..., channels] * step.weights[i, j]
-        return finished(step, acc, target.zero)
-    if isinstance(step, Dense):
-        acc = x.reshape(-1, step.weights.shape[1]) @ step.weights.astype(np.int64).T + step.bias
-        return finished(step, acc, target.zero)
-    if isinstance(step, Add):
-        total = x * step.left + values[step.second].astype(np.int64) * step.right + step.offset
-        return np.clip(total >> step.shift, -128, 127)
-    if isinstance(step, MeanPool):
-        return requantized(x.sum(axis=(0, 1)) + step.bias, step.multiplier, target.zero)
-    if isinstance(step, Softmax):
-        e = step.table.astype(np.int64)[x.max() - x]
-        return np.minimum((e * 512 + e.sum()) // (2 * e.sum()), 255) - 128
-    assert isinstance(step, Drop)
-    flat = x.ravel()
-    out = np.empty_like(flat)
-    for i, q in enumerate(flat):
-        if i % 4 == 0:
-            state = random[0]
-            state ^= state << 13 & 0xFFFFFFFF
-            state ^= state >> 17
-            state ^= state << 5 & 0xFFFFFFFF
-            random[0] = state
-        kept = (((q - target.zero) * step.multiplier + 2**14) >> 15) + target.zero
-        out[i] = target.zero if (random[0] >> 8 * (i % 4)) % 256 < step.threshold else kept
-    return np.clip(out, -128, 127).reshape(x.shape)
-
-
-def expected(graph: Graph, x: np.ndarray, seed: int = 1) -> dict[str, np.ndarray]:
-    """Return what a graph gives for a batch."""
-    random, found = [seed], []
-    values = {name: np.full(graph.tensors[name].shape, byte, np.int8) for name, byte in graph.states.items()}
-    for one in x:
-        values[graph.input] = one
-        for step in graph.steps:
-            kept = isinstance(step, Keep)
-            out = values[step.source] if kept else evaluate(step, values, graph, random)
-            values[step.target] = out.reshape(graph.tensors[step.target].shape).astype(np.int8)
-        found.append({purpose: values[name] for purpose, name in graph.outputs.items()})
-    return {purpose: np.stack([each[purpose] for each in found]) for purpose in graph.outputs}
 
 
 class Maker:

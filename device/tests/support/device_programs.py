@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from device_graphs import expected
 from places import ROOT
 
 from tcuq import Params
@@ -20,6 +19,7 @@ from tcuq_device.firmware.build import BOARDS, STRICT
 from tcuq_device.firmware.decision import CORE, FIRMWARE, Rule
 from tcuq_device.firmware.firmware import Firmware, plan_header, plan_source
 from tcuq_device.generate.source import KERNELS, takes_random, write
+from tcuq_device.graph import oracle
 from tcuq_device.graph.model import Graph
 
 HERE = ROOT / "tests" / "c"
@@ -42,10 +42,6 @@ CORES = {
     "m3": ("mps2-an385", ["-mcpu=cortex-m3"]),
     "m0": ("mps2-an385", ["-mcpu=cortex-m0"]),  # a machine that also runs what a Cortex-M0 does
 }
-QUICK = ("m4", "m0")
-QUICK_CORES = [core if core in QUICK else pytest.param(core, marks=pytest.mark.slow) for core in CORES]
-"""The others run in the slow tier."""
-
 GraphCase = tuple[Graph, np.ndarray]
 
 
@@ -141,10 +137,10 @@ def run_on(machine: str, program: Path) -> str:
 
 
 def check(printed: str, cases: Sequence[GraphCase]) -> None:
-    """Compare every printed output with the arithmetic in numpy."""
+    """Compare every printed output with the oracle's."""
     lines = iter(printed.splitlines())
     for number, (graph, x) in enumerate(cases):
-        wanted = expected(graph, x, SEED)
+        wanted = oracle.run(graph, x, random=oracle.Random(SEED))
         for row in range(len(x)):
             for purpose, values in wanted.items():
                 line = next(lines)

@@ -154,3 +154,15 @@ def roundings(kind: str, count: int, seed: int, prefix: str = "t") -> GraphCase:
     tensors = {"input": Tensor("input", shape, 1.0, 0), target: Tensor(target, made, 1.0, zero)}
     x = np.full((1, *shape), -128, np.int8)
     return Graph(f"rounded_{kind}", tensors, [step], "input", {"y": target}), x
+
+
+EACH = 12
+"""Random steps of a kind."""
+
+
+def cases() -> list[GraphCase]:
+    """Return what compilers and boards run."""
+    found = [roundings(kind, 1500, 5, f"h{kind}_") for kind in ("conv", "depthwise", "dense")]
+    for kind in KINDS:
+        found += [random_step(kind, seed, f"{kind.replace(' ', '_')}{seed}_") for seed in range(EACH)]
+    return found + [random_step(kind, 500, f"p{kind.replace(' ', '_')}_", shifted=False) for kind in KINDS]

@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from tflite_reference import evaluate, first_states
 
 from tcuq_device.generate.arena import roots
 from tcuq_device.graph.model import Graph
 from tcuq_device.tflite.model import Model
-from tcuq_device.tflite.reference import evaluate, first_states
 
 
 def every_tensor(graph: Graph) -> Graph:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ from tcuq.base.atomic_files import write_whole
 
 MOST = 20
 """Changes that are listed; the rest is counted."""
-NAMING = ("task", "dwell", "row", "fit", "column", "name", "seed")
+NAMING = ("task", "dwell", "row", "fit", "column", "name", "seed", "firmware", "monitor", "board", "level")
 """Entries by which an object in a list is recognized wherever it stands in the list."""
 FIELDS = "fields"
 """Entry of a JSON file whose lines are lists: the names of their parts, in order."""
@@ -170,8 +170,10 @@ def text_changes(old: str, new: str) -> Iterator[Change]:
                 )
 
 
-def put(path: str | Path, text: str, write: bool) -> Update:
-    """Print what a new text changes in a file, and write it where that was asked for.
+def put(
+    path: str | Path, text: str, write: bool, say: Callable[[str], None] = print, part: bool = False
+) -> Update:
+    """Say what a new text changes in a file, and write it where that was asked for.
 
     Parameters
     ----------
@@ -179,11 +181,18 @@ def put(path: str | Path, text: str, write: bool) -> Update:
     text : str
     write : bool
         Else the last line says how to write.
+    say : callable
+        Takes the lines one by one.
+    part : bool
+        The text is only a part of what is stored: what it lacks is no change.
     """
     found = update(path, text)
-    print("\n".join(found.lines()))
+    if part:
+        found = found._replace(changes=tuple(each for each in found.changes if each.new is not None))
+    for line in found.lines():
+        say(line)
     if write:
         found.write()
     elif found.state != "same":
-        print("nothing written; --write writes")
+        say("nothing written; --write writes")
     return found

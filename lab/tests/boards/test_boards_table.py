@@ -10,7 +10,7 @@ import pytest
 from device_graphs import CLASSES
 
 from tcuq_device.boards import board
-from tcuq_device.cost.bench import made_stream
+from tcuq_device.cost.measure import made_stream
 from tcuq_device.emulate.emulator import emulate
 from tcuq_device.firmware.build import build
 from tcuq_device.firmware.decision import Rule

@@ -33,7 +33,8 @@ class Emulated:
 class Chip:
     """What a flashed image needs to know: where memories begin, the start-up in C, the UART in words.
 
-    `machine` is what the emulator calls it, None where it knows no such chip.
+    `machine` is what the emulator calls it; None where it knows no such chip, and `tried` says what was run.
+    `uf2` asks for an image of that format too.
     """
 
     machine: str | None
@@ -43,6 +44,8 @@ class Chip:
     uart: str
     about: str
     flashing: tuple[str, ...]
+    tried: str = ""
+    uf2: bool = False
 
 
 @dataclass(frozen=True)
@@ -99,7 +102,7 @@ def names() -> tuple[str, ...]:
     Examples
     --------
     >>> len(names()), "nrf52840" in names()
-    (8, True)
+    (9, True)
     """
     files = (entry.name for entry in resources.files(__package__).iterdir())
     return tuple(sorted(name.removesuffix(".json") for name in files if name.endswith(".json")))
@@ -123,7 +126,7 @@ def board(name: str) -> Board:
     """
     if name not in names():
         raise wrong_value("board", name, f"one of {', '.join(names())}")
-    content = json.loads((resources.files(__package__) / f"{name}.json").read_text(encoding="utf-8"))
+    content = _content(name)
     machine, cycles, energy = content.pop("emulated"), content.pop("cycles"), content.pop("energy")
     chip = content.pop("chip", None)
     return Board(
@@ -147,6 +150,15 @@ def board(name: str) -> Board:
         cycles=None if cycles is None else _cycles(cycles),
         energy=None if energy is None else Energy(**energy),
     )
+
+
+def _content(name: str) -> dict[str, Any]:
+    """Return what the file of a board says; what it leaves out is as in the file of the one it is `like`."""
+    own: dict[str, Any] = json.loads((resources.files(__package__) / f"{name}.json").read_text("utf-8"))
+    whole = _content(own.pop("like")) if "like" in own else {}
+    for key, value in own.items():
+        whole[key] = {**whole[key], **value} if isinstance(value, dict) and key in whole else value
+    return whole
 
 
 def _region(value: Any) -> tuple[int, int] | None:

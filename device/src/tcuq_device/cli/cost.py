@@ -78,8 +78,7 @@ def monitor_cost(args: argparse.Namespace, on: Board) -> int:
     """Measure a monitor alone."""
     from tcuq.monitor.params import Params
 
-    from ..cost.bench import made_stream
-    from ..cost.measure import measure, overhead
+    from ..cost.measure import made_stream, measure, overhead
     from ..firmware.build import Levels
     from ..firmware.decision import Watch
     from ..firmware.firmware import Firmware

@@ -10,6 +10,7 @@ from ..boards import Board
 from ..firmware.image import MemorySizes
 from ..firmware.stack import StackBound
 from .application import Application
+from .text import images
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ _BOARD = """\
 ## On the {title}
 
     cmake -S . -B build-board -DCMAKE_TOOLCHAIN_FILE=board/toolchain.cmake
-    cmake --build build-board           # {name}.elf, {name}.bin, {name}.hex
+    cmake --build build-board           # {images}
 
 Flash it with one of these. They need the board and were not run by whoever made this package:
 
@@ -89,8 +90,6 @@ _EMULATED = """\
 The same image in an emulator, without a board:
 
     python3 feed.py --qemu build-board/{name}.elf inputs.npz"""
-
-_NOT_RUN = "**Not run:** no emulator at hand has this chip, and no board was at hand."
 
 _FIGURES = """\
 | what | bytes |
@@ -127,8 +126,9 @@ def readme(application: Application, board: Board | None, figures: Figures | Non
     return text + _BOARD.format(
         name=name,
         title=board.title,
+        images=", ".join(f"{name}.{end}" for end in images(board)),
         flashing="\n".join(f"    {line.format(name=name)}" for line in board.chip.flashing),
-        emulation=(_EMULATED if board.chip.machine else _NOT_RUN).format(name=name),
+        emulation=board.chip.tried or _EMULATED.format(name=name),
         about=board.chip.about,
         uart=board.chip.uart,
         inputs=tensor.size,

@@ -52,18 +52,16 @@ def texts(application: Application, board: Board | None) -> dict[str, str]:
         "version": VERSION,
     }
     for file in ("app.h", "app.c", "app_print.h", "example.c"):
-        found[file.replace("app", name)] = _filled(_template(file), name, values)
+        found[file.replace("app", name)] = _filled(_read("emit", "c", file), name, values)
     found["CMakeLists.txt"] = cmake(application, board)
-    found["feed.py"] = (resources.files("tcuq_device") / "emit" / "feed.py").read_text(encoding="utf-8")
+    found["feed.py"] = _read("emit", "feed.py")
     if board is not None and board.chip is not None:
-        home = resources.files("tcuq_device") / "boards"
-        for folder, file in (
-            ("flash", "board.h"),
-            (board.chip.files, "board.c"),
-            *(("flash", f) for f in SHARED),
-        ):
-            found[f"board/{file}"] = (home / folder / file).read_text(encoding="utf-8")
-        found["board/main.c"] = _filled(_template("main.c"), name, values)
+        for file in ("board.h", *SHARED):
+            found[f"board/{file}"] = _read("boards", "flash", file)
+        found["board/board.c"] = _read("boards", board.chip.files, "board.c")
+        if board.chip.uf2:
+            found["board/uf2.py"] = _read("emit", "uf2.py")
+        found["board/main.c"] = _filled(_read("emit", "c", "main.c"), name, values)
         found["board/link.ld"] = linker_script(board)
         found["board/toolchain.cmake"] = _TOOLCHAIN.format(title=board.title)
     return found
@@ -85,13 +83,18 @@ def groups(application: Application, board: Board | None) -> list[tuple[list[str
     return found
 
 
+def images(board: Board) -> list[str]:
+    """Return how the names of a board's images end."""
+    return ["elf", "bin", "hex", *(["uf2"] if board.chip is not None and board.chip.uf2 else [])]
+
+
 def defines(application: Application) -> list[str]:
     """Return options that leave out what the monitor does not use."""
     return Contents(application.params, f"{application.name}_monitor").flags.split()
 
 
-def _template(file: str) -> str:
-    return (resources.files("tcuq_device") / "emit" / "c" / file).read_text(encoding="utf-8")
+def _read(*parts: str) -> str:
+    return resources.files("tcuq_device").joinpath(*parts).read_text(encoding="utf-8")
 
 
 def _filled(text: str, name: str, values: dict[str, str]) -> str:
@@ -134,8 +137,7 @@ def _inputs_source(application: Application) -> str:
 
 
 _LINKER = """\
-/* Memories of the {title}. The stack lies at the beginning of RAM: what overflows it takes a fault and
- * overwrites nothing. */
+/* Memories of the {title}. The stack lies where RAM begins: an overflow overwrites no variable. */
 MEMORY
 {{
     FLASH (rx) : ORIGIN = {flash:#010x}, LENGTH = {flash_bytes}
@@ -146,7 +148,8 @@ ENTRY(reset_handler)
 
 SECTIONS
 {{
-    /* First: the core looks for them where flash begins. */
+    /* First: the core looks for vectors where flash begins, or the boot block behind itself. */
+    .boot2 : {{ KEEP(*(.boot2)) }} > FLASH
     .vectors : {{ KEEP(*(.vectors)) }} > FLASH
     .text : ALIGN(4) {{ *(.text .text.*) }} > FLASH
     .rodata : ALIGN(4) {{ *(.rodata .rodata.*) }} > FLASH
@@ -243,8 +246,10 @@ _FIRMWARE = """\
   add_custom_command(TARGET {name}.elf POST_BUILD
     COMMAND arm-none-eabi-objcopy -O binary {name}.elf {name}.bin
     COMMAND arm-none-eabi-objcopy -O ihex {name}.elf {name}.hex
-    COMMAND arm-none-eabi-size -A {name}.elf)
+{uf2}    COMMAND arm-none-eabi-size -A {name}.elf)
 """
+
+_UF2 = '    COMMAND python3 "${{CMAKE_CURRENT_SOURCE_DIR}}/board/uf2.py" {name}.bin {name}.uf2\n'
 
 
 def cmake(application: Application, board: Board | None) -> str:
@@ -269,9 +274,10 @@ def cmake(application: Application, board: Board | None) -> str:
             level=";".join(level),
             core=" ".join(board.compiler),
             linking=" ".join(LINKING),
+            uf2=_UF2.format(name=name) if "uf2" in images(board) else "",
         )
         board_text = (
-            f"# For the {board.title}, into build-board/{name}.elf, .bin and .hex:\n"
+            f"# For the {board.title}, into build-board/{name}.{', .'.join(images(board))}:\n"
             "#   cmake -S . -B build-board -DCMAKE_TOOLCHAIN_FILE=board/toolchain.cmake\n"
             "#   cmake --build build-board\n"
         )

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "report.h"
-
 #include "harness.h"
 #include "harness_step.h"
+#include "rule.h"
 
 /* FNV-1a over the bytes. */
 static uint32_t digest(const int8_t *bytes, uint32_t count)

@@ -76,7 +76,7 @@ def sizes_of(elf: Path, toolchain: str = "arm-none-eabi") -> MemorySizes:
             sections[words[0]] = int(words[1])
     symbols = symbols_of(elf, toolchain)
     return MemorySizes(
-        code=sum(sections.get(name, 0) for name in (".vectors", ".text", ".ARM.exidx")),
+        code=sum(sections.get(name, 0) for name in (".boot2", ".vectors", ".text", ".ARM.exidx")),
         constants=sections.get(".rodata", 0),
         data=sections.get(".data", 0),
         zeroed=sections.get(".bss", 0),

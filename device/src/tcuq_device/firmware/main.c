@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The firmware: an input comes in, a network and a rule look at it, a decision goes out. */
 #include "harness.h"
-#include "report.h"
 #include "rule.h"
 
 int main(void)

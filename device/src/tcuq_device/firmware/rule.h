@@ -34,4 +34,8 @@ void rule_step(const int8_t *probs, const int8_t *features, decision_t *out);
 /* Largest posterior as 0..255; `prediction` receives its class. */
 uint32_t rule_top(const int8_t *probs, uint16_t *prediction);
 
+/* Write a line: the bytes of the stack in use, the posterior in hexadecimal, a digest of the features ("-" without),
+ * then every field of the decision. */
+void report(const int8_t *probs, const int8_t *features, const decision_t *decision, uint32_t depth);
+
 #endif

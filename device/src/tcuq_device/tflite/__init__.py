@@ -1,1 +1,1 @@
-"""Int8 TFLite models: reading the file, refusing what is not supported, and the reference arithmetic."""
+"""Int8 TFLite models: reading the file, refusing what is not supported, and making a graph of it."""

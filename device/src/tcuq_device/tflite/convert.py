@@ -1,4 +1,4 @@
-"""Convert a TFLite model to a graph whose tensors equal those of `reference.evaluate`."""
+"""Convert a TFLite model to a graph whose tensors equal those of LiteRT's reference kernels."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ from .builder import GraphBuilder, leading
 from .check import axes_of, place_of
 from .convert_moves import assign, extreme, largest, move, parts_of, read, stack
 from .curves import REAL, WHOLE, limits, table_of
-from .fixed_point import multiplier_of, rescaled_twice
+from .fixed_point import channel_factors, mean_factor, multiplier_of, powers_of, rescaled_twice
 from .model import Model, Operator, Tensor, spread
 from .moves import MOVES, SHAPES
 from .outputs import OutputChoice, outputs_of
-from .reference import channel_factors, mean_factor, powers_of
 
 Int64 = npt.NDArray[np.int64]
 

@@ -1,4 +1,4 @@
-"""The fixed-point numbers of TFLite's reference kernels: products, shifts, exponentials, reciprocals.
+"""The fixed-point numbers of TFLite's reference kernels: factors, products, shifts, exponentials.
 
 All values are 32-bit integers, kept in 64 bits here. A number with k bits before its point stands for
 raw / 2**(31 - k). `>>` rounds down.
@@ -10,6 +10,8 @@ import math
 
 import numpy as np
 import numpy.typing as npt
+
+from .model import Tensor
 
 Int64 = npt.NDArray[np.int64]
 LOWEST, HIGHEST = -(2**31), 2**31 - 1
@@ -27,8 +29,6 @@ POWERS = (
     (4, 242),
 )
 """Exponents k and exp(-2**k)."""
-RECIPROCAL = (1515870810, -1010580540)
-"""48/17 and -32/17 with two bits before the point: the first guess of a reciprocal."""
 
 
 def multiplier_of(factor: float) -> tuple[int, int]:
@@ -69,12 +69,6 @@ def rescaled_twice(values: Int64, multiplier: Int64 | int, shift: Int64 | int) -
     return shifted_right(high_product(values << left, multiplier), left - shifts)
 
 
-def rescaled_once(values: Int64, multiplier: Int64 | int, shift: Int64 | int) -> Int64:
-    """Return values * multiplier * 2**(shift - 31), rounded once, half upwards."""
-    count = np.asarray(31 - shift, dtype=np.int64)
-    return np.asarray((values * multiplier + (np.int64(1) << (count - 1))) >> count)
-
-
 def exponential(values: Int64, before: int) -> Int64:
     """Return exp of values that are not positive and have up to 5 bits before their point, without any."""
     point = 31 - before
@@ -92,16 +86,37 @@ def exponential(values: Int64, before: int) -> Int64:
     return np.where(values == 0, HIGHEST, found)
 
 
-def reciprocal(values: Int64) -> Int64:
-    """Return 1 / (1 + x) for x from 0 to 1, neither with bits before its point."""
-    half = (values + HIGHEST + 1) >> 1
-    guess = RECIPROCAL[0] + high_product(half, RECIPROCAL[1])
-    for _ in range(3):
-        missing = 2**29 - high_product(half, guess)
-        guess = guess + shifted_left(high_product(guess, missing), 2)
-    return shifted_left(guess, 1)
-
-
 def radius(before: int, shift: int) -> int:
     """Return the largest input that does not leave the range of a number, once it is shifted."""
     return math.floor(math.ldexp(2**before - 1, 31 - before - shift))
+
+
+def channel_factors(
+    code: str, source: Tensor, weights: Tensor, target: Tensor, outputs: int
+) -> tuple[Int64, Int64]:
+    """Return multipliers and shifts for output channels, from scales in double precision."""
+    products = float(source.scale) * weights.scales.astype(np.float64)
+    if code == "FULLY_CONNECTED" and len(products) == 1:
+        # Then the product of the scales is one of single precision.
+        products = np.array([float(source.scale * weights.scale)])
+    factors = np.broadcast_to(products / float(target.scale), outputs)
+    pairs = np.array([multiplier_of(each) for each in factors.tolist()], dtype=np.int64)
+    return pairs[:, 0], pairs[:, 1]
+
+
+def mean_factor(source: Tensor, target: Tensor, count: int) -> tuple[int, int]:
+    """Return multiplier and shift of a mean: the count is divided out, with as many bits as there is room."""
+    multiplier, shift = multiplier_of(float(source.scale) / float(target.scale))
+    more = min(count.bit_length() - 1, 32, 31 + shift)
+    return (multiplier << more) // count, shift - more
+
+
+def powers_of(source: Tensor, beta: float) -> Int64:
+    """Return the exponentials of a softmax by distance from the largest value; 0 for what does not count."""
+    factor = min(float(np.float32(beta)) * float(source.scale) * 2**26, 2.0**31 - 1)
+    multiplier, shift = multiplier_of(factor)
+    below = -np.arange(256)
+    counted = below >= -radius(5, shift)
+    return np.where(
+        counted, exponential(high_product(np.where(counted, below, 0) << shift, multiplier), 5), 0
+    )

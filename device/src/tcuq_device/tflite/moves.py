@@ -1,7 +1,6 @@
 """Operators that move values and compute none: what each does to an array, as one function of numpy.
 
-The same function gives the reference its bytes, and `convert` the place that every value comes from: it is
-asked to move their numbers in place of them.
+`convert` asks it to move the numbers of values in place of them: that gives the place that each comes from.
 """
 
 from __future__ import annotations

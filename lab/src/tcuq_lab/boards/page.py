@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from tcuq_device.boards import board
-from tcuq_device.cost.stored import load
+
+from .stored import load
 
 MADE = (
     "<!-- Made by `tcuq-lab boards page` from lab/results/device, bench/monitors.json and bench/avr.json. -->"
@@ -54,7 +55,7 @@ INTRODUCTION = (
     "memories and count nowhere.\n"
     "- **Networks** are the int8 graphs in `lab/weights/int8`, the same on every machine.\n\n"
     "`make device` and `tcuq-lab boards accuracy` measure all of it again and say what differs. "
-    "`tcuq device bench --check` fails when a figure differs from the stored one under the same compiler."
+    "`tcuq-lab boards bench --check` fails when a figure differs from the stored one under the same compiler."
 )
 
 LABELS = (
@@ -81,7 +82,7 @@ def page(folder: str | Path, figures: str | Path) -> str:
     folder : path
         Of `table.json`, `accuracy.json` and `paper.json`.
     figures : path
-        Of monitors, what `tcuq device bench --write` stores; that of tools/avr_cost.py lies beside it.
+        Of monitors, what `tcuq-lab boards bench --write` stores; that of tools/avr_cost.py lies beside it.
     """
     home = Path(folder)
     monitors, table = load(figures), load(home / "table.json")

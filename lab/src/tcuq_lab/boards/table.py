@@ -9,16 +9,16 @@ from typing import Any
 
 from tcuq.monitor.params import Params
 from tcuq_device.boards import board
-from tcuq_device.cost.bench import STEPS, Progress, made_stream, silent
-from tcuq_device.cost.measure import measure, overhead
-from tcuq_device.cost.stored import result
+from tcuq_device.cost.measure import made_stream, measure, overhead
 from tcuq_device.firmware.build import Levels
 from tcuq_device.firmware.decision import Prediction, Rule, Watch
 from tcuq_device.firmware.firmware import Firmware
 from tcuq_device.graph.model import Graph
 from tcuq_device.graph.steps import Int8
 
+from .bench import STEPS, Progress, silent
 from .rival_rules import ConformalRule, VoteRule
+from .stored import result
 
 PASSES = 10
 """Passes with dropout."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from tcuq.cli.common import answer, comma_list, note, progress
 from tcuq.cli.parser import declare, declare_group
 from tcuq.cli.process import UsageError
+
+from . import boards_bench
 
 if TYPE_CHECKING:
     from tcuq.cli.parser import Parser, Subparsers
@@ -33,6 +36,7 @@ def add(subparsers: Subparsers) -> None:
         about="Figures are those of the stored graphs in weights/int8. Nothing stored changes without "
         "--write.",
     )
+    boards_bench.add(actions)
     _declare_quantize(actions)
     table_parser = _declare_measured(
         actions,
@@ -168,6 +172,13 @@ def _results(args: argparse.Namespace, file: str, part: bool = False) -> Path:
     return home / file
 
 
+def _keep(args: argparse.Namespace, path: Path, found: dict[str, Any], part: bool) -> None:
+    """Say how figures differ from the stored ones, and store them when told to."""
+    from ..changes import put
+
+    put(path, json.dumps(found, indent=1, allow_nan=False) + "\n", args.write, _say(args), part)
+
+
 def quantize(args: argparse.Namespace) -> int:
     """Quantize one network, or all of a task, and compare with what is stored."""
     if (args.weights_file is None) == (not args.task):
@@ -262,8 +273,6 @@ def _lineups(args: argparse.Namespace) -> dict[str, Lineup]:
 
 def table(args: argparse.Namespace) -> int:
     """Measure all methods."""
-    from tcuq_device.changes import keep
-
     from ..boards.table import table as measured
 
     path = _results(args, "table.json", bool(args.task))
@@ -273,7 +282,7 @@ def table(args: argparse.Namespace) -> int:
     found["accuracy"] = {task: dict(up.accuracy) for task, up in ups.items()}
     found["examples"] = {task: up.examples for task, up in ups.items()}
     answer(args, found, "\n".join(_line(entry) for entry in found["measured"]))
-    keep(path, found, args.write, _say(args), part=bool(args.task))
+    _keep(args, path, found, bool(args.task))
     return 0
 
 
@@ -289,10 +298,9 @@ def _line(entry: dict[str, Any]) -> str:
 def replay(args: argparse.Namespace) -> int:
     """Compare boards with Python, step by step; exit 1 where they differ."""
     from tcuq_device.boards import board
-    from tcuq_device.changes import keep
-    from tcuq_device.cost.stored import result
 
     from ..boards.agree import first_difference
+    from ..boards.stored import result
 
     path = _results(args, "replay.json", bool(args.task))
     found, differs = [], False
@@ -310,15 +318,13 @@ def replay(args: argparse.Namespace) -> int:
         for each in found
     ]
     answer(args, {"replayed": found}, "\n".join(lines))
-    keep(path, result("replay", found), args.write, _say(args), part=bool(args.task))
+    _keep(args, path, result("replay", found), bool(args.task))
     return 1 if differs else 0
 
 
 def accuracy(args: argparse.Namespace) -> int:
     """Measure what int8 costs; exit 1 where it is more than the bounds allow."""
     _torch()
-    from tcuq_device.changes import keep
-
     from ..boards.accuracy import NETWORKS, line, report
     from ..boards.steps import QuantizeSettings
 
@@ -328,7 +334,7 @@ def accuracy(args: argparse.Namespace) -> int:
     found = report(_weights(args), args.networks or NETWORKS, settings=settings, say=_say(args))
     answer(args, found, "\n".join(line(row) for row in found["networks"]))
     if args.headroom == HEADROOMS:
-        keep(path, found, args.write, _say(args), part=part)
+        _keep(args, path, found, part)
     else:
         note(args, f"not compared: {path} is of headrooms {', '.join(f'{each:g}' for each in HEADROOMS)}")
     return 0 if all(row["met"] for row in found["networks"]) else 1
@@ -336,9 +342,8 @@ def accuracy(args: argparse.Namespace) -> int:
 
 def write_page(args: argparse.Namespace) -> int:
     """Say how the page differs from what the files give, and write it when told to."""
-    from tcuq_device.changes import keep
-
     from ..boards.page import page
+    from ..changes import put
     from ..home import folder
 
     home = folder(args.results, "results/device")
@@ -347,7 +352,7 @@ def write_page(args: argparse.Namespace) -> int:
     same = path.exists() and path.read_text(encoding="utf-8") == text
     answer(args, {"same": same}, "the page is what the results give" if same else f"{path} is out of date")
     if not same or args.write:
-        keep(path, text, args.write, _say(args))
+        put(path, text, args.write, _say(args))
     return 1 if args.check and not same else 0
 
 

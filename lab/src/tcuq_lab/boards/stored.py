@@ -11,8 +11,7 @@ from tcuq._version import VERSION
 from tcuq.base.errors import InputError, located
 from tcuq.base.json_text import from_json
 from tcuq.base.limits import read_limited
-
-from ..tools import version
+from tcuq_device.tools import version
 
 FORMAT = "tcuq-device"
 
@@ -40,12 +39,12 @@ def load(path: str | Path) -> dict[str, Any]:
     with located(str(path)):
         content = from_json(found)
         if not isinstance(content, dict) or content.get("format") != FORMAT:
-            raise InputError("damaged", f"format is not {FORMAT!r}; a result file of tcuq device is needed")
+            raise InputError("damaged", f"format is not {FORMAT!r}; one of tcuq-lab boards is needed")
         for part in ("compiler", "emulator", "tcuq", "measured"):
             if part not in content:
-                raise InputError("damaged", f"lacks {part!r}; a result file of tcuq device is needed")
+                raise InputError("damaged", f"lacks {part!r}; one of tcuq-lab boards is needed")
         if not isinstance(content["measured"], list):
-            raise InputError("damaged", "measured is no list; a result file of tcuq device is needed")
+            raise InputError("damaged", "measured is no list; one of tcuq-lab boards is needed")
     for number, entry in enumerate(content["measured"]):
         try:
             good = all(math.isfinite(value) for _, value in figures(entry)) and bool(key_of(entry))
@@ -53,7 +52,7 @@ def load(path: str | Path) -> dict[str, Any]:
         except (TypeError, KeyError, AttributeError, ValueError, OverflowError):
             good = False
         if not good:
-            said = f"entry {number} of measured is damaged; run tcuq device bench --write"
+            said = f"entry {number} of measured is damaged; run tcuq-lab boards bench --write"
             raise InputError("damaged", said, where=str(path))
     return content
 

@@ -11,14 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from tcuq.monitor.logits import softmax_table
+from tcuq_device.boards import Board, board
+from tcuq_device.cost.measure import made_stream, measure, overhead
+from tcuq_device.firmware.build import Levels
+from tcuq_device.firmware.decision import Watch
+from tcuq_device.firmware.firmware import Firmware
+from tcuq_device.graph.model import Graph, Tensor
+from tcuq_device.graph.steps import Conv, Dense, MeanPool, Softmax, Step
 
-from ..boards import Board, board
-from ..firmware.build import Levels
-from ..firmware.decision import Watch
-from ..firmware.firmware import Firmware
-from ..graph.model import Graph, Tensor
-from ..graph.steps import Conv, Dense, MeanPool, Softmax, Step
-from .measure import measure, overhead
 from .stock import CLASSES, FEATURES, PROJECTION, WIDE, Project, monitors
 from .stored import result
 
@@ -153,27 +153,3 @@ def goals(found: Mapping[str, Any]) -> list[dict[str, Any]]:
             limits = {name: [values[name], most] for name, most in wanted[entry["name"]].items()}
             held.append({"name": entry["name"], "level": entry["level"], **limits})
     return held
-
-
-DWELL = 8
-
-
-def made_stream(classes: int, features: int, steps: int, seed: int = 0) -> npt.NDArray[np.int8]:
-    """Return rows of a posterior and its features, as a network leaves them."""
-    bits = np.random.PCG64(seed)
-
-    def draw(below: int, *shape: int) -> npt.NDArray[np.int64]:
-        # Raw integers: distributions may change from one version to the next.
-        raw = bits.random_raw(int(np.prod(shape)))
-        return np.asarray(raw >> np.uint64(33), np.int64).reshape(shape) % below
-
-    labels = np.repeat(draw(classes, steps // DWELL + 1), DWELL)[:steps]
-    top = 90 + draw(150, steps)
-    share = 1 + draw(1000, steps, classes)
-    share[np.arange(steps), labels] = 0
-    u = (256 - top)[:, None] * share // share.sum(axis=1, keepdims=True)
-    # What rounding loses goes to the label.
-    u[np.arange(steps), labels] = np.minimum(255, 256 - u.sum(axis=1))
-    centers = draw(120, classes, features) if features else np.zeros((classes, 0), np.int64)
-    noise = draw(60, steps, features) if features else np.zeros((steps, 0), np.int64)
-    return np.concatenate([u - 128, centers[labels] + noise - 128], axis=1).astype(np.int8)

@@ -10,9 +10,9 @@ multiplier of 31 bits and a shift. Where two roundings are named, the product is
 - SUB: the same with a difference. MUL: a product of differences from the zero points, rescaled.
 - AVERAGE_POOL_2D: the mean of what lies inside the picture, half away from zero. MEAN: the sum rescaled by a
   multiplier that has the count divided out.
-- SOFTMAX: exponentials and reciprocals in fixed point. Functions of one value: see `curves`.
-- PAD, CONCATENATION, PACK, RESHAPE and what `moves` has move bytes; MAXIMUM, MINIMUM, REDUCE_MAX, REDUCE_MIN
-  and MAX_POOL_2D compare them.
+- SOFTMAX: exponentials and reciprocals in fixed point. Functions of one value: see `tflite/curves.py`.
+- PAD, CONCATENATION, PACK, RESHAPE and what `tflite/moves.py` has move bytes; MAXIMUM, MINIMUM, REDUCE_MAX,
+  REDUCE_MIN and MAX_POOL_2D compare them.
 - READ_VARIABLE and ASSIGN_VARIABLE copy a state, which lives from one run to the next.
 """
 
@@ -25,25 +25,43 @@ import numpy as np
 import numpy.typing as npt
 
 from tcuq.base.errors import InputError, wrong_value
-
-from .check import axes_of
-from .curves import REAL, WHOLE, limits, table_of
-from .fixed_point import (
+from tcuq_device.tflite.check import axes_of
+from tcuq_device.tflite.curves import REAL, WHOLE, limits, table_of
+from tcuq_device.tflite.fixed_point import (
+    HIGHEST,
     Int64,
-    exponential,
+    channel_factors,
     high_product,
+    mean_factor,
     multiplier_of,
-    radius,
-    reciprocal,
-    rescaled_once,
+    powers_of,
     rescaled_twice,
+    shifted_left,
     shifted_right,
 )
-from .model import Model, Operator, Tensor, spread
-from .moves import MOVES, SHAPES, moved
+from tcuq_device.tflite.model import Model, Operator, Tensor, spread
+from tcuq_device.tflite.moves import MOVES, SHAPES, moved
 
 Int8 = npt.NDArray[np.int8]
 Values = dict[int, Int8]
+RECIPROCAL = (1515870810, -1010580540)
+"""48/17 and -32/17 with two bits before the point: the first guess of a reciprocal."""
+
+
+def rescaled_once(values: Int64, multiplier: Int64 | int, shift: Int64 | int) -> Int64:
+    """Return values * multiplier * 2**(shift - 31), rounded once, half upwards."""
+    count = np.asarray(31 - shift, dtype=np.int64)
+    return np.asarray((values * multiplier + (np.int64(1) << (count - 1))) >> count)
+
+
+def reciprocal(values: Int64) -> Int64:
+    """Return 1 / (1 + x) for x from 0 to 1, neither with bits before its point."""
+    half = (values + HIGHEST + 1) >> 1
+    guess = RECIPROCAL[0] + high_product(half, RECIPROCAL[1])
+    for _ in range(3):
+        missing = 2**29 - high_product(half, guess)
+        guess = guess + shifted_left(high_product(guess, missing), 2)
+    return shifted_left(guess, 1)
 
 
 def first_states(model: Model) -> Values:
@@ -118,37 +136,6 @@ class _Step:
         """Add the zero point and confine to the fused activation."""
         low, high = limits(self.options.activation, self.target)
         return np.clip(values + self.target.zero, low, high)
-
-
-def channel_factors(
-    code: str, source: Tensor, weights: Tensor, target: Tensor, outputs: int
-) -> tuple[Int64, Int64]:
-    """Return multipliers and shifts for output channels, from scales in double precision."""
-    products = float(source.scale) * weights.scales.astype(np.float64)
-    if code == "FULLY_CONNECTED" and len(products) == 1:
-        # Then the product of the scales is one of single precision.
-        products = np.array([float(source.scale * weights.scale)])
-    factors = np.broadcast_to(products / float(target.scale), outputs)
-    pairs = np.array([multiplier_of(each) for each in factors.tolist()], dtype=np.int64)
-    return pairs[:, 0], pairs[:, 1]
-
-
-def mean_factor(source: Tensor, target: Tensor, count: int) -> tuple[int, int]:
-    """Return multiplier and shift of a mean: the count is divided out, with as many bits as there is room."""
-    multiplier, shift = multiplier_of(float(source.scale) / float(target.scale))
-    more = min(count.bit_length() - 1, 32, 31 + shift)
-    return (multiplier << more) // count, shift - more
-
-
-def powers_of(source: Tensor, beta: float) -> Int64:
-    """Return the exponentials of a softmax by distance from the largest value; 0 for what does not count."""
-    factor = min(float(np.float32(beta)) * float(source.scale) * 2**26, 2.0**31 - 1)
-    multiplier, shift = multiplier_of(factor)
-    below = -np.arange(256)
-    counted = below >= -radius(5, shift)
-    return np.where(
-        counted, exponential(high_product(np.where(counted, below, 0) << shift, multiplier), 5), 0
-    )
 
 
 def _framed(step: _Step, x: Int64, window: tuple[int, int], value: int) -> tuple[Int64, int, int]:

@@ -13,9 +13,10 @@ from tcuq.monitor.alarm import Alarm, AlarmSide
 from tcuq.monitor.heads import EvidenceHead, InstantHead
 from tcuq.monitor.params import Params
 from tcuq.monitor.signals import STOCK_INSTANT, STOCK_STEADY, profile_signals
+from tcuq_device.firmware.decision import Rule
+from tcuq_device.tools import PACKAGE
 
-from ..firmware.decision import FIRMWARE, Rule
-from ..tools import PACKAGE
+from .rival_rules import SOURCES
 
 EXPORTED = PACKAGE / "export" / "c"
 
@@ -35,7 +36,7 @@ class Project(Rule):
 
     def files(self) -> Sequence[Path]:
         """Return the files of C to compile."""
-        return [FIRMWARE / "rule_project.c", EXPORTED / "tcuq_projection.c"]
+        return [SOURCES / "rule_project.c", EXPORTED / "tcuq_projection.c"]
 
     def texts(self) -> Mapping[str, str]:
         """Return the header of the projection and its numbers."""
