@@ -30,15 +30,15 @@ with urllib.request.urlopen(sys.argv[1] + "feed") as stream:
 
 def play(feed: live_fake.Feed, rate: float, single: bool, stopped: threading.Event) -> None:
     """Give steps that were made before, so that only their passing on is measured."""
-    _, columns = live_fake.Device(trouble=(0, 300)).steps(1000, time.time(), 1 / rate)
+    steps, signals = live_fake.Device(trouble=(0, 300)).steps(1000)
     began, told = time.monotonic(), 20_000
     while not stopped.wait(0.02):
         due = int((time.monotonic() - began) * rate) + 20_000 - told
         while due > 0:
             place, count = told % 1000, 1 if single else due
             count = min(count, 1000 - place)
-            part = {name: values[place : place + count] for name, values in columns.items()}
-            feed.add_steps(told, {**part, "time": [time.time()] * count})
+            some = slice(place, place + count)
+            feed.add_steps(told, steps[some], time.time(), signals=signals[some])
             told, due = told + count, due - count
 
 

@@ -203,10 +203,13 @@ def _events(path: Path) -> None:
 
 def _message(path: Path) -> None:
     """Take a message from a broker, of JSON or of frames."""
-    from tcuq_watch.sources.mqtt import Address, MqttSource, _Message
+    from types import SimpleNamespace
+
+    from tcuq_watch.sources.mqtt import Address, MqttSource
 
     source = MqttSource(Address.of("mqtt://localhost/devices/+"), path.parent)
-    source._take(1.7e9, _Message(1, 1, 1, "devices/a", path.read_bytes()))
+    message = SimpleNamespace(qos=1, topic="devices/a", payload=path.read_bytes(), dup=False)
+    source._take(1.7e9, (1, message))
     source.reader.rows.flush(None)
     for text in source.bad.last.values():
         told(text)

@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import csv
-import json
 import os
 import shutil
 import signal
@@ -27,6 +26,7 @@ from typing import Any
 from tcuq import Log, fit
 from tcuq.demo.digits import DEV_CORRUPTIONS, TEST_CORRUPTIONS, load, make_log, train
 from tcuq.io import write_log
+from tcuq_watch.fleet import Fleet
 
 PERIOD = 240.0
 """Seconds between two inferences of a device, in its own time."""
@@ -187,7 +187,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--devices", type=int, default=300, metavar="N")
     parser.add_argument("--steps", type=int, default=180, metavar="N", help="of each device")
     parser.add_argument("--degraded-share", type=float, default=0.2, metavar="P")
-    parser.add_argument("--seconds", type=float, default=20.0, metavar="S", help="that the run takes")
+    parser.add_argument("--seconds", type=float, default=12.0, metavar="S", help="that the run takes")
     parser.add_argument("--seed", type=int, default=0, metavar="N")
     args = parser.parse_args(argv)
     folder, began = args.out, time.monotonic()
@@ -201,12 +201,12 @@ def main(argv: list[str] | None = None) -> int:
         print(f"playing {args.devices} devices, {args.steps} inferences each ...", flush=True)
         play(folder, monitor, log, args)
         # What an operator knows: the fleet was healthy in its first hours. Devices degrade in the middle.
-        healthy = ("--healthy", str(args.start), str(args.start + 0.4 * args.steps * PERIOD))
+        hours = (args.start, args.start + 0.4 * args.steps * PERIOD)
+        healthy = ("--healthy", *map(str, hours))
         subprocess.run(tcuq("fleet", "status", folder / "fleet", *healthy), check=True)
-        status = tcuq("fleet", "status", folder / "fleet", *healthy, "--worst", str(args.devices), "--json")
-        told = subprocess.run(status, check=True, capture_output=True, text=True)
-        print()
-        print(judge(json.loads(told.stdout), folder / "truth"))
+        with Fleet.open_read(folder / "fleet") as fleet:
+            summary = fleet.summary(worst=args.devices, baseline=hours)
+        print(f"\n{judge(summary, folder / 'truth')}")
         page = folder / "fleet.html"
         subprocess.run(tcuq("fleet", "page", folder / "fleet", *healthy, "-o", page), check=True)
         print(f"\nopen {page} ({time.monotonic() - began:.0f} s)")

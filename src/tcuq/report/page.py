@@ -79,6 +79,18 @@ def content_hash(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
+def head(title: str, style: str, allowed: str) -> str:
+    """Return the beginning of a page, up to what else belongs into its head."""
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{allowed}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="color-scheme" content="light dark"><meta name="referrer" content="no-referrer">'
+        f'<meta name="generator" content="tcuq {escape(VERSION)}"><title>{escape(title)}</title>'
+        f"<style>{style}</style>"
+    )
+
+
 def document(
     title: str, sentence: str, tiles: str, body: str, params: Params | None, packed: dict[str, Any]
 ) -> str:
@@ -90,13 +102,7 @@ def document(
     code = f'(function () {{\n"use strict";\n{code}}})();'
     style = f"\n{asset('report.css')}"
     return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy(style, (FIRST, code, LAST))}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<meta name="color-scheme" content="light dark"><meta name="referrer" content="no-referrer">'
-        f'<meta name="generator" content="tcuq {escape(VERSION)}"><title>{escape(title)}</title>'
-        f"<style>{style}</style>"
-        f"<script>{FIRST}</script></head><body>"
+        f"{head(title, style, policy(style, (FIRST, code, LAST)))}<script>{FIRST}</script></head><body>"
         f'<svg class="defs" aria-hidden="true">{plot.HATCHES}</svg>'
         f'<header><p class="kind">tcuq {DASH} report of a monitored stream</p>'
         f'<h1>{escape(title)}</h1><p class="verdict" data-key="verdict">{escape(sentence)}</p>'

@@ -1,5 +1,7 @@
 // The reading: what is said about the step under the pointer, in the chart, beside it and to a screen reader.
 
+const root = document.documentElement;
+const find = (query, from) => (from || document).querySelector(query);
 const number = (value) => value.toLocaleString("en");
 const risk = (word) => (word / 65536).toFixed(3);
 
@@ -254,4 +256,48 @@ function onStrip(view, overview) {
   });
   for (const type of ["pointerup", "pointercancel"]) overview.addEventListener(type, () => (grip = null));
   overview.addEventListener("dblclick", view.whole);
+}
+
+// The charts of signals below the timeline, by the rows that they draw.
+function signalRows(rows) {
+  return rows.map((row) => {
+    const part = find('[data-signal="' + row.name + '"]');
+    return { row, part, chart: find(".chart", part), canvas: find("canvas", part), output: find("output", part) };
+  });
+}
+
+// What is seen, in the strip.
+function showWindow(view, overview) {
+  const width = overview.clientWidth - GUTTER - RIGHT, pane = find(".window", overview);
+  pane.style.left = GUTTER + (view.from / view.steps) * width + "px";
+  pane.style.width = Math.max(4, (view.span() / view.steps) * width) + "px";
+}
+
+// A page with a timeline: where its steps lie, what buttons, keys and pointers do, and `afresh`, when all changes.
+function makePage(stream, view, reading, stage) {
+  const page = { stream, stage, view, reading, scrolled: -1e9 };
+  page.inside = (step) => Math.max(0, Math.min(stream.steps - 1, Math.floor(step)));
+  page.room = () => Math.max(1, stage.clientWidth - GUTTER - RIGHT);
+  page.stepAt = (px) => view.from + ((px - GUTTER) / page.room()) * view.span();
+  page.outside = (px) => px < GUTTER || px > stage.clientWidth - RIGHT;
+  page.acts = {
+    in: () => view.zoom(0.5, reading.or(view.middle())),
+    out: () => view.zoom(2, reading.or(view.middle())),
+    left: () => view.pan(-view.span() / 3),
+    right: () => view.pan(view.span() / 3),
+    alarm: () => page.nextAlarm(false),
+    reset: () => view.whole(),
+  };
+  page.listen = (overview, rows, afresh) => {
+    for (const button of document.querySelectorAll("[data-act]")) {
+      button.addEventListener("click", page.acts[button.dataset.act]);
+    }
+    onKeys(page, page.acts);
+    onPointers(page, [stage, ...rows.map((r) => r.chart)]);
+    onStrip(view, overview);
+    window.addEventListener("scroll", () => (page.scrolled = performance.now()), { passive: true });
+    new ResizeObserver(afresh).observe(stage);
+    window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", afresh);
+  };
+  return page;
 }

@@ -14,15 +14,9 @@ from typing import Any
 import pytest
 from brokers import Mosquitto
 from live_runs import PARAMS, json_lines, steps_of
-from receivers import Receiver, receiver
+from receivers import Receiver
 
 from tcuq.cli import main
-
-
-@pytest.fixture
-def server() -> Iterator[Receiver]:
-    with receiver() as made:
-        yield made
 
 
 @pytest.fixture

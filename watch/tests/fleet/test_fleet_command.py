@@ -163,13 +163,16 @@ def steps_of(capsys: pytest.CaptureFixture[str]) -> int:
     return int(json.loads(capsys.readouterr().out)["steps"])
 
 
-def test_a_signal_ends_a_run_after_its_commit(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_a_run_after_its_commit(
+    work: Path, capsys: pytest.CaptureFixture[str], number: signal.Signals
+) -> None:
     process = started(work, *RUN, "--follow")
     try:
         until(lambda: steps_of(capsys) == 200)
         assert run(*RUN) == 2  # one writer at a time
         assert capsys.readouterr().err.endswith("tcuq fleet status fleet\n")
-        process.send_signal(signal.SIGTERM)
+        process.send_signal(number)
         out, err = process.communicate(timeout=20)
     finally:
         process.kill()

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import urllib.request
+from contextlib import closing
 
 import pytest
 from live_runs import PARAMS, decided_alike, json_lines, steps_of, watch
@@ -15,6 +16,7 @@ from source_kinds import until
 
 from tcuq import Params
 from tcuq.cli import main
+from tcuq_watch.live.session import Session
 
 
 @pytest.fixture
@@ -36,7 +38,8 @@ def run(*args, **options):
     )
 
 
-def test_a_page_metrics_and_a_signal(place):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_page_metrics_and_a_signal(place, number):
     probs = steps_of(60)
     process = run("m.json", "-", "--port", "0", "--folder", "kept")
     said = []
@@ -54,7 +57,7 @@ def test_a_page_metrics_and_a_signal(place):
         with urllib.request.urlopen(f"{url}feed") as answer:
             assert answer.readline() == b"event: hello\n"
             assert json.loads(answer.readline()[6:])["title"] == "standard input"
-        process.send_signal(signal.SIGTERM)
+        process.send_signal(number)
         assert process.wait(20) == 0
     finally:
         process.kill()
@@ -90,26 +93,15 @@ def test_a_reader_of_decisions_that_goes_away_loses_nothing(place):
         (["m.json", "kept", "--merge", "x.npz", "--steps", "7"], "expected A:B"),
         (["m.json", "in.jsonl", "--host", "0.0.0.0", "--folder", "new"], "token"),
         (["other.json", "in.jsonl", "--folder", "kept"], "holds a session of other parameters"),
+        (["m.json", "/dev/ttyNONE7", "--folder", "taken"], "another tcuq live writes there"),
     ],
 )
-def test_errors_are_one_line(place, capsys, monkeypatch, args, message):
-    from tcuq_watch.live.session import Session
-
+def test_errors_are_one_line(place, capsys, args, message):
     Params(classes=3).save("other.json")
     (place / "in.jsonl").touch()
     Session(PARAMS, "kept", "x").close()
-    assert main(["live", *args]) == 2
+    with closing(Session(PARAMS, "taken", "x")):
+        assert main(["live", *args]) == 2
     found = capsys.readouterr()
     assert message in found.err and len(found.err.strip().splitlines()) == 1, found.err
     assert not found.out
-
-
-def test_a_folder_that_is_taken_is_refused_before_the_source_is_opened(place, capsys, monkeypatch):
-    from tcuq_watch.live.session import Session
-
-    opened = []
-    monkeypatch.setattr("tcuq_watch.sources.streams.Stream.open", lambda source: opened.append(source))
-    session = Session(PARAMS, "kept", "x")
-    assert main(["live", "m.json", "-", "--folder", "kept", "--no-page"]) == 2
-    session.close()
-    assert "another tcuq live writes there" in capsys.readouterr().err and not opened

@@ -12,7 +12,7 @@ from contextlib import ExitStack, closing, suppress
 from typing import Any
 
 import pytest
-from live_fake import Marks, about, filled, served
+from live_fake import Marks, about, filled, served, steps_of
 from refusals import refused
 
 from tcuq_watch.pages import server as server_module
@@ -252,13 +252,13 @@ def test_a_stream_begins_with_everything_and_goes_on(site: Any, monkeypatch: pyt
         hello = stream.event()
         assert hello["event"] == "hello" and hello["data"]["title"] == about()["title"]
         assert numbers(stream.event("part")) == list(range(100))
-        feed.add_steps(100, {"risk": [0.5]})
+        feed.add_steps(100, steps_of(1), 1.0)
         part = stream.event("part")
         assert numbers(part) == [100]
         feed.about["names"] = ["late"]  # a device may name its classes late
         assert stream.event("hello")["data"]["names"] == ["late"]
         stream.event("beat")
-    feed.add_steps(101, {"risk": [0.5] * 30})
+    feed.add_steps(101, steps_of(30), 1.0)
     feed.add_remark("note", "while away", 130)
     for path, headers in (("/feed", {"Last-Event-ID": part["id"]}), (f"/feed?after={part['id']}", {})):
         with Stream(server.port, path, **headers) as back:  # who comes back misses and doubles nothing
@@ -281,7 +281,7 @@ def test_a_page_that_takes_nothing_holds_nobody_up(site: Any, monkeypatch: pytes
     with Stream(server.port) as quick:
         for following in range(100, 120_100, 3000):
             began = time.perf_counter()
-            feed.add_steps(following, {"risk": [0.5] * 3000, "time": [1.0] * 3000})
+            feed.add_steps(following, steps_of(3000), 1.0)
             longest = max(longest, time.perf_counter() - began)
             while numbers(quick.event("part"))[-1] != following + 2999:
                 pass
@@ -314,7 +314,7 @@ def test_requests_that_drip_in_are_cut_off(site: Any, monkeypatch: pytest.Monkey
                 dripping.send(b"a")
                 time.sleep(0.02)
         assert time.monotonic() - began < 5
-        feed.add_steps(100, {"risk": [0.5]})
+        feed.add_steps(100, steps_of(1), 1.0)
         assert numbers(stream.event("part")) == [100]
 
 
@@ -339,7 +339,7 @@ def test_connections_and_pages_are_limited(site: Any, monkeypatch: pytest.Monkey
 
 def test_it_stops_within_two_seconds_whoever_looks(site: Any) -> None:
     feed, server, *_ = site
-    feed.add_steps(100, {"risk": [0.5] * 20_000})
+    feed.add_steps(100, steps_of(20_000), 1.0)
     with Stream(server.port) as stream, Stream(server.port):
         idle = socket.create_connection(("127.0.0.1", server.port))
         stream.event("part")
@@ -356,11 +356,10 @@ def test_an_error_behind_the_page_is_told_and_harms_nothing() -> None:
     def broken(*_: object) -> str:
         raise RuntimeError("no figures")
 
-    server, _ = served(Feed(about(level=float("nan"), title="\udc80")), metrics=broken, mark=broken)
-    with server, Stream(server.port) as stream:
+    server, _ = served(Feed(about(title="\udc80")), metrics=broken, mark=broken)
+    with server:
         ask = Client(server.port)
         assert ask.mark(1, 1) == (500, "RuntimeError: no figures\n")
-        assert stream.event()["data"]["level"] is None
         status, headers, text = ask("/metrics")
         assert (status, text) == (500, "RuntimeError: no figures\n") and "x-frame-options" in headers
         assert ask("/")[0] == 200

@@ -46,7 +46,7 @@ def killed(feeder: Feeder) -> None:
     feeder.session.fleet.close()
 
 
-@pytest.mark.parametrize("kind", ["lines", "numbered", "frames"])
+@pytest.mark.parametrize("kind", ["lines", "numbered", "frames", "fleet"])
 def test_decisions_after_kills_are_those_of_a_run_without(tmp_path: Path, kind: str) -> None:
     rng = random.Random(kind)
     probs = steps_of(1500)
@@ -62,7 +62,7 @@ def test_decisions_after_kills_are_those_of_a_run_without(tmp_path: Path, kind: 
         if kind == "frames":
             text = encode_posteriors(PRINT, 3, first, some, size=200)
         else:
-            text = json_lines(some, 3 if kind == "numbered" else None, first)
+            text = json_lines(some, 3 if kind in ("numbered", "fleet") else None, first)
         at = rng.randrange(len(text))  # a line or frame may be read in two parts
         file.write(text[:at])
         time.sleep(rng.choice((0, 0.003)))
@@ -70,7 +70,7 @@ def test_decisions_after_kills_are_those_of_a_run_without(tmp_path: Path, kind: 
 
     with open(log, "ab", buffering=0) as file:
         for kill in range(kills):
-            process = start_watching(folder, str(log), len(probs))
+            process = start_watching(folder, str(log), len(probs), kind == "fleet")
             most = len(probs) * (kill + 1) // (kills + 1)  # every kill meets a stream that goes on
             limit, before = time.monotonic() + 6, kept_steps(folder)
             early = rng.random() < 0.2  # a kill at the very beginning
@@ -84,12 +84,31 @@ def test_decisions_after_kills_are_those_of_a_run_without(tmp_path: Path, kind: 
         while sent < len(probs):
             send(file, 100)
     assert len(moments) > 1
-    process = start_watching(folder, str(log), len(probs))
+    process = start_watching(folder, str(log), len(probs), kind == "fleet")
     process.join(20)
     assert process.exitcode == 0 and decided_alike(folder, probs)
     counts = begun(folder).session.publisher.counts
     assert counts["steps"] == len(probs)
     assert counts["missing"] == counts["duplicates"] == counts["reboots"] == counts["broken"] == 0
+
+
+def test_order_after_the_device_has_started_again(tmp_path: Path) -> None:
+    probs, monitor = steps_of(40), Monitor(PARAMS)
+    feeder = begun(tmp_path, hold=8)
+    feeder.push(json_lines(probs[:20], 1))
+    later = [json_lines(probs[place : place + 1], 2, place - 20) for place in range(20, 40)]
+    later[0], later[1], later[7], later[9] = later[1], later[0], later[9], later[7]
+    feeder.push(b"".join(later))
+    feeder.push(json_lines(probs[:1], 1, 20))  # of before the restart: it is late
+    feeder.tick()
+    counts = feeder.session.publisher.counts
+    assert (counts["reboots"], counts["late"], counts["missing"]) == (1, 1, 0)
+    feeder.session.close()
+    found, first = kept(tmp_path), monitor.run(probs[:20])
+    monitor.reset()
+    expected = np.concatenate([first, monitor.run(probs[20:])])
+    assert found is not None and np.array_equal(found.probs, probs)
+    assert np.array_equal(found.steps["risk"], expected["risk"])
 
 
 def decisions(first: int, last: int) -> bytes:

@@ -7,21 +7,13 @@ import threading
 import time
 from pathlib import Path
 
-import pytest
 from live_runs import PARAMS, decision, json_lines, steps_of
-from receivers import receiver
 from source_kinds import until
 
 from tcuq.cli import main
 from tcuq.cli.process import complain
 from tcuq_watch.live.publisher import Notices
 from tcuq_watch.verdicts.alerts import WAITING, Poster
-
-
-@pytest.fixture
-def server():
-    with receiver() as made:
-        yield made
 
 
 def test_an_alarm_is_posted_and_tried_again(server):
@@ -64,6 +56,15 @@ def test_control_characters_of_a_server_do_not_reach_the_terminal(tmp_path, caps
     assert told[1].isprintable()
     complain("tcuq", "a\x1b[2J")
     assert "\x1b" not in capsys.readouterr().err
+
+
+def test_notices_that_come_often_are_joined():
+    told = []
+    notices = Notices([lambda kind, text, step: told.append(text)])
+    for _ in range(3):
+        notices.often("broken", "a line", 7)
+    notices.flush(force=True)
+    assert told == ["a line", "2 times: a line"]
 
 
 def test_a_webhook_that_nobody_answers_never_blocks():

@@ -5,19 +5,14 @@ from __future__ import annotations
 import errno
 import json
 import os
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from refusals import refused
-from source_kinds import events_of, places, taken, until
+from source_kinds import Reading, events_of, places, taken
 from source_kinds import json_lines as lines
 
-from tcuq_watch.sources import open_source
 from tcuq_watch.sources.files import FileSource
 
 arrow = pytest.importorskip("pyarrow", reason="pyarrow is missing (extra tables)")
@@ -75,25 +70,18 @@ def test_a_position_keeps_the_names(tmp_path: Path) -> None:
 
 
 def test_bad_rows_of_a_table_are_counted(tmp_path: Path) -> None:
+    names = arrow.array([b"a", None, b"b\n", b"d", b"e", b"f", b"\xff\xfe"], arrow.binary())
+    half = [0.5, 0.5]
     columns = {
-        "device": arrow.array(["a", None, "b\n", "d", "e", "f"]),
-        "seq": arrow.array([0, 1, 2, -3, 4, 5]),
-        "probs": arrow.array([[0.5, 0.5], [0.5, 0.5], [0.5, 0.5], [0.5, 0.5], None, [0.2, 0.3, 0.5]]),
+        "device": arrow.Array.from_buffers(arrow.string(), 7, names.buffers()),
+        "seq": arrow.array([0, 1, 2, -3, 4, 5, 6]),
+        "probs": arrow.array([half, half, half, half, None, [0.2, 0.3, 0.5], half]),
     }
     parquet.write_table(arrow.table(columns), tmp_path / "e.parquet")
     source = FileSource(tmp_path / "e.parquet")
     events = read(source)
     assert [(each.devices.tolist(), each.probs.shape[1]) for each in events] == [(["a"], 2), (["f"], 3)]
-    assert source.bad.counts == {"device name": 2, "seq": 1, "probs": 1}
-
-
-def test_a_name_that_is_not_utf8_costs_its_row(tmp_path: Path) -> None:
-    content = arrow.array([b"a", b"\xff\xfe", b"c"], arrow.binary())
-    content = arrow.Array.from_buffers(arrow.string(), 3, content.buffers())
-    table(tmp_path / "e.parquet", 3, device=content)
-    source = FileSource(tmp_path / "e.parquet")
-    assert places(taken(source)) == [("a", 0), ("c", 2)]
-    assert source.bad.counts == {"device name": 1}
+    assert source.bad.counts == {"device name": 3, "seq": 1, "probs": 1}
 
 
 def test_columns_of_a_table_in_every_form(tmp_path: Path) -> None:
@@ -137,67 +125,50 @@ def test_damaged_files_are_counted_and_the_others_read(tmp_path: Path) -> None:
     assert "3.parquet" in source.bad.last["unreadable file"]
 
 
-@contextmanager
-def following(path: Path, position: Any = None) -> Iterator[tuple[FileSource, list[Any]]]:
-    source, arrived = FileSource(path, follow=True), []
-
-    def read() -> None:
-        for each in source.batches(position, 1000, 0.05):
-            arrived.extend([] if each is None else [each])
-
-    thread = threading.Thread(target=read)
-    thread.start()
-    yield source, arrived
-    source.stop()
-    thread.join()
-
-
-def notices(arrived: list[Any]) -> list[str]:
-    return [notice.kind for one in arrived for notice in one.notices]
-
-
 def test_a_growing_file_that_is_cut_and_replaced(tmp_path: Path) -> None:
     path = tmp_path / "device.log"
     path.write_bytes(lines([row("a", 0)])[:-10])
-    with following(path) as (source, arrived):
-        until(lambda: "connected" in notices(arrived))
-        assert not places(arrived)  # half a line is none
-        path.write_bytes(lines([row("a", 0), row("a", 1)]))
-        until(lambda: len(places(arrived)) == 2)
-        os.truncate(path, 0)  # as log rotation does
-        until(lambda: "lost" in notices(arrived))
-        path.write_bytes(lines([row("a", 2)]))
-        until(lambda: len(places(arrived)) == 3)
-        with path.open("ab") as old:
-            path.rename(tmp_path / "device.log.1")
-            old.write(lines([row("a", 3)]))  # a writer that has not noticed yet
-        until(lambda: len(places(arrived)) == 4)
-        path.write_bytes(lines([row("a", 4)]))
-        until(lambda: len(places(arrived)) == 5)
+    reading = Reading(FileSource(path, follow=True))
+    reading.heard("connected")
+    assert not places(reading.arrived)  # half a line is none
+    path.write_bytes(lines([row("a", 0), row("a", 1)]))
+    reading.has(2)
+    os.truncate(path, 0)  # as log rotation does
+    reading.heard("lost")
+    path.write_bytes(lines([row("a", 2)]))
+    reading.has(3)
+    with path.open("ab") as old:
+        path.rename(tmp_path / "device.log.1")
+        old.write(lines([row("a", 3)]))  # a writer that has not noticed yet
+    reading.has(4)
+    path.write_bytes(lines([row("a", 4)]))
+    reading.has(5)
+    arrived = reading.close()
     assert places(arrived) == [("a", seq) for seq in range(5)]
-    assert notices(arrived).count("lost") == 2 and not source.bad.counts
-    with following(path, json.loads(json.dumps(arrived[-1].position))) as (source, again):
-        with path.open("ab") as file:
-            file.write(lines([row("a", 5)]))
-        until(lambda: places(again) == [("a", 5)])
-    assert not source.bad.counts
+    assert reading.notices().count("lost") == 2 and not reading.source.bad.counts
+    position = json.loads(json.dumps(arrived[-1].position))
+    reading = Reading(FileSource(path, follow=True), position)
+    with path.open("ab") as file:
+        file.write(lines([row("a", 5)]))
+    reading.has(1)
+    assert places(reading.close()) == [("a", 5)] and not reading.source.bad.counts
 
 
 def test_a_growing_folder_is_followed_in_the_order_of_names(tmp_path: Path) -> None:
     (tmp_path / "1.jsonl").write_bytes(lines([row("a", 0)]))
-    with following(tmp_path) as (source, arrived):
-        until(lambda: len(places(arrived)) == 1)
-        with (tmp_path / "1.jsonl").open("ab") as file:
-            file.write(lines([row("a", 1)]) + b'{"device": "a", "se')
-        until(lambda: len(places(arrived)) == 2)
-        table(tmp_path / ".3.parquet", 3, first=100)
-        (tmp_path / ".3.parquet").rename(tmp_path / "3.parquet")
-        until(lambda: len(places(arrived)) == 5)
-        (tmp_path / "2.jsonl").write_bytes(lines([row("a", 2)]))  # too late: it is not read
-        table(tmp_path / "4.parquet", 1, first=103)
-        until(lambda: len(places(arrived)) == 6)
-    assert places(arrived) == [("a", 0), ("a", 1), ("d1", 100), ("d2", 101), ("d0", 102), ("d1", 103)]
-    assert source.bad.counts == {"not JSON": 1}
+    reading = Reading(FileSource(tmp_path, follow=True))
+    reading.has(1)
+    with (tmp_path / "1.jsonl").open("ab") as file:
+        file.write(lines([row("a", 1)]) + b'{"device": "a", "se')
+    reading.has(2)
+    table(tmp_path / ".3.parquet", 3, first=100)
+    (tmp_path / ".3.parquet").rename(tmp_path / "3.parquet")
+    reading.has(5)
+    (tmp_path / "2.jsonl").write_bytes(lines([row("a", 2)]))  # too late: it is not read
+    table(tmp_path / "4.parquet", 1, first=103)
+    reading.has(6)
+    expected = [("a", 0), ("a", 1), ("d1", 100), ("d2", 101), ("d0", 102), ("d1", 103)]
+    assert places(reading.close()) == expected and reading.source.bad.counts == {"not JSON": 1}
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "parquet"])
@@ -238,16 +209,8 @@ def test_another_file_of_the_same_name_is_read_from_its_beginning(tmp_path: Path
     source = FileSource(path)
     arrived = taken(source, position=position)
     assert [seq for _, seq in places(arrived)] == list(range(200, 220))
-    assert notices(arrived) == ["lost"] and not source.bad.counts
+    assert [each.kind for one in arrived for each in one.notices] == ["lost"] and not source.bad.counts
     again = FileSource(path)
     assert not taken(again, position=arrived[-1].position) and not again.bad.counts
     other = FileSource(tmp_path)
     assert len(places(taken(other, position=position))) == 20 and other.restarted
-
-
-def test_files_that_are_missing_or_of_another_kind(tmp_path: Path) -> None:
-    with refused("missing"):
-        open_source(str(tmp_path / "none.jsonl"), folder=tmp_path)
-    (tmp_path / "log.npz").touch()
-    with refused("unknown"):
-        open_source(str(tmp_path / "log.npz"), folder=tmp_path)

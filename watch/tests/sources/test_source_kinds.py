@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import threading
-import time
 from pathlib import Path
 
 import pytest
-from source_kinds import EXPECTED, KINDS, NAME, ROWS, STEPS, columns_of, json_lines, opened, taken
-
-from tcuq_watch.sources.streams import Pipe
+from source_kinds import EXPECTED, KINDS, STEPS, columns_of, opened, taken
 
 pytest.importorskip("pyarrow", reason="pyarrow is missing (extra tables)")
 pytest.importorskip("serial", reason="pyserial is not installed")
@@ -40,21 +36,3 @@ def test_a_kill_between_any_two_batches_costs_and_repeats_nothing(kind: str, tmp
             again = taken(source, position=position, count=10)
             assert columns_of(whole[: place + 1]) + columns_of(again) == EXPECTED
             assert not source.bad.counts
-
-
-def test_a_batch_comes_soon_after_its_first_byte() -> None:
-    read, write = os.pipe()
-    source = Pipe(read, device=NAME)
-    waits = []
-    for number in range(3):
-        threading.Timer(0.3 + 0.4 * number, os.write, (write, json_lines(ROWS[:1]))).start()
-    began = time.time()
-    for one in source.batches(None, 1000, 0.05):
-        if one is not None and one.count:
-            waits.append(time.time() - one.batch[0].times[0])
-        if len(waits) == 3:
-            source.stop()
-    assert time.time() - began < 5 and max(waits) < 0.25  # 0.05, and what a busy machine takes
-    source.close()
-    os.close(read)
-    os.close(write)

@@ -237,7 +237,7 @@ def test_messages_that_are_large_or_too_fast(tmp_path: Path, monkeypatch: pytest
     source._arrived(None, None, message(b"{" * 101))
     says(source.bad.last["large message"], "message", "has 101 bytes")
     # It is acknowledged with its commit, else it would come again.
-    assert source._items.qsize() == 1 and source._items.get()[1].payload == b""
+    assert source._items.qsize() == 1 and source._items.get()[1][1].payload == b""
     for _ in range(5):
         source._arrived(None, None, message(b"{" * 100, qos=0))
     assert source.bad.counts == {"large message": 1, "too fast": 2} and source._items.qsize() == 3

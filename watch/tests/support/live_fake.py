@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from tcuq.monitor.signals import NUMBER
+from tcuq.monitor.steps import NO_REASON, STEP_DTYPE
 from tcuq_watch.pages.feed import Feed
 from tcuq_watch.pages.server import Server, serve
 
@@ -17,7 +19,15 @@ SIGNALS = ["odds", "severity", "magnitude", "distance", "disbelief", "drift"]
 def about(**more: Any) -> dict[str, Any]:
     told = {"title": "Key words at the door", "source": "/dev/ttyUSB0 at 115200 baud", "names": NAMES}
     told |= {"classes": len(NAMES), "level": 0.1, "budget": 0.08, "params": "3fa91c07"}
-    return {**told, "decided_by": "host", **more}
+    return {**told, "signals": SIGNALS, "decided_by": "host", **more}
+
+
+def steps_of(count: int, **columns: Any) -> Any:
+    """Return steps as a monitor gives them, each column one value or many."""
+    steps = np.zeros(count, dtype=STEP_DTYPE)
+    for name, values in {"reason": NO_REASON, "expected_accuracy": np.nan, **columns}.items():
+        steps[name] = values
+    return steps
 
 
 class Device:
@@ -27,36 +37,32 @@ class Device:
         self.rng, self.step, self.trouble = np.random.default_rng(1), 0, trouble
         self.counts = dict.fromkeys(("steps", "flagged", "abstained"), 0)
 
-    def steps(self, count: int, now: float, apart: float) -> tuple[int, dict[str, list[Any]]]:
-        first, numbers = self.step, np.arange(self.step, self.step + count)
+    def steps(self, count: int) -> tuple[Any, Any]:
+        """Return the next steps and their signals."""
+        numbers = np.arange(self.step, self.step + count)
         self.step += count
         draw, doubt = self.rng.random((2, count))
         low, high = self.trouble
         troubled = (numbers >= low) & (numbers < high)
         risk = 0.04 + 0.05 * draw + 0.4 * draw * (doubt < 0.1) + 0.25 * troubled
         flagged = risk > 0.13 + 0.25 * troubled
-        columns = {
-            "time": now - apart * np.arange(count)[::-1], "risk": risk, "threshold": 0.13 + 0.25 * troubled,
-            "prediction": (numbers // 20 + 3 * flagged) % 10, "answer": numbers // 20 % 10,
-            "flagged": flagged, "abstain": flagged & (draw < 0.8),
-            "alarm": 1 * (troubled & (numbers > low + 40)),
-            "warming_up": numbers < 50, "persistence": 0.55 + 0.25 * np.sin(numbers / 300),
-            "look": 0.3 + 0 * risk, "severity": 0.4 * troubled, "expected_accuracy": 0.97 - 0.5 * risk,
-        }  # fmt: skip
-        values = self.rng.random((count, len(SIGNALS))).round(3).tolist()
-        signals = [dict(zip(SIGNALS, row, strict=True)) for row in values]
-        told = {name: values.tolist() for name, values in columns.items()}
-        told["signals"] = [row if hit else None for row, hit in zip(signals, flagged, strict=True)]
-        told["reason"] = ["odds" if hit else "" for hit in flagged]
-        return first, told
+        steps = steps_of(
+            count, risk=risk, threshold=0.13 + 0.25 * troubled, flagged=flagged,
+            prediction=(numbers // 20 + 3 * flagged) % 10, answer=numbers // 20 % 10,
+            abstain=flagged & (draw < 0.8), alarm=troubled & (numbers > low + 40),
+            reason=np.where(flagged, NUMBER["odds"], NO_REASON), warming_up=numbers < 50,
+            persistence=0.55 + 0.25 * np.sin(numbers / 300), severity=0.4 * troubled,
+            expected_accuracy=0.97 - 0.5 * risk,
+        )  # fmt: skip
+        return steps, self.rng.random((count, len(SIGNALS)))
 
     def tell(self, feed: Feed, count: int, apart: float) -> None:
         """Give a feed the steps of the time until now."""
-        first, columns = self.steps(count, time.time(), apart)
+        first, (steps, signals) = self.step, self.steps(count)
         self.counts["steps"] += count
-        self.counts["flagged"] += sum(columns["flagged"])
-        self.counts["abstained"] += sum(columns["abstain"])
-        feed.add_steps(first, columns)
+        self.counts["flagged"] += int(steps["flagged"].sum())
+        self.counts["abstained"] += int(steps["abstain"].sum())
+        feed.add_steps(first, steps, time.time() - apart * np.arange(count)[::-1], signals=signals)
         feed.counts = dict(self.counts)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from streams import int8_stream
 from tcuq import Monitor, Params
 from tcuq_watch.engine.events import Decided, joined
 from tcuq_watch.fleet import Fleet
+from tcuq_watch.fleet.run import run
 from tcuq_watch.live import session as session_module
 from tcuq_watch.live.session import DEVICE, Session
 from tcuq_watch.sources.arrivals import Arrived, Bad, Notice
@@ -92,24 +94,32 @@ def decided_alike(folder: Path, probs: Any, params: Params = PARAMS) -> bool:
     return same and all(np.array_equal(found.steps[name], steps[name]) for name in names)
 
 
-def watch(folder: str, name: str, until: int) -> None:
-    """Watch a source in a process of its own, up to a number of steps."""
+def watch(folder: str, name: str, until: int, fleet: bool = False) -> None:
+    """Watch a source, live or as a fleet, in a process of its own, up to a number of steps."""
     session_module.COMMIT = 0.03  # many moments for a kill
-    source = open_source(name, folder=Path(folder), follow=True, device=DEVICE)
-    session = Session(PARAMS, folder, name)
-    session.run(source, lambda: session.step >= until)
-    source.close()
-    session.close()
+    with closing(open_source(name, folder=Path(folder), follow=True, device=DEVICE)) as source:
+        if fleet:
+            with Fleet(PARAMS, folder, keep_events=True) as kept:
+                [model] = kept.models.values()
+
+                def look(_: Any) -> None:
+                    if model.tallies.devices["steps"].sum() >= until:
+                        source.stop()
+
+                run(kept, source, every=0.03, look=look)
+        else:
+            with closing(Session(PARAMS, folder, name)) as session:
+                session.run(source, lambda: session.step >= until)
 
 
 _CONTEXT: Any = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(["tcuq_watch.live.session", "tcuq_watch.sources.opening", "pyarrow.parquet"])
 
 
-def start_watching(folder: Path, name: str, until: int) -> Any:
+def start_watching(folder: Path, name: str, until: int, fleet: bool = False) -> Any:
     """Start `watch` in a process that can be killed; it has begun when this returns."""
     here, there = _CONTEXT.Pipe()
-    process = _CONTEXT.Process(target=_watch_told, args=(there, str(folder), name, until))
+    process = _CONTEXT.Process(target=_watch_told, args=(there, str(folder), name, until, fleet))
     process.start()
     there.close()
     assert here.poll(60)

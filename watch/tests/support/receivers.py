@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import pytest
+
 
 class _Handler(http.server.BaseHTTPRequestHandler):
     server: Receiver
@@ -47,3 +49,10 @@ def receiver() -> Iterator[Receiver]:
         made.shutdown()
         made.server_close()
         thread.join()
+
+
+@pytest.fixture
+def server() -> Iterator[Receiver]:
+    """Give one to a test."""
+    with receiver() as made:
+        yield made

@@ -8,7 +8,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -94,15 +94,46 @@ def taken(source: Any, steps: int | None = None, position: Any = None, count: in
     """Return the batches of a source, up to a number of steps or to its end."""
     arrived: list[Any] = []
     limit = time.monotonic() + 30
-    for one in source.batches(position, count, 0.05):
-        arrived += [] if one is None else [one]
-        if one is not None:
-            source.committed(one)
-        if steps is not None and sum(each.count for each in arrived) >= steps:
-            source.stop()
-        assert time.monotonic() < limit, source.bad.last
-    source.close()
+    with closing(source):
+        for one in source.batches(position, count, 0.05):
+            if one is not None:
+                arrived.append(one)
+                source.committed(one)
+            if steps is not None and sum(each.count for each in arrived) >= steps:
+                source.stop()
+            assert time.monotonic() < limit, source.bad.last
     return arrived
+
+
+class Reading:
+    """A source that is read in a thread."""
+
+    def __init__(self, source: Any, position: Any = None) -> None:
+        self.source, self.arrived, self._position = source, [], position
+        source.open()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        for one in self.source.batches(self._position, 1000, 0.05):
+            self.arrived += [] if one is None else [one]
+
+    def has(self, steps: int) -> None:
+        until(lambda: len(places(self.arrived)) >= steps)
+
+    def heard(self, kind: str, count: int = 1) -> None:
+        until(lambda: self.notices().count(kind) >= count)
+
+    def notices(self) -> list[str]:
+        return [notice.kind for one in self.arrived for notice in one.notices]
+
+    def close(self) -> list[Any]:
+        begun = time.monotonic()
+        self.source.stop()
+        self._thread.join(5)
+        self.source.close()
+        assert time.monotonic() - begun < 2, "closing takes too long"
+        return self.arrived
 
 
 class Plugged:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections import Counter
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -93,7 +93,7 @@ def run_fleet(args: argparse.Namespace) -> int:
     if not 1 <= args.batch <= 10**9:
         raise UsageError(f"--batch is {args.batch}, expected at least 1")
     check_outlets(args)
-    options = _kept(args.keep)
+    folder, options = Path(args.folder), _kept(args.keep)
     if args.out is not None and not args.out.startswith(("mqtt://", "mqtts://")):
         kept = f"{args.folder}/decisions has all decisions, as Parquet"
         raise UsageError(f"--out is {args.out!r}, expected mqtt://HOST/TOPIC/{{device}}; {kept}")
@@ -103,17 +103,15 @@ def run_fleet(args: argparse.Namespace) -> int:
     out = None if args.out is None else Address.of(args.out)
     params = _versions(args.params)
     with ExitStack() as stack:
-        source = open_source(args.source, folder=Path(args.folder), follow=args.follow)
-        stack.callback(source.close)
-        fleet = stack.enter_context(Fleet(params, args.folder, **options))
+        source = stack.enter_context(closing(open_source(args.source, folder=folder, follow=args.follow)))
+        fleet = stack.enter_context(Fleet(params, folder, **options))
         stack.enter_context(ended_by_signals(source.stop))
         for remark in fleet.remarks:
             note(args, remark)
-        sink = None if out is None else MqttSink(out, fleet.folder)
-        if sink is not None:
-            stack.callback(sink.close)
+        sink = None if out is None else stack.enter_context(closing(MqttSink(out, folder)))
         before = Counter(fleet.refused)
-        reports = FleetReports(args, fleet, lambda text: note(args, text))
+        about = {"folder": str(fleet.folder)}
+        reports = FleetReports(args, fleet, about, lambda text: note(args, text))
         stack.callback(reports.close)
         waits = source.waits
 
@@ -131,7 +129,7 @@ def run_fleet(args: argparse.Namespace) -> int:
             reports.look(ended=True)
         refused = Counter(fleet.refused) - before
         devices = len({name for model in fleet.models.values() for name in model.devices})
-    if getattr(source, "restarted", False):
+    if source.restarted:
         note(args, f"{args.source}: read from its start; the fleet had read another source before")
     for kind, message in source.bad.last.items():
         note(args, f"refused {source.bad.counts[kind]:,} for {kind}; the last: {message}")
@@ -140,8 +138,8 @@ def run_fleet(args: argparse.Namespace) -> int:
     if args.flush and not source.ended:
         note(args, "the input did not come to its end, so the events that are held stay held")
     rate = f", {stats.events / stats.seconds:,.0f} a second" if stats.events else ""
-    text = f"took {stats.events:,} events{rate}; {stats.decisions:,} decisions"
-    text += f"; {stats.states:,} states" if stats.states else ""
+    states = f"; {stats.states:,} states" if stats.states else ""
+    text = f"took {stats.events:,} events{rate}; {stats.decisions:,} decisions{states}"
     text += f"; the fleet has {devices:,} devices"
     answer(args, {**vars(stats), "devices": devices, "refused": dict(refused)}, text)
     return 0
@@ -211,14 +209,15 @@ def show_status(args: argparse.Namespace) -> int:
             rows = one_device(fleet, args.device)
             if not rows:
                 raise InputError("unknown", f"{args.folder}: no device is called {args.device!r}")
-            answer(args, {"devices": rows}, device_text(rows))
-            return 0
-        summary = fleet.summary(now(args), baseline=healthy(args))
-        text = status_text(summary)
+            told: dict[str, Any] = {"devices": rows}
+            text = device_text(rows)
+        else:
+            told = fleet.summary(now(args), baseline=healthy(args))
+            text = status_text(told)
+            told |= {"commit": fleet.commit_number, "position": fleet.position}
         if tags is not None:
-            views = by_version(list(fleet.models.values()), summary["time"], healthy(args))
-            rows = by_group(views, tags)
-            summary["groups"] = {"by": column, "rows": rows}
+            rows = by_group(by_version(list(fleet.models.values()), told["time"], healthy(args)), tags)
+            told["groups"] = {"by": column, "rows": rows}
             text += f"\n\n{groups_text(column, rows)}"
-        answer(args, {**summary, "commit": fleet.commit_number, "position": fleet.position}, text)
+    answer(args, told, text)
     return 0

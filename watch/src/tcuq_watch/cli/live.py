@@ -92,19 +92,10 @@ def _watch(args: argparse.Namespace, params: Params, ended: list[int]) -> int:
     softmax = partial(_posteriors, args.logits_scale) if args.logits else None
     options: dict[str, Any] = {"folder": folder, "softmax": softmax, "names": params.names}
     source = open_source(args.source, follow=True, device=DEVICE, **options)
-    broken: list[BrokenPipeError] = []
-
-    def show(text: str) -> None:  # a reader that goes away ends the watching, between two steps
-        try:
-            if not broken:
-                print(text, end="", flush=True)
-        except BrokenPipeError as error:
-            broken.append(error)
-
-    more: dict[str, Any] = {"hold": args.hold, "decided": show if args.json else None}
-    more["tell"] = [lambda kind, text, step: note(args, f"step {step:,}: {text}")]
+    show = partial(print, end="", flush=True) if args.json else None
+    tell = [lambda kind, text, step: note(args, f"step {step:,}: {text}")]
     try:
-        session = Session(params, folder, source.where, **more)
+        session = Session(params, folder, source.where, hold=args.hold, tell=tell, decided=show)
     except InputError as error:
         if error.code not in TAKEN:
             raise
@@ -118,17 +109,16 @@ def _watch(args: argparse.Namespace, params: Params, ended: list[int]) -> int:
         reports = LiveReports(args, session)
         stack.callback(reports.close)
         stack.callback(_summary, args, session)
+        stack.callback(session.tick, source, now=True)  # also where a reader of decisions has gone away
         if page is not None:
             note(args, f"the page is at {page}")
 
         def stopped() -> bool:  # asked between two steps, also while none comes
             reports.look()
-            return bool(ended or broken)
+            return bool(ended)
 
         session.run(source, stopped, ends=page is None)
         reports.look(ended=True)
-    if broken:
-        raise broken[0]
     return 1 if session.publisher.counts["unkept"] else 0
 
 

@@ -33,16 +33,15 @@ def add_outlets(parser: Any, when: str) -> Any:
 
 def check_outlets(args: argparse.Namespace) -> None:
     """Refuse options that cannot be, before anything is opened."""
+    from ..live.home_assistant import broker
     from ..verdicts.alerts import check_url
 
-    if args.webhook is not None:
-        check_url("--webhook", args.webhook)
+    for option, url in (("--webhook", args.webhook), ("--otlp", args.otlp)):
+        if url is not None:
+            check_url(option, url)
     if args.otlp is not None:
-        check_url("--otlp", args.otlp)
         _headers()
     if getattr(args, "home_assistant", None) is not None:
-        from ..live.home_assistant import broker
-
         broker(args.home_assistant)
     if args.remind_hours is not None and args.webhook is None:
         raise UsageError("--remind-hours is given without --webhook")
@@ -61,7 +60,7 @@ def _headers() -> dict[str, str]:
 
 
 class Outlets:
-    """Sends alarms and metrics; `say` hears what came of that, in another thread."""
+    """Sends alarms and metrics of a fleet; `say` hears what came of that, in another thread."""
 
     def __init__(
         self, args: argparse.Namespace, fleet: Any, about: dict[str, str], say: Callable[[str], None]
@@ -69,8 +68,7 @@ class Outlets:
         from ..verdicts.alerts import Alerts, Poster
 
         self._fleet, self._about, self._due = fleet, about, 0.0
-        self._webhook = self._otlp = None
-        self._home: Any = None
+        self._webhook = self._otlp = self._home = None  # type: Any
         if args.webhook is not None:
             self._webhook = Poster("--webhook", args.webhook, say)
             self._alerts = Alerts(fleet.folder / "alerts.json", remind=3600 * (args.remind_hours or math.inf))
@@ -80,8 +78,7 @@ class Outlets:
             self._began = fleet.about.setdefault("counted_since", round(time.time(), 3))
 
     def _alarm(self, message: Mapping[str, Any]) -> None:
-        if self._webhook is not None:
-            self._webhook(message["event"], {**self._about, **message, "sent": round(time.time(), 3)})
+        self._webhook(message["event"], {**self._about, **message, "sent": round(time.time(), 3)})
 
     def _metrics(self, **figures: Any) -> None:
         from ..verdicts.metrics import metrics, otlp_metrics
@@ -101,17 +98,16 @@ class LiveReports(Outlets):
     """What is sent of one device: by its status, or by the step at which the alarm changed."""
 
     def __init__(self, args: argparse.Namespace, session: Any) -> None:
-        def say(text: str) -> None:
-            session.publisher.notices.now("note", text, session.step)
+        from ..live.home_assistant import HomeAssistant, broker
 
+        def say(text: str) -> None:
+            self._publisher.notices.now("note", text, session.step)
+
+        self._publisher = session.publisher
         about = {"source": session.source, "params": session.params.fingerprint}
         super().__init__(args, session.fleet, about, say)
-        self._publisher = session.publisher
-        if self._webhook is not None:
-            self._publisher.on_alarm.append(self._changed)
+        self._publisher.on_alarm.append(self._changed)
         if args.home_assistant is not None:
-            from ..live.home_assistant import HomeAssistant, broker
-
             self._home = HomeAssistant(broker(args.home_assistant), session, say)
 
     def look(self, ended: bool = False) -> None:
@@ -120,14 +116,14 @@ class LiveReports(Outlets):
         if ended or time.monotonic() >= self._due:
             self._due = time.monotonic() + EVERY
             self._metrics(device=status, about=self._publisher.feed.about)
-        if self._webhook is not None:
-            self._changed({**status, "text": self._publisher.alarm_text(status["alarm"])})
+        self._changed({**status, "text": self._publisher.alarm_text(status["alarm"])})
         if self._home is not None:
             self._home.look(status)
 
     def _changed(self, facts: Mapping[str, Any]) -> None:
-        for event in self._alerts.look("alarm", ["device"] if facts["alarm"] else []):
-            self._alarm({**facts, "event": event})
+        if self._webhook is not None:
+            for event in self._alerts.look("alarm", ["device"] if facts["alarm"] else []):
+                self._alarm({**facts, "event": event})
 
 
 class FleetReports(Outlets):
@@ -137,11 +133,7 @@ class FleetReports(Outlets):
     comes.
     """
 
-    def __init__(self, args: argparse.Namespace, fleet: Any, say: Callable[[str], None]) -> None:
-        super().__init__(args, fleet, {"folder": str(fleet.folder)}, say)
-        self._every = LOOK if args.otlp is None else EVERY
-        self._start = time.monotonic()
-        self._last: tuple[float | None, float] = (None, 0.0)
+    _start, _last = 0.0, (None, 0.0)  # type: tuple[float, tuple[float | None, float]]
 
     def look(self, ended: bool = False) -> None:
         """Look, if it is time; at the end of the events in any case."""
@@ -153,15 +145,16 @@ class FleetReports(Outlets):
         from ..verdicts.summary import last_heard
         from ..verdicts.versions import SILENT_SECONDS
 
+        self._start = self._start or begun
         last = last_heard(fleet.models.values())
         if last != self._last[0]:
             self._last = last, begun
         summary = fleet.summary(None if last is None else last + begun - self._last[1])
-        if self._otlp is not None:
-            self._metrics(summary=summary, process=process_of(fleet))
+        self._metrics(summary=summary, process=process_of(fleet))
         if self._webhook is not None:
             # After a pause of the run itself, devices need time to be heard again.
             silence = ended or begun - self._start >= SILENT_SECONDS
             for message in fleet_messages(self._alerts, fleet.models, summary, silence):
                 self._alarm(message)
-        self._due = begun + max(self._every, (time.monotonic() - begun) / SHARE)
+        every = LOOK if self._otlp is None else EVERY
+        self._due = begun + max(every, (time.monotonic() - begun) / SHARE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -19,13 +20,11 @@ EVERY, PREFIX = 1.0, "homeassistant"
 
 def broker(text: str) -> Address:
     """Read ``mqtt://HOST``, or ``mqtt://HOST/PREFIX`` with another prefix of discovery."""
-    scheme, _, rest = text.partition("://")
-    place, _, topic = rest.partition("/")
-    if scheme not in ("mqtt", "mqtts") or set("+#?") & set(topic):
-        raise InputError(
-            "value", "--home-assistant names no broker, expected mqtt://HOST or mqtts://HOST/PREFIX"
-        )
-    return Address.of(f"{scheme}://{place}/{topic.rstrip('/') or PREFIX}")
+    given = re.fullmatch(r"(mqtts?://[^/]+)/?([^+#?]*)", text)
+    if given is None:
+        expected = "expected mqtt://HOST or mqtts://HOST/PREFIX"
+        raise InputError("value", f"--home-assistant names no broker, {expected}")
+    return Address.of(f"{given[1]}/{given[2].rstrip('/') or PREFIX}")
 
 
 class HomeAssistant:

@@ -15,7 +15,6 @@ from tcuq.monitor.accuracy import accuracy_band
 from tcuq.monitor.alarm import alarm_words
 from tcuq.monitor.params import Params
 from tcuq.monitor.signals import NUMBER
-from tcuq.monitor.steps import reason_names
 
 from ..pages.feed import Feed
 
@@ -26,29 +25,18 @@ EVERY, RECENT, MOST_CHANGES = 1.0, 1000, 8
 """Seconds between two notices of a kind that may come often, steps over which the share of abstentions is
 told, and changes of the alarm that are told of one batch of steps: a device may change it with every step."""
 
-_SHOWN = (
-    *("risk", "threshold", "uncertainty", "prediction", "answer", "flagged", "abstain", "alarm"),
-    *("warming_up", "persistence", "look", "severity"),
+FACTS = (
+    *("risk", "threshold", "abstain", "alarm", "warming_up", "persistence", "severity", "answer"),
+    "expected_accuracy",
 )
+"""Fields of the last step that are told."""
 
 
 class Notices:
-    """Pass notices on; of a kind that comes often, one a second with a count.
+    """Pass notices on; of a kind that comes often, one a second with a count."""
 
-    Examples
-    --------
-    >>> told = []
-    >>> notices = Notices([lambda kind, text, step: told.append(text)], clock=lambda: 0.0)
-    >>> for seq in range(3):
-    ...     notices.often("broken", "a line that could not be read", 7)
-    >>> notices.flush(force=True)
-    >>> told
-    ['a line that could not be read', '2 times: a line that could not be read']
-    """
-
-    def __init__(self, tell: list[Tell], clock: Callable[[], float] = time.monotonic) -> None:
-        self.tell, self._clock = tell, clock
-        self._last: dict[str, float] = {}
+    def __init__(self, tell: list[Tell]) -> None:
+        self.tell, self._last = tell, dict[str, float]()
         self._waiting: dict[str, tuple[int, str, int]] = {}
 
     def now(self, kind: str, text: str, step: int) -> None:
@@ -64,7 +52,7 @@ class Notices:
 
     def flush(self, force: bool = False) -> None:
         """Pass on what was joined and is due."""
-        now = self._clock()
+        now = time.monotonic()
         for kind in list(self._waiting):
             if force or now - self._last.get(kind, -math.inf) >= EVERY:
                 count, text, step = self._waiting.pop(kind)
@@ -99,55 +87,39 @@ class Publisher:
 
     def steps(self, first: int, steps: npt.NDArray[Any], times: Sequence[float], signals: Any) -> None:
         """Tell of steps from number `first` on."""
+        params = self._params
         self._recent = np.concatenate([self._recent, steps["abstain"]])[-RECENT:]
-        accuracy = steps["expected_accuracy"].tolist()
-        columns: dict[str, list[Any]] = {
-            "time": [round(time, 3) for time in times],
-            **{name: steps[name].tolist() for name in _SHOWN},
-            "reason": reason_names(steps["reason"]),
-            "expected_accuracy": [None if math.isnan(value) else value for value in accuracy],
-        }
-        if signals is not None:
-            used = self._params.signals
-            values = signals[:, [NUMBER[name] for name in used]].tolist()
-            columns["signals"] = [
-                dict(zip(used, row, strict=True)) if flagged else None
-                for row, flagged in zip(values, columns["flagged"], strict=True)
-            ]
-        self.feed.add_steps(first, columns)
-        bands = self._bands(steps)
-        self._last = self._facts(first + len(steps) - 1, steps[-1], times[-1], bands[-1])
-        levels = [self.alarm, *columns["alarm"]]
-        self.alarm = levels[-1]
-        changes = [place for place in range(len(steps)) if bool(levels[place]) != bool(levels[place + 1])]
-        for place in changes[-MOST_CHANGES:]:
-            kind, text = "alarm" if levels[place + 1] else "cleared", self.alarm_text(levels[place + 1])
-            facts = self._facts(first + place, steps[place], times[place], bands[place])
+        looks = np.concatenate([self._looks, steps["look"]])
+        self._looks = looks[max(0, len(looks) - 2 * params.horizon) :]
+        band: Any = None
+        if params.accuracy_error is not None:
+            band = np.stack(accuracy_band(params, steps, looks), axis=1).round(4)
+        used = None if signals is None else signals[:, [NUMBER[name] for name in params.signals]]
+        self.feed.add_steps(first, steps, times, band, used)
+
+        def facts(place: int) -> dict[str, Any]:
+            row, names = steps[place], self.feed.about["names"]
+            told = {name: row[name].item() for name in FACTS}
+            known = not math.isnan(told["expected_accuracy"])
+            return {
+                "time": times[place],
+                "step": first + place,
+                **told,
+                "answer_name": names[told["answer"]] if names else str(told["answer"]),
+                "expected_accuracy": told["expected_accuracy"] if known else None,
+                "accuracy_band": band[place].tolist() if known and band is not None else None,
+            }
+
+        self._last = facts(len(steps) - 1)
+        raised = np.concatenate([[self.alarm], steps["alarm"]])
+        self.alarm = int(raised[-1])
+        changes = np.flatnonzero((raised[1:] > 0) != (raised[:-1] > 0))
+        for place in changes[-MOST_CHANGES:].tolist():
+            level = int(raised[place + 1])
+            kind, text = "alarm" if level else "cleared", self.alarm_text(level)
             self.notices.now(kind, text, first + place)
             for call in self.on_alarm:
-                call({**facts, "event": kind, "text": text})
-
-    def _bands(self, steps: npt.NDArray[Any]) -> list[list[float] | None]:
-        """Return the band of the expected accuracy at each step, None without one."""
-        if self._params.accuracy_error is None:
-            return [None] * len(steps)
-        looks = np.concatenate([self._looks, steps["look"]])
-        self._looks = looks[-2 * self._params.horizon :]
-        return np.stack(accuracy_band(self._params, steps, looks), axis=1).round(4).tolist()  # type: ignore
-
-    def _facts(self, step: int, row: Any, time: float, band: list[float] | None) -> dict[str, Any]:
-        names, answer = self.feed.about["names"], int(row["answer"])
-        accuracy = float(row["expected_accuracy"])
-        plain = ("risk", "threshold", "abstain", "alarm", "warming_up", "persistence", "severity")
-        return {
-            "time": time,
-            "step": step,
-            **{name: row[name].item() for name in plain},
-            "answer": answer,
-            "answer_name": names[answer] if names else str(answer),
-            "expected_accuracy": None if math.isnan(accuracy) else accuracy,
-            "accuracy_band": None if math.isnan(accuracy) else band,
-        }
+                call({**facts(place), "event": kind, "text": text})
 
     def alarm_text(self, level: int) -> str:
         """Return what is said of the alarm."""

@@ -94,7 +94,7 @@ class Session:
             "budget": params.budget,
             "params": params.fingerprint,
             "version": VERSION,
-            "band": {"horizon": params.horizon, "error": params.accuracy_error},
+            "signals": params.signals,
             "decided_by": "device" if self.model.by_device else "host",
         }
 

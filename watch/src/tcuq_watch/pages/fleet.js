@@ -20,4 +20,4 @@ async function refresh() {
   setTimeout(refresh, Math.max(EVERY, 10 * (performance.now() - began)));
 }
 
-if ("served" in document.documentElement.dataset) setTimeout(refresh, EVERY);
+if ("served" in document.body.dataset) setTimeout(refresh, EVERY);

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tcuq._version import VERSION
-from tcuq.report.page import NOT_PROMISED, asset, policy
+from tcuq.report.page import NOT_PROMISED, asset, head, policy
 from tcuq.report.plot import Axis, Plot, axis_top, nice_ticks, runs
 from tcuq.report.text import DASH, count, escape, fact, legend, plural, section, table
 
@@ -163,12 +163,8 @@ def page(
     }
     body = "".join(f'<div data-part="{key}">{html}</div>' for key, html in parts.items())
     return (
-        f'<!doctype html>\n<html lang="en"{" data-served" * (find is not None)}><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{allowed}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<meta name="color-scheme" content="light dark"><meta name="referrer" content="no-referrer">'
-        f'<meta name="generator" content="tcuq {escape(VERSION)}"><title>{escape(title)}</title>'
-        f'<style>{style}</style></head><body><header><p class="kind">tcuq {DASH} fleet</p>'
+        f"{head(title, style, allowed)}</head><body{' data-served' * (find is not None)}>"
+        f'<header><p class="kind">tcuq {DASH} fleet</p>'
         f'<h1>{escape(title)}</h1><div data-part="top">{top(summary)}</div></header>'
         f"<main>{search}{matches}{body}</main><footer><p>{escape(NOT_PROMISED)}</p>"
         f"<p>Made with tcuq {escape(VERSION)}.</p></footer>"

@@ -1,6 +1,5 @@
 // The page: what is drawn and told of the steps, and what the buttons and keys do.
 
-const root = document.documentElement;
 const QUIET = 10; // seconds without a step after which the page says so, in place of "live"
 // Sign, color and title of what happened beside the steps.
 const SIGNS = {
@@ -11,7 +10,6 @@ const SIGNS = {
   mark: ["\u25c6", "wrong", "Marked wrong"], note: ["\u2022", "muted", "Note"],
 };
 
-const find = (query, from) => (from || document).querySelector(query);
 const signOf = (kind) => (Object.hasOwn(SIGNS, kind) ? SIGNS[kind] : SIGNS.note);
 const share = (part, whole) => (whole ? ((100 * part) / whole).toFixed(1) + " %" : "\u2013");
 const real = (value, digits = 3) => (Number.isFinite(value) ? value.toFixed(digits) : "\u2013");
@@ -64,17 +62,11 @@ function drawEvents(stream) {
   };
 }
 
-// The expected accuracy with its band, as tcuq.accuracy_band gives it; whole percents, so that they fit a line.
+// The expected accuracy, with its band where there is one: then in whole percents, so that they fit a line.
 function accuracyOf(stream, i) {
-  const { horizon, error } = stream.band || {}, expected = stream.accuracy[i] / 255;
-  if (!Number.isFinite(expected)) return "\u2013";
-  if (!error) return share(expected, 1);
-  let looks = 0;
-  for (let k = Math.max(0, i - 2 * horizon + 2); k <= i; k++) looks += stream.look[k] || 1;
-  const off = error[stream.flags[i] & (BIT.rise | BIT.fall) ? 1 : 0];
-  const half = 1.645 * Math.sqrt((expected * (1 - expected)) / Math.max(looks, 1) + off * off);
-  const percent = (value) => (100 * Math.min(1, Math.max(0, value))).toFixed(0);
-  return percent(expected) + " % (" + percent(expected - half) + "\u2013" + percent(expected + half) + ")";
+  const expected = stream.accuracy[i] / 255, low = stream.low[i], percent = (value) => (100 * value).toFixed(0);
+  if (!Number.isFinite(low)) return Number.isFinite(expected) ? share(expected, 1) : "\u2013";
+  return percent(expected) + " % (" + percent(low) + "\u2013" + percent(stream.high[i]) + ")";
 }
 
 function tellAnswer(stream, i) {
@@ -98,21 +90,21 @@ function tellAnswer(stream, i) {
 }
 
 // The signals of the step, or of the last flagged one before it.
-function tellReason(stream, i, meaning) {
+function tellReason(stream, i, names) {
   let at = i;
   while (at >= 0 && at > i - 20000 && !stream.signals.has(stream.number(at))) at--;
-  const signals = stream.signals.get(stream.number(at)), list = find("#bars");
-  list.hidden = !signals;
-  if (!signals) return put("#reason", "No step was flagged yet.");
+  const values = stream.signals.get(stream.number(at)), list = find("#bars");
+  list.hidden = !values;
+  if (!values) return put("#reason", "No step was flagged yet.");
   const [name, meant] = stream.reasons[stream.reason[at]] || ["", ""];
   const how = stream.flags[at] & BIT.abstain ? " was not sure" : " was flagged";
-  put("#reason", "Step " + number(stream.number(at)) + how + (name ? ": " + (meant || name) + "." : "."));
-  list.replaceChildren(...signals.names.map((title, k) => {
-    const value = signals.values[k], filled = element("i");
-    filled.style.width = Math.max(0, Math.min(1, value || 0)) * 100 + "%";
+  put("#reason", "Step " + number(stream.number(at)) + how + (name ? ": " + meant + "." : "."));
+  list.replaceChildren(...values.map((value, k) => {
+    const filled = element("i");
+    filled.style.width = Math.max(0, Math.min(1, value)) * 100 + "%";
     const bar = element("span", { className: "bar" }, filled), shown = element("output", {}, real(value, 2));
-    const className = title === name ? "chosen" : "";
-    return element("li", { className, title: meaning(title) }, element("b", {}, title), bar, shown);
+    const className = names[k] === name ? "chosen" : "", [, title] = stream.reasons.find(([known]) => known === names[k]);
+    return element("li", { className, title }, element("b", {}, names[k]), bar, shown);
   }));
 }
 
@@ -197,14 +189,8 @@ function makeWrong(stream, about, told) {
 }
 
 function start() {
-  const meanings = JSON.parse(find("#meanings").textContent);
-  const meaning = (name) => (Object.hasOwn(meanings, name) ? meanings[name] : "");
-  const stream = makeSteps(meaning), stage = find("#stage"), overview = find("#overview"), spoken = find("#spoken");
-  const rows = stream.rows.map((row) => {
-    const part = find('[data-signal="' + row.name + '"]');
-    return { row, part, chart: find(".chart", part), canvas: find("canvas", part), output: find("output", part) };
-  });
-  const inside = (step) => Math.max(0, Math.min(stream.steps - 1, Math.floor(step)));
+  const stream = makeSteps(JSON.parse(find("#reasons").textContent)), stage = find("#stage"), overview = find("#overview"), spoken = find("#spoken");
+  const rows = signalRows(stream.rows);
   const raised = (i) => i >= 0 && Boolean(stream.flags[i] & (BIT.rise | BIT.fall));
   const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
   let about = {}, state = "opening", acted = true, ink = null, frame = 0, told = -1e9, due = 0;
@@ -224,16 +210,14 @@ function start() {
 
   const view = makeFollowing(stream, soon, redraw);
   const reading = makeReading(stream, view, stage, rows, spoken);
-  const page = { stream, stage, view, reading, inside, scrolled: -1e9, listening: document };
-  const outside = (at) => at < GUTTER || at > stage.clientWidth - RIGHT;
-  page.room = () => Math.max(1, stage.clientWidth - GUTTER - RIGHT);
-  page.stepAt = (at) => view.from + ((at - GUTTER) / page.room()) * view.span();
+  const page = makePage(stream, view, reading, stage), { inside, acts } = page;
+  page.listening = document;
   page.read = (at) => {
-    px = outside(at) ? null : at;
+    px = page.outside(at) ? null : at;
     soon();
   };
   page.press = (at) => {
-    if (outside(at) || !stream.steps) return;
+    if (page.outside(at) || !stream.steps) return;
     const chosen = stream.number(inside(page.stepAt(at)));
     pinned = pinned === chosen ? null : chosen;
     redraw();
@@ -279,7 +263,7 @@ function start() {
     const when = (k) => "step " + number(stream.number(k)) + ", " + clock(stream.time[k]);
     put("#which", which + when(i));
     tellAnswer(stream, i);
-    tellReason(stream, i, meaning);
+    tellReason(stream, i, about.signals);
     tellCounts(stream, about);
     let since = last;
     while (raised(since - 1)) since--;
@@ -292,9 +276,7 @@ function start() {
     put("#range", "Steps " + number(from) + "\u2013" + number(to) + (behind ? ", " + number(behind) + " newer" : ""));
     Object.assign(root.dataset, { from, to, held: stream.steps });
     drawOverview(find("canvas", overview), stream, ink);
-    const width = overview.clientWidth - GUTTER - RIGHT, pane = find(".window", overview);
-    pane.style.left = GUTTER + (view.from / view.steps) * width + "px";
-    pane.style.width = Math.max(4, (view.span() / view.steps) * width) + "px";
+    showWindow(view, overview);
   }
 
   function draw(now) {
@@ -346,7 +328,7 @@ function start() {
     put("#marked", text);
     setTimeout(() => put("#marked", ""), 12000);
   });
-  const acts = {
+  Object.assign(acts, {
     pause: () => {
       view.following = !view.following;
       if (view.following) pinned = null;
@@ -357,16 +339,10 @@ function start() {
       view.following = false;
       acts.pause();
     },
-    in: () => view.zoom(0.5, reading.or(view.middle())),
-    out: () => view.zoom(2, reading.or(view.middle())),
-    left: () => view.pan(-view.span() / 3),
-    right: () => view.pan(view.span() / 3),
-    alarm: () => page.nextAlarm(false),
-    whole: () => view.whole(),
     wrong: () => about.marks && stream.steps && wrong(selected()),
-  };
+  });
   page.keys = {
-    " ": acts.pause, l: acts.live, w: acts.wrong, 0: acts.whole, Escape: acts.live, End: acts.live,
+    " ": acts.pause, l: acts.live, w: acts.wrong, Escape: acts.live, End: acts.live,
     Home: () => view.goTo(0, view.span()),
   };
   page.leaves = (event, name) => {
@@ -374,13 +350,7 @@ function start() {
     const moves = name.length > 1 && name !== "Escape" && !stage.contains(target);
     return !stream.steps || moves || within("input, dialog") || (name === " " && (event.repeat || within("button")));
   };
-  for (const button of document.querySelectorAll("[data-act]")) button.addEventListener("click", acts[button.dataset.act]);
-  onKeys(page, acts);
-  onPointers(page, [stage, ...rows.map((r) => r.chart)]);
-  onStrip(view, overview);
-  window.addEventListener("scroll", () => (page.scrolled = performance.now()), { passive: true });
-  new ResizeObserver(redraw).observe(stage);
-  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+  page.listen(overview, rows, redraw);
 
   connect({
     state: (now) => {
@@ -391,7 +361,6 @@ function start() {
       about = said;
       state = "here";
       stream.names = about.names || [];
-      stream.band = about.band;
       document.title = (about.title || "Live") + " \u2013 tcuq";
       put("#title", about.title || "Live");
       const judged = { device: "decided on the device", host: "decided on this computer" }[about.decided_by];
@@ -400,7 +369,7 @@ function start() {
     },
     part: (part) => {
       const before = stream.first;
-      stream.append(part, about.columns);
+      stream.append(part);
       // What was there before this page was opened came when the server says; after that its own clock counts.
       if (part.count) came = fresh ? Math.min(Date.now(), stream.time[stream.steps - 1] * 1000) : Date.now();
       fresh = false;

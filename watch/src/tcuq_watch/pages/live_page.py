@@ -8,7 +8,7 @@ from importlib.resources import files
 
 from tcuq._version import VERSION
 from tcuq.monitor.alarm import alarm_words
-from tcuq.monitor.signals import DESCRIPTION
+from tcuq.report.data import reasons
 from tcuq.report.page import SHARED, asset, content_hash
 from tcuq.report.text import escape
 
@@ -34,7 +34,7 @@ def live_page() -> tuple[str, str]:
         "rise": alarm_words(1),
         "fall": alarm_words(2),
         "version": escape(VERSION),
-        "meanings": json.dumps(DESCRIPTION).replace("<", "\\u003c"),
+        "reasons": json.dumps(reasons()).replace("<", "\\u003c"),
         "code": code,
     }.items():
         page = page.replace(f"{{{name}}}", text, 1)

@@ -28,7 +28,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tcuq.base.errors import InputError, one_line, wrong_value
 
-from .feed import COLUMNS, Feed
+from .feed import Feed
 from .live_page import live_page
 
 __all__ = ["Server", "serve"]
@@ -36,20 +36,16 @@ __all__ = ["Server", "serve"]
 Page = Callable[[str], tuple[str, str]]
 """Takes what is asked for with `?find=` and returns HTML and its content security policy."""
 
-CONNECTIONS = 96
-"""Connections at a time; more are turned away with status 503."""
+Mark = Callable[[int, int | None], str]
+"""Takes the number of a step that was wrong and its true class, None where that is not known."""
 
-REQUEST_SECONDS = 10.0
-"""A request has to arrive within this time, however slowly its bytes drip in."""
+CONNECTIONS, PAGES, BODY = 96, 48, 4096
+"""Connections at a time (more are turned away with status 503), pages of them that follow the feed, so that
+the others stay free for everything else, and bytes of a request's body at most."""
 
-SEND_SECONDS = 30.0
-"""A page that takes nothing for so long is let go; it comes back by itself and gets what it missed."""
-
-PAGES = 48
-"""Pages that follow the feed at a time; the other connections stay free for everything else."""
-
-BODY = 4096
-"""Bytes of a request's body at most."""
+REQUEST_SECONDS, SEND_SECONDS = 10.0, 30.0
+"""A request has to arrive within the first, however slowly its bytes drip in. A page that takes nothing for
+the second is let go; it comes back by itself and gets what it missed."""
 
 PAUSE, BEAT = 0.05, 5.0
 """Seconds between two messages to a page, and until a quiet page hears that the server is there."""
@@ -75,11 +71,6 @@ WELCOME = (
 )
 
 
-def as_json(value: Any) -> str:
-    """Return JSON that every browser reads: numbers that are not finite become null."""
-    return json.dumps(json.loads(json.dumps(value), parse_constant=lambda _: None))
-
-
 def _text(status: int, text: str, **headers: str) -> Response:
     return Response(f"{text}\n".encode("utf-8", "replace"), status, headers, "text/plain")
 
@@ -94,23 +85,24 @@ def _same(secret: str, expected: str, encoding: str = "utf-8") -> bool:
     return secrets.compare_digest(secret.encode(encoding, "replace"), expected.encode())
 
 
-class Site:
-    """Answers requests; all run in the one thread of the server, slow work beside it."""
+class Server(AbstractContextManager["Server"]):
+    """A server that runs; `serve` starts it. Requests are answered in its one thread, slow work beside it."""
 
     def __init__(
         self,
         feed: Feed | None,
         page: Page | None,
         token: str | None,
-        port: int,
-        mark: Callable[[int, int | None], str] | None,
+        mark: Mark | None,
         metrics: Callable[[], str] | None,
+        host: str,
+        listener: socket.socket,
     ) -> None:
-        self.feed, self.token, self.port, self.mark = feed, token, port, mark
-        self.closing, self.following = False, 0
-        self._working = asyncio.Lock()
-        self.cookie = f"tcuq_{port}"  # browsers share cookies between the ports of a machine
-        self.secret = hashlib.sha256(f"tcuq live {token}".encode()).hexdigest()  # no token lies in a browser
+        self._feed, self._token, self._mark, self._host = feed, token, mark, host
+        self._listener, self.port = listener, listener.getsockname()[1]
+        self._closing, self._following, self._working = False, 0, asyncio.Lock()
+        self._cookie = f"tcuq_{self.port}"  # browsers share cookies between the ports of a machine
+        self._secret = hashlib.sha256(f"tcuq live {token}".encode()).hexdigest()  # no token lies in a browser
         shown = page or (lambda _: live_page())
         routes = [
             Route("/", self._slow(lambda asked: _html(*shown(asked.query_params.get("find", ""))))),
@@ -120,10 +112,31 @@ class Site:
             prometheus = "text/plain; version=0.0.4; charset=utf-8"
             routes.append(Route("/metrics", self._slow(lambda _: Response(metrics(), media_type=prometheus))))
         if feed is not None:
-            routes += [Route("/feed", self._follow), Route("/mark", self._mark, methods=["POST"])]
+            routes += [Route("/feed", self._follow), Route("/mark", self._take_mark, methods=["POST"])]
         self._router = Router(routes, redirect_slashes=False)
+        options: dict[str, Any] = {"loop": "asyncio", "interface": "asgi3", "ws": "none", "lifespan": "off"}
+        options |= {"log_config": None, "log_level": "critical", "server_header": False}
+        options["timeout_graceful_shutdown"] = 1
+        self._server = _Stopping(uvicorn.Config(self._answer, http=_Connection, **options))
+        self._thread = threading.Thread(target=self._server.run, args=([listener],), daemon=True)
+        self._thread.start()
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    @property
+    def url(self) -> str:
+        """The link to open, with the token where there is one."""
+        asked = f"?token={quote(self._token, safe='')}" if self._token else ""
+        return f"http://{_named(self._host)}:{self.port}/{asked}"
+
+    def close(self) -> None:
+        """Stop: no more requests, and pages are let go."""
+        self._closing = self._server.should_exit = True
+        self._thread.join(2.0)
+        self._listener.close()  # where it was stopped before it had begun
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, always with the safe headers."""
 
         async def send_safe(message: Message) -> None:
@@ -146,22 +159,22 @@ class Site:
         foreign = headers.get("sec-fetch-site", "none") not in ("none", "same-origin")
         if foreign and headers.get("sec-fetch-mode") != "navigate":
             return _text(403, "the request does not come from the page of this server")
-        if self.token is None:
+        if self._token is None:
             # A foreign name that was made to lead here would let its pages read ours. Any port is fine, as a
             # tunnel has its own.
             with suppress(ValueError):
                 if is_local(urlsplit(f"//{headers.get('host', '')}").hostname or ""):
                     return None
             return _text(421, "the name in the address is not this machine's: open http://127.0.0.1")
-        if _same(request.query_params.get("token", ""), self.token):
+        if _same(request.query_params.get("token", ""), self._token):
             welcome = _html(WELCOME, NOTHING)
-            welcome.set_cookie(self.cookie, self.secret, httponly=True, samesite="strict")
+            welcome.set_cookie(self._cookie, self._secret, httponly=True, samesite="strict")
             return welcome
         bearer = headers.get("authorization", "")
         # Headers are read as Latin-1, whatever was sent.
-        if bearer.startswith("Bearer ") and _same(bearer[7:], self.token, "latin-1"):
+        if bearer.startswith("Bearer ") and _same(bearer[7:], self._token, "latin-1"):
             return None
-        if _same(request.cookies.get(self.cookie, ""), self.secret):
+        if _same(request.cookies.get(self._cookie, ""), self._secret):
             return None
         await asyncio.sleep(0.3)  # guessing takes its time
         needed = "a token is needed: open the link that was printed at the start"
@@ -176,7 +189,7 @@ class Site:
 
         return answer
 
-    async def _mark(self, request: Request) -> Response:
+    async def _take_mark(self, request: Request) -> Response:
         length = request.headers.get("content-length", "")
         # Beside chunks, a length says nothing about how much comes.
         if not length.isdecimal() or int(length) > BODY or "transfer-encoding" in request.headers:
@@ -184,7 +197,7 @@ class Site:
         body = await request.body()
         if not self._same_origin(request):
             return _text(403, "the request does not come from the page of this server")
-        if self.mark is None:
+        if self._mark is None:
             return _text(403, "this page is read-only: it takes no marks")
         try:
             asked = json.loads(body)
@@ -195,7 +208,7 @@ class Site:
             return _text(400, "step or label is no whole number from 0 on")
         try:
             async with self._working:
-                return _text(200, await run_in_threadpool(self.mark, step, label))
+                return _text(200, await run_in_threadpool(self._mark, step, label))
         except (ValueError, OSError) as error:
             return _text(400, str(error))
 
@@ -212,24 +225,24 @@ class Site:
         )
 
     async def _follow(self, request: Request) -> Response:
-        if self.following >= PAGES:
+        if self._following >= PAGES:
             return _text(503, "too many pages are open")
         seen = request.headers.get("last-event-id") or request.query_params.get("after", "")
         return StreamingResponse(self._events(seen), media_type="text/event-stream")
 
     async def _events(self, seen: str) -> AsyncIterator[str]:
         """Give what is kept and then what comes, until the server or the feed is closed."""
-        feed = self.feed
+        feed = self._feed
         assert feed is not None
         place, about, arrived, beat = feed.place(seen), None, None, 0.0
-        self.following += 1
+        self._following += 1
         try:
-            while not self.closing:
+            while not self._closing:
                 ended = feed.closed  # before the steps are taken: those that came before the end are sent
                 if about != feed.about:  # a device may name its classes late
                     about = dict(feed.about)
-                    hello = {**about, "marks": self.mark is not None, "columns": list(COLUMNS.items())}
-                    yield f"event: hello\ndata: {as_json(hello)}\n\n"
+                    hello = {**about, "marks": self._mark is not None}
+                    yield f"event: hello\ndata: {json.dumps(hello)}\n\n"
                 if feed.arrived != arrived:
                     arrived = feed.arrived
                     place, message = feed.take(place)
@@ -243,7 +256,7 @@ class Site:
                     beat = time.monotonic() + BEAT
                 await asyncio.sleep(PAUSE)
         finally:
-            self.following -= 1
+            self._following -= 1
 
 
 def is_local(name: str) -> bool:
@@ -312,51 +325,13 @@ class _Stopping(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-class Server(AbstractContextManager["Server"]):
-    """A server that runs; `serve` starts it."""
-
-    def __init__(self, site: Site, listener: socket.socket, host: str) -> None:
-        self._site, self._listener, self._host = site, listener, host
-        self.port = site.port
-        config = uvicorn.Config(
-            site,
-            loop="asyncio",
-            http=_Connection,
-            ws="none",
-            lifespan="off",
-            log_config=None,
-            log_level="critical",
-            server_header=False,
-            timeout_graceful_shutdown=1,
-        )
-        self._server = _Stopping(config)
-        self._thread = threading.Thread(target=self._server.run, args=([listener],), daemon=True)
-        self._thread.start()
-
-    @property
-    def url(self) -> str:
-        """The link to open, with the token where there is one."""
-        token = self._site.token
-        asked = f"?token={quote(token, safe='')}" if token else ""
-        return f"http://{_named(self._host)}:{self.port}/{asked}"
-
-    def close(self) -> None:
-        """Stop: no more requests, and pages are let go."""
-        self._site.closing = self._server.should_exit = True
-        self._thread.join(2.0)
-        self._listener.close()  # where it was stopped before it had begun
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-
 def serve(
     feed: Feed | None,
     *,
     host: str = "127.0.0.1",
     port: int = 8357,
     token: str | None = None,
-    mark: Callable[[int, int | None], str] | None = None,
+    mark: Mark | None = None,
     metrics: Callable[[], str] | None = None,
     page: Page | None = None,
 ) -> Server:
@@ -391,8 +366,7 @@ def serve(
         raise wrong_value("port", port, "0 to 65535")
     if not token and not is_local(host):
         raise wrong_value("host", host, "a token with it (TCUQ_TOKEN): others than this machine could look")
-    listener = _listening(host, port)
-    return Server(Site(feed, page, token or None, listener.getsockname()[1], mark, metrics), listener, host)
+    return Server(feed, page, token or None, mark, metrics, host, _listening(host, port))
 
 
 def _listening(host: str, port: int) -> socket.socket:

@@ -4,24 +4,19 @@ const CAPACITY = 1 << 18; // steps; beyond that the oldest go
 const SECONDS_SHOWN = 60;
 const SILENCE = 14000; // ms; the server says something every 5 s
 const SLOWEST = 4000; // ms between two tries to connect
-const KINDS = { "<f8": Float64Array, "<f4": Float32Array, "<i2": Int16Array, u1: Uint8Array };
-const COPIED = {
-  time: Float64Array, flags: Uint8Array, prediction: Int16Array, answer: Int16Array, look: Float32Array,
-  severity: Float32Array,
-};
-const MADE = {
-  risk: Uint16Array, threshold: Uint16Array, reason: Uint8Array, flagged: Uint8Array, abstain: Uint8Array,
-  persistence: Float32Array, accuracy: Float32Array,
-};
-const ARRAYS = Object.entries({ ...COPIED, ...MADE });
+// What a message holds of each step, in its order (pages/feed.py), and what is made of that.
+const SENT = Object.entries({
+  time: Float64Array, persistence: Float32Array, accuracy: Float32Array, low: Float32Array, high: Float32Array,
+  severity: Float32Array, risk: Uint16Array, threshold: Uint16Array, prediction: Int16Array, answer: Int16Array,
+  flags: Uint8Array, reason: Uint8Array,
+});
+const ARRAYS = [...SENT, ["flagged", Uint8Array], ["abstain", Uint8Array]];
 const AXIS_TOPS = [0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1];
 
-const asWord = (value) => Math.max(0, Math.min(65535, Math.round(value * 65536) || 0));
-
 // The steps, one after the other, in the shape that the drawing of the report reads: one cell a step.
-function makeSteps(meaning) {
+function makeSteps(reasons) {
   const stream = {
-    steps: 0, cells: 0, first: 0, per: 1, phase: 0, top: 0.1, peak: 0, reasons: [], names: [], shifts: false,
+    steps: 0, cells: 0, first: 0, per: 1, phase: 0, top: 0.1, peak: 0, reasons, names: [], shifts: false,
     wrong: null, about: "answer", remarks: [], signals: new Map(), counts: {},
   };
   for (const [name, Kind] of ARRAYS) stream[name] = new Kind(CAPACITY);
@@ -64,33 +59,21 @@ function makeSteps(meaning) {
     Object.assign(stream, { first, steps: 0, peak: 0 });
   }
 
-  function reasonNumber(name) {
-    const at = stream.reasons.findIndex((known) => known[0] === name);
-    return at < 0 ? stream.reasons.push([name, meaning(name)]) - 1 : at;
-  }
-
-  stream.append = (part, columns) => {
-    const raw = bytes(part.data).buffer, came = {}, reasons = part.reasons.map(reasonNumber);
-    let at = 0;
-    for (const [name, kind] of columns) {
-      came[name] = new KINDS[kind](raw, at, part.count);
-      at += came[name].byteLength;
-    }
+  stream.append = (part) => {
+    const raw = bytes(part.data).buffer;
     if (part.count) makeRoom(part.first, part.count);
-    const base = stream.steps;
-    for (const name of Object.keys(COPIED)) stream[name].set(came[name], base);
-    for (let i = 0; i < part.count; i++) {
-      const to = base + i, flags = came.flags[i], limit = asWord(came.threshold[i]);
-      stream.risk[to] = asWord(came.risk[i]);
-      stream.threshold[to] = limit;
-      stream.flagged[to] = flags & BIT.flagged ? 255 : 0;
-      stream.abstain[to] = flags & BIT.abstain ? 255 : 0;
-      stream.reason[to] = reasons[came.reason[i]] ?? 255;
-      stream.persistence[to] = came.persistence[i] * 255;
-      stream.accuracy[to] = came.expected_accuracy[i] * 255;
-      stream.peak = Math.max(stream.peak, stream.risk[to], limit < 65535 ? limit : 0);
+    let at = 0;
+    for (const [name, Kind] of SENT) {
+      stream[name].set(new Kind(raw, at, part.count), stream.steps);
+      at += part.count * Kind.BYTES_PER_ELEMENT;
     }
-    for (const [number, ...values] of part.signals) stream.signals.set(number, { names: part.names, values });
+    for (let i = stream.steps; i < stream.steps + part.count; i++) {
+      const limit = stream.threshold[i];
+      stream.flagged[i] = stream.flags[i] & BIT.flagged ? 255 : 0;
+      stream.abstain[i] = stream.flags[i] & BIT.abstain ? 255 : 0;
+      stream.peak = Math.max(stream.peak, stream.risk[i], limit < 65535 ? limit : 0);
+    }
+    for (const [number, ...values] of part.signals) stream.signals.set(number, values);
     stream.steps += part.count;
     stream.phase = stream.first;
     stream.cells = stream.steps;

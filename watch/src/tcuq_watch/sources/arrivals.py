@@ -119,7 +119,7 @@ class BatchBuilder:
         waiting = self.count or self._batch or self._states or self.tokens or self.notices
         return bool(waiting or self.bad.counts != self._counted)
 
-    def add_step(
+    def add_steps(
         self,
         device: str,
         boot: int,
@@ -127,21 +127,25 @@ class BatchBuilder:
         when: float,
         version: str | None,
         kind: str,
-        values: Sequence[Any],
+        values: Any,
         features_kind: str = "b",
         features: Sequence[float] = (),
         label: int = -1,
         begins: bool = False,
+        count: int = 1,
     ) -> None:
-        """Take one step; a kind is "b" for int8, "d" for float and "" for a decision, an array of one."""
+        """Take steps of a device from number `seq` on, their values one after the other.
+
+        A kind is "b" for int8, "d" for float, and "" for decisions, which are an array.
+        """
         if device in self._adopted:
             self._settle()
-        shape = kind, len(values), features_kind, len(features)
+        shape = kind, len(values) // count, features_kind, len(features) // count
         runs = self._runs.setdefault(version, [])
         if not runs or runs[-1][0] != shape:
             runs.append((shape, []))
-        runs[-1][1].append((device, boot, seq, when, label, begins, values, features))
-        self.count += 1
+        runs[-1][1].append((device, boot, seq, when, label, begins, count, values, features))
+        self.count += count
 
     def add_events(self, events: Events) -> None:
         """Take events that are columns already."""
@@ -157,8 +161,9 @@ class BatchBuilder:
         """Turn rows into events, then states. Versions never meet, so their order is free."""
         for version, runs in self._runs.items():
             for shape, rows in runs:
-                self.count -= len(rows)
-                self._append(_as_events(version, shape, rows))
+                events = _as_events(version, shape, rows)
+                self.count -= len(events)
+                self._append(events)
         self._batch += self._states
         self._runs, self._states, self._adopted = {}, [], set()
 
@@ -197,19 +202,25 @@ class BatchBuilder:
 def _as_events(version: str | None, shape: tuple[str, int, str, int], rows: list[Any]) -> Events:
     """Return rows of one shape as columns; a column in which nothing is told is left out."""
     kind, width, features_kind, features = shape
-    devices, boots, seqs, times, labels, begins, values, more = zip(*rows, strict=True)
-    when, label, begin = np.array(times), np.array(labels, dtype=np.int64), np.array(begins)
+    *columns, counts, values, more = zip(*rows, strict=True)
+    types: Any = (object, np.int64, np.int64, np.float64, np.int64, np.bool_)
+    devices, boots, seqs, times, labels, begins = (
+        np.repeat(np.array(column, dtype=dtype), counts) for column, dtype in zip(columns, types, strict=True)
+    )
+    if len(devices) > len(rows):
+        ends = np.cumsum(counts)
+        seqs += np.arange(len(seqs)) - np.repeat(ends - counts, counts)
     return Events(
-        list(devices),
-        np.array(boots, dtype=np.int64),
-        np.array(seqs, dtype=np.int64),
+        devices,
+        boots,
+        seqs,
         _table(kind, values, width) if kind else None,
         _table(features_kind, more, features) if features else None,
-        None if np.isnan(when).all() else when,
+        None if np.isnan(times).all() else times,
         version,
         None if kind else np.concatenate(values),
-        label if (label >= 0).any() else None,
-        begin if begin.any() else None,
+        labels if (labels >= 0).any() else None,
+        begins if begins.any() else None,
     )
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import time
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from tcuq.base.errors import InputError
 
-from .arrivals import Notice
+from .arrivals import Arrived, Notice
 from .step_reader import StepReader
 from .streams import MOST, Source
 from .tables import EventTable
@@ -21,35 +22,22 @@ ENDINGS = (".parquet", ".jsonl", ".ndjson", ".csv", ".bin")
 FIRST, LAST = 4096, 256
 """Bytes at the beginning of a file, and before the place in it, by which it is known again."""
 
-FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0)
-"""Windows changes line ends without the second."""
 
-
-def read_at(handle: int, count: int, at: int) -> bytes:
-    """Return bytes from a place of an open file, fewer at its end; one thread at a time."""
-    os.lseek(handle, at, os.SEEK_SET)
-    pieces = []
-    while count > 0 and (piece := os.read(handle, count)):
-        pieces.append(piece)
-        count -= len(piece)
-    return b"".join(pieces)
-
-
-def mark_of(handle: int, size: int) -> list[int]:
+def mark_of(file: BinaryIO, size: int) -> list[int]:
     """Return what tells a file from another one that was read so far: the bytes, and a checksum of some."""
-    last = min(size, LAST)
-    first = zlib.crc32(read_at(handle, min(size, FIRST), 0))
-    return [size, zlib.crc32(read_at(handle, last, size - last), first)]
+    file.seek(0)
+    first = zlib.crc32(file.read(min(size, FIRST)))
+    file.seek(max(0, size - LAST))
+    return [size, zlib.crc32(file.read(min(size, LAST)), first)]
 
 
 class ByteFile:
     """A file of lines or frames that is being read; half a one at its end is left for later."""
 
     def __init__(self, path: Path, at: int, reader: StepReader) -> None:
-        self.path, self._reader = path, reader
-        self.handle = os.open(path, FLAGS)
+        self.path, self._reader, self.file = path, reader, path.open("rb", buffering=0)
         reader.begin()
-        self._read_to, self._mark = at, mark_of(self.handle, at)
+        self._read_to, self._mark = at, mark_of(self.file, at)
 
     @property
     def at(self) -> int:
@@ -58,24 +46,25 @@ class ByteFile:
 
     def read(self, count: int) -> bool:
         """Take some bytes, fewer where few events are wanted; tell whether there may be more."""
-        data = read_at(self.handle, min(MOST, max(LAST, 32 * count)), self._read_to)
+        self.file.seek(self._read_to)
+        data = self.file.read(min(MOST, max(LAST, 32 * count)))
         self._read_to += len(data)
-        self._mark = mark_of(self.handle, self._read_to)
+        self._mark = mark_of(self.file, self._read_to)
         self._reader.push(data)
         return bool(data)
 
     def changed(self, by_name: bool) -> str | None:
         """Return what happened to the file where it is not the one that was read any more."""
-        if mark_of(self.handle, self._read_to) != self._mark:
+        if mark_of(self.file, self._read_to) != self._mark:
             return "was cut or written again"
-        own = os.fstat(self.handle)
+        own = os.fstat(self.file.fileno())
         if not by_name or not self.path.exists() or own.st_size > self._read_to:
             return None  # between two files, the old one may still grow
         return None if os.path.samestat(own, self.path.stat()) else "was replaced by a new file"
 
     def close(self) -> None:
         """Close the file."""
-        os.close(self.handle)
+        self.file.close()
 
 
 class FileSource(Source):
@@ -94,9 +83,16 @@ class FileSource(Source):
         self._file: ByteFile | EventTable | None = None
         self._name, self._at, self._mark, self._over = "", 0, [0, 0], False
 
+    def batches(self, position: Any, count: int, every: float) -> Iterator[Arrived | None]:
+        """Yield what a `Source` does; no file stays open afterwards."""
+        try:
+            yield from super().batches(position, count, every)
+        finally:
+            self._shut()
+
     def _open(self) -> None:
         if not self._folder:
-            self.path.open("rb").close()
+            self.path.open("rb").close()  # an error comes early
 
     def _resume(self, position: dict[str, Any]) -> None:
         super()._resume(position)
@@ -107,7 +103,7 @@ class FileSource(Source):
 
     def _position(self) -> dict[str, Any]:
         if isinstance(self._file, ByteFile):
-            self._mark = mark_of(self._file.handle, self._at)
+            self._mark = mark_of(self._file.file, self._at)
         place = {"source": self.key, "file": self._name, "at": self._at, "mark": self._mark}
         return {**place, **self.reader.memory()}
 
@@ -187,24 +183,21 @@ class FileSource(Source):
 
     def _opened(self) -> ByteFile | EventTable:
         path = self._path()
-        table, handle = path.suffix.lower() == ".parquet", os.open(path, FLAGS)
-        try:
-            mark = mark_of(handle, os.fstat(handle).st_size if table else self._at)
-        finally:
-            os.close(handle)
+        table = path.suffix.lower() == ".parquet"
+        with path.open("rb", buffering=0) as file:
+            mark = mark_of(file, path.stat().st_size if table else self._at)
         if self._at and mark != self._mark:
             self._restart("is another file than the one that was read")
         self._mark = mark
-        file = (EventTable if table else ByteFile)(path, self._at, self.reader)
+        opened = (EventTable if table else ByteFile)(path, self._at, self.reader)
         if self.follow:
             self.reader.rows.notices.append(Notice("connected", f"reading {path}"))
-        return file
+        return opened
 
     def _restart(self, why: str) -> None:
         """Read a file from its beginning; events that the fleet has are dropped there."""
         self._shut()
-        text = f"{self._path()} {why}: read from its beginning"
-        self.reader.rows.notices.append(Notice("lost", text))
+        self.reader.rows.notices.append(Notice("lost", f"{self._path()} {why}: read from its beginning"))
         self._at = 0
 
     def _shut(self) -> None:

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from tcuq.base.errors import InputError, needed
@@ -63,21 +63,18 @@ class Address:
     def of(cls, text: str) -> Address:
         """Read an address."""
         scheme, _, rest = text.partition("://")
-        place, _, rest = rest.partition("/")
-        topic, _, options = rest.partition("?")
         try:
-            parts = urlsplit(f"{scheme}://{place}")
-            tls = scheme == "mqtts"
-            port = (8883 if tls else 1883) if parts.port is None else parts.port
-        except ValueError:
-            port = 0
-        if scheme not in ("mqtt", "mqtts") or not parts.hostname or not port or not topic:
-            shown = place.rpartition("@")[2]
-            expected = f"{scheme}://HOST:PORT/TOPIC, with a port of 1 to 65535"
-            raise InputError("value", f"the broker is {scheme}://{shown}/{topic}, expected {expected}")
-        topic, user = unquote(topic), unquote(parts.username or "")
+            parts = urlsplit(text.replace("#", "%23"))
+            port = {"mqtt": 1883, "mqtts": 8883}[scheme] if parts.port is None else parts.port
+            topic, user = unquote(parts.path[1:]), unquote(parts.username or "")
+            if not (parts.hostname and port and topic):
+                raise ValueError
+        except (ValueError, KeyError):
+            shown, expected = rest.rpartition("@")[2], "mqtt://HOST:PORT/TOPIC, with a port of 1 to 65535"
+            raise InputError("value", f"the broker is {scheme}://{shown}, expected {expected}") from None
         password = unquote(parts.password or "") or os.environ.get(PASSWORD, "")
-        return cls(parts.hostname, port, tls, user, password, topic, _level(topic, options))
+        level = _level(topic, parts.query)
+        return cls(parts.hostname, port, scheme == "mqtts", user, password, topic, level)
 
     def __str__(self) -> str:
         return f"{'mqtts' if self.tls else 'mqtt'}://{bracketed(self.host)}:{self.port}/{self.topic}"
@@ -202,15 +199,6 @@ class Connection:
         self.client.loop_stop()
 
 
-class _Message(NamedTuple):
-    connection: int
-    mid: int
-    qos: int
-    topic: str
-    payload: bytes
-    again: bool = False  # the broker says that it sends it once more
-
-
 class MqttSource(Stream):
     """Messages of devices: one step, a list, lines or binary frames.
 
@@ -255,18 +243,16 @@ class MqttSource(Stream):
         # Any work here would hold up the connection.
         if self._stopping:
             return  # it is not acknowledged, and comes again
-        payload, full = message.payload, self._came - self._taken > self._limits.waiting
+        size, full = len(message.payload), self._came - self._taken > self._limits.waiting
         if message.qos == 0 and (full or self._items.qsize() >= MOST_WAITING):
             self.bad("too fast", f"{self.where}: more messages of quality 0 than can be taken")
             return
-        if len(payload) > self._limits.message:
-            expected = self._limits.beyond("message", len(payload))
-            self.bad("large message", f"{message.topic[:80]}: has {len(payload):,} bytes, {expected}")
-            payload = b""  # it is acknowledged, else it would come again
-        self._came += len(payload)
-        number = self.connection.number
-        taken = _Message(number, message.mid, message.qos, message.topic, payload, message.dup)
-        self._items.put((time.time(), taken))
+        if size > self._limits.message:
+            expected = self._limits.beyond("message", size)
+            self.bad("large message", f"{message.topic[:80]}: has {size:,} bytes, {expected}")
+            message.payload = b""  # it is acknowledged, else it would come again
+        self._came += len(message.payload)
+        self._items.put((time.time(), (self.connection.number, message)))
 
     def _read(self) -> None:
         """Wait for an error; messages come by the client's own thread."""
@@ -275,24 +261,22 @@ class MqttSource(Stream):
                 raise InputError("failed", f"{self.address}: {self.connection.error}")
             time.sleep(TICK)
 
-    def _take(self, when: float, item: _Message) -> None:
+    def _take(self, when: float, item: tuple[int, Any]) -> None:
+        message, level = item[1], self.address.device
         self._last = time.monotonic()
-        self._taken += len(item.payload)
-        digest = zlib.crc32(item.payload, zlib.crc32(item.topic.encode()))
-        if item.qos:
+        self._taken += len(message.payload)
+        digest = zlib.crc32(message.payload, zlib.crc32(message.topic.encode()))
+        if message.qos:
             self.reader.rows.tokens.append(item)
             self._taken_now.append(digest)
-        if item.again and self._known[digest]:
+        if message.dup and self._known[digest]:
             self._known[digest] -= 1
             return
-        if not item.payload:  # it was too large, or says nothing
-            return
-        level = self.address.device
-        device = None if level is None else "".join(item.topic.split("/")[level : level + 1])
-        if device is None or is_name(device):
-            self.reader.message(item.payload, device, when)
-        else:
-            self.bad("device name", f"{item.topic}: names no device")
+        device = None if level is None else "".join(message.topic.split("/")[level : level + 1])
+        if device is not None and not is_name(device):
+            self.bad("device name", f"{message.topic}: names no device")
+        elif message.payload:  # else it was too large, or says nothing
+            self.reader.message(message.payload, device, when)
 
     def _stalls(self, now: float) -> bool:
         return len(self.reader.rows.tokens) >= FEW and now - self._last >= TICK
@@ -302,6 +286,6 @@ class MqttSource(Stream):
 
     def committed(self, arrived: Arrived) -> None:
         """Acknowledge messages, those of this connection: the others are sent again and then dropped."""
-        for message in arrived.tokens:
-            if message.connection == self.connection.number:
+        for number, message in arrived.tokens:
+            if number == self.connection.number:
                 self.connection.client.ack(message.mid, message.qos)

@@ -8,7 +8,6 @@ import json
 import math
 import re
 from collections.abc import Iterable, Sequence
-from itertools import count
 from typing import Any
 
 import numpy as np
@@ -290,7 +289,7 @@ class StepReader:
         if get("time") is not None:
             when = seconds(content["time"])
             when = NO_TIME if math.isnan(when) else when
-        self.rows.add_step(
+        self.rows.add_steps(
             device, boot, seq, when, version, kind, values, features_kind, features, label, begins
         )
 
@@ -322,12 +321,12 @@ class StepReader:
             self.rows.add_state(DeviceState(device, item.boot, item.seq, item.state, version))
             return
         if isinstance(item, DecisionsFrame):
-            kind, rows, features = "", [*item.steps.reshape(-1, 1)], None
+            kind, values, features, count = "", item.steps, None, len(item.steps)
         else:
-            kind, rows, features = "b", item.probs.tolist(), item.features
-        more: Any = [()] * len(rows) if features is None else features.tolist()
-        for seq, row, values in zip(count(item.first), rows, more, strict=False):
-            self.rows.add_step(device, item.boot, seq, when, version, kind, row, "b", values)
+            kind, values, features, count = "b", item.probs.ravel().tolist(), item.features, len(item.probs)
+        more = () if features is None else features.ravel().tolist()
+        place = device, item.boot, item.first, when, version
+        self.rows.add_steps(*place, kind, values, "b", more, count=count)
 
 
 def _remember(values: dict[str, Any], device: str, value: Any) -> None:

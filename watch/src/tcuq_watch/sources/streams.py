@@ -39,7 +39,7 @@ class Source:
     that never waits for input cuts batches by their count alone.
     """
 
-    waits = True
+    waits, restarted = True, False
 
     def __init__(self, where: str, key: str | None = None, **options: Any) -> None:
         self.where, self.key, self.bad, self.ended = where, key or where, Bad(), False
@@ -113,14 +113,10 @@ class Source:
         """Tell whether whoever sends may be waiting for a commit."""
         return False
 
-    def _open(self) -> None:
-        """Open what is read; raise in one line where that is not possible."""
+    def _nothing(self) -> None:
+        """Stand for what a source need not do: open, free what was opened, take what was read at the end."""
 
-    def _drain(self) -> None:
-        """Take what was read before the end."""
-
-    def _shut(self) -> None:
-        """Free what was opened."""
+    _open = _shut = _drain = _nothing
 
 
 class Stream(Source):

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from tcuq.base.errors import InputError, located, needed
 from tcuq.base.limits import limits_given
-from tcuq.monitor.columns import Layout
+from tcuq.monitor.columns import Layout, columns_of
 
 from ..engine.events import MAX_NUMBER, Events
-from .arrivals import is_name, seconds
-from .step_reader import NO_TIME, StepReader, joined_columns
+from .arrivals import is_name
+from .step_reader import StepReader, joined_columns
 
 PLAIN = ("device", "boot", "seq", "time", "version", "params", "label")
 
-Array = npt.NDArray[Any]
+NARROW = (np.int8, np.uint8, np.float32, np.float64)
+"""Types that say whether numbers are int8 or float."""
 
 
 def _arrow(module: str = "pyarrow") -> Any:
@@ -102,37 +101,49 @@ def _layout(path: Path, names: list[str]) -> Layout:
 def add_batch(reader: StepReader, batch: Any, layout: Layout, where: str) -> None:
     """Take the rows of an Arrow record batch: as columns where all are in order, else one by one as lines."""
     columns = dict(zip(batch.schema.names, map(_plain, batch.columns), strict=True))
-    columns["time"] = _times(columns.get("time", _arrow().nulls(batch.num_rows)))
-    for events in _as_events(reader, columns, layout) or ():
-        reader.rows.add_events(events)
-        columns = {}
-    if not columns:
-        return
-    names = list(columns)
-    for row in zip(*(_values(column) for column in columns.values()), strict=True):
-        step = {name: value for name, value in zip(names, row, strict=True) if value is not None}
-        reader.take(joined_columns(layout, step), shown=f"{where}: {str(step)[:60]}")
+    try:
+        made = _as_events(reader, columns, layout)
+    except (ValueError, NotImplementedError):
+        values = [column.to_pylist() for column in columns.values()]
+        for row in zip(*values, strict=True):
+            told = zip(columns, row, strict=True)
+            step = {name: _told(value) for name, value in told if value is not None and value == value}
+            reader.take(joined_columns(layout, step), shown=f"{where}: {str(step)[:60]}")
+    else:
+        for events in made:
+            reader.rows.add_events(events)
 
 
-def _as_events(reader: StepReader, columns: dict[str, Any], layout: Layout) -> list[Events] | None:
-    """Return the rows of a batch as events, by version; None where a row needs a closer look."""
-    times = columns["time"]
-    nothing = _arrow().nulls(len(times))
-    probs = _table([columns[name] for name in layout.probs], reader.rows.softmax is None)
-    features = _table([columns[name] for name in layout.features], False) if layout.features else None
-    if probs is None or (layout.features and features is None):
-        return None
-    devices = _devices(columns.get("device", nothing), reader.device)
-    versions = _texts(columns.get("version", columns.get("params", nothing)))
-    ends = {"boot": MAX_NUMBER, "seq": MAX_NUMBER, "label": max(2, probs.shape[1])}
+def _as_events(reader: StepReader, columns: dict[str, Any], layout: Layout) -> list[Events]:
+    """Return the rows of a batch as events, by version; raise ValueError where one needs a closer look."""
+    arrow = _arrow()
+    names = [*layout.probs, *layout.features]
+    rows = arrow.record_batch([columns[name] for name in names], names)
+    numbers = columns_of(rows, Layout(names, layout.probs, layout.features))
+    probs, features = numbers.probs, numbers.features
+    for table in (probs, features):
+        # Wider integers are int8 or float by row, as in text, and what is missing costs its row.
+        if table is not None and (table.dtype not in NARROW or np.isnan(table).any() or not table.shape[1]):
+            raise ValueError
+    nothing = arrow.nulls(len(probs))
+    device, label = columns.get("device", nothing), max(2, probs.shape[1])
+    if arrow.types.is_integer(device.type):
+        device = device.cast(arrow.string()).cast(arrow.binary())
+    if reader.device is not None:
+        device = device.cast(arrow.binary()).fill_null(reader.device.encode())
+    devices, versions = _texts(device), _texts(columns.get("version", columns.get("params", nothing)))
+    if not all(map(is_name, set(devices.tolist()))):
+        raise ValueError
+    ends = {"boot": MAX_NUMBER, "seq": MAX_NUMBER, "label": label}
     boots, seqs, labels = (_integers(columns.get(name, nothing), end) for name, end in ends.items())
-    if any(column is None for column in (devices, versions, boots, seqs, labels)):
-        return None
+    when = columns.get("time", nothing)
+    if arrow.types.is_binary(when.type):
+        raise ValueError
+    times = _numpy(when.cast(arrow.float64(), safe=False))
     made = []
     for version in dict.fromkeys(versions.tolist()):
-        rows = np.flatnonzero(versions == version)
-        some = slice(None) if len(rows) == len(times) else rows
-        when, label = times[some], labels[some]
+        some = versions == version
+        when, known = times[some], labels[some]
         events = Events(
             devices[some],
             boots[some],
@@ -141,102 +152,48 @@ def _as_events(reader: StepReader, columns: dict[str, Any], layout: Layout) -> l
             None if features is None else features[some],
             None if np.isnan(when).all() else when,
             version,
-            labels=label if (label >= 0).any() else None,
+            labels=known if (known >= 0).any() else None,
         )
         made.append(events)
     return made
 
 
-def _values(column: Any) -> list[Any]:
-    """Return a column as values of JSON; a text that is no UTF-8 is no name either."""
-    if isinstance(column, np.ndarray):
-        return [None if math.isnan(when) else when for when in column.tolist()]
-    values = column.to_pylist()
-    return [value.decode(errors="surrogateescape") if type(value) is bytes else value for value in values]
+def _told(value: Any) -> Any:
+    """Return a value as JSON has it; a text that is no UTF-8 is no name either."""
+    return value.decode(errors="surrogateescape") if type(value) is bytes else value
 
 
 def _plain(column: Any) -> Any:
-    """Return a whole column without a dictionary, and texts as bytes: they may be no UTF-8."""
+    """Return a whole column without a dictionary, texts as bytes (they may be no UTF-8), times as seconds."""
     arrow = _arrow()
     if arrow.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     binary = {arrow.string(): arrow.binary(), arrow.large_string(): arrow.large_binary()}
     column = column.cast(binary.get(column.type, column.type))
     column.validate(full=True)
+    if arrow.types.is_temporal(column.type):
+        whole = column.cast(arrow.timestamp("us"), safe=False).cast(arrow.int64())
+        return arrow.array(_numpy(whole.cast(arrow.float64(), safe=False)) / 1e6, from_pandas=True)
     return column
 
 
-def _numpy(column: Any) -> Array:
+def _numpy(column: Any) -> Any:
     return np.asarray(column.to_numpy(zero_copy_only=False))
 
 
 def _texts(column: Any) -> Any:
     """Return texts, of which equal ones are one object, and None where there is none."""
-    types = _arrow().types
-    if column.null_count == len(column):
-        return np.full(len(column), None, dtype=object)
-    if not types.is_binary(column.type) and not types.is_large_binary(column.type):
-        return None
-    coded = column.dictionary_encode()
-    texts = [*(text.decode(errors="surrogateescape") for text in coded.dictionary.to_pylist()), None]
+    coded = column.cast(_arrow().binary()).dictionary_encode()
+    texts = [*map(_told, coded.dictionary.to_pylist()), None]
     return np.array(texts, dtype=object)[_numpy(coded.indices.fill_null(len(texts) - 1))]
-
-
-def _devices(column: Any, device: str | None) -> Any:
-    arrow = _arrow()
-    if arrow.types.is_integer(column.type):
-        column = column.cast(arrow.string())
-    if device is not None:
-        column = column.cast(arrow.binary()).fill_null(device.encode())
-    devices = _texts(_plain(column))
-    return devices if devices is not None and all(map(is_name, set(devices.tolist()))) else None
 
 
 def _integers(column: Any, end: int) -> Any:
     """Return integers below `end`, -1 where there is none."""
-    if column.null_count == len(column):
-        return np.full(len(column), -1, dtype=np.int64)
-    if not _arrow().types.is_integer(column.type):
-        return None
-    numbers, missing = _numpy(column.fill_null(0)), _numpy(column.is_null())
-    if len(numbers) and (numbers.max() >= end or numbers.min() < 0):
-        return None
-    return np.where(missing, -1, numbers).astype(np.int64)
-
-
-def _times(column: Any) -> npt.NDArray[np.float64]:
-    """Return seconds since 1970, NaN where nothing is said."""
-    arrow = _arrow()
-    if arrow.types.is_temporal(column.type):
-        whole = column.cast(arrow.timestamp("us"), safe=False).cast(arrow.int64())
-        return _numpy(whole.cast(arrow.float64(), safe=False)) / 1e6
-    if not arrow.types.is_binary(column.type):
-        return _numpy(column.cast(arrow.float64(), safe=False))
-    texts = column.to_pylist()
-    times = [math.nan if text is None else seconds(text.decode(errors="replace")) for text in texts]
-    return np.where(_numpy(column.is_null()) | ~np.isnan(times), times, NO_TIME)
-
-
-def _table(columns: list[Any], posteriors: bool) -> Any:
-    """Return posteriors or features as one table: from a column of lists, or from a column a number."""
-    first = columns[0]
-    lists = hasattr(first, "value_lengths")
-    if not len(first) or any(column.null_count for column in columns):
-        return None
-    if lists:
-        lengths, columns = _numpy(first.value_lengths()), [first.flatten()]
-        if not lengths[0] or (lengths != lengths[0]).any() or columns[0].null_count:
-            return None
-    values = np.stack([_numpy(column) for column in columns], axis=1)
-    values = values.reshape(len(first), -1)
-    if values.dtype in (np.int8, np.uint8, np.float32, np.float64):
-        return values
-    if values.dtype.kind not in "iuf":
-        return None
-    # Other integers are int8 or float by row, as in text.
-    least, most = values.min(axis=1), values.max(axis=1)
-    certain = (least >= 0) & (most <= 1) & ((values.sum(axis=1) == 1) | (values.shape[1] == 1))
-    raw = (least >= -128) & (most <= 127) & ~(certain & posteriors) & (values.dtype.kind != "f")
-    if raw.all() or not raw.any():
-        return values.astype(np.int8 if raw.all() else np.float64)
-    return None
+    types = _arrow().types
+    if not (types.is_integer(column.type) or types.is_null(column.type)):
+        raise ValueError
+    numbers = _numpy(column.cast(_arrow().int64()).fill_null(0))
+    if ((numbers < 0) | (numbers >= end)).any():
+        raise ValueError
+    return np.where(_numpy(column.is_null()), -1, numbers)
