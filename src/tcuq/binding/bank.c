@@ -269,7 +269,7 @@ static PyObject *bank_save_many(PyObject *object, PyObject *const *args, Py_ssiz
     }
     Py_BEGIN_ALLOW_THREADS
     for (i = 0; i < slots.count && status >= 0; i++) {
-        status = tcuq_save(monitor_at(self, slots.at[i]), (uint8_t *)out.buf + i * size, size);
+        status = many_save(monitor_at(self, slots.at[i]), (uint8_t *)out.buf + i * size, size);
     }
     Py_END_ALLOW_THREADS
     PyBuffer_Release(&out);
@@ -294,7 +294,7 @@ static int load_all(bank_t *self, uint8_t *spare, const slots_t *slots, const ui
     for (pass = 0; pass < 2; pass++) {
         for (i = 0; i < slots->count; i++) {
             tcuq_t *to = pass == 0 ? (tcuq_t *)(void *)spare : monitor_at(self, slots->at[i]);
-            int status = tcuq_load(to, states + i * size, size);
+            int status = many_load(to, states + i * size, size);
             if (status != TCUQ_OK) {
                 *where = i;
                 return status;

@@ -21,6 +21,11 @@ void run_write(const run_t *run, size_t event, const tcuq_step_t *step);
 /* Take some events, in their order. */
 typedef void (*many_t)(const run_t *run, const uint32_t *events, size_t count);
 
+/* tcuq_save() and tcuq_load(), after many_state_begin(). */
+void many_state_begin(void);
+int many_save(const tcuq_t *monitor, uint8_t *bytes, size_t size);
+int many_load(tcuq_t *monitor, const uint8_t *bytes, size_t size);
+
 /* The fastest code for these params; and that of one set of signals where it fits them, else NULL. */
 many_t many_any_fits(const tcuq_params_t *params);
 many_t many_paper_fits(const tcuq_params_t *params);

@@ -31,13 +31,17 @@
 #define NOT_INLINE __attribute__((noinline, unused)) /* a copy for each caller costs flash, a busy caller registers */
 #endif
 #define ALWAYS_INLINE __attribute__((always_inline)) /* its arguments are known when compiling */
-#define COLD __attribute__((cold))                   /* no step calls it: small rather than fast */
+#ifndef COLD
+#define COLD __attribute__((cold)) /* no step calls it: small rather than fast */
+#endif
 /* Cortex-M0 calls memcpy, a hundred instructions for sixteen bytes, unless it knows the alignment. */
 #define ALIGNED(pointer, type) __builtin_assume_aligned(pointer, sizeof(type))
 #else
 #define NOT_INLINE
 #define ALWAYS_INLINE
+#ifndef COLD
 #define COLD
+#endif
 #define ALIGNED(pointer, type) (pointer)
 #endif
 

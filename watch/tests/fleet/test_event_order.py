@@ -128,12 +128,13 @@ def test_changes_since_any_moment(data: Any) -> None:
         model.take(Events(names, np.zeros(len(drawn), np.int64), seqs, probs))
         kept.append((model.changed(), model.rows(model.changed())))
         model.settle()
-    assert same_models(ModelVersion.restored("v", params, [rows for _, rows in kept], hold=4), model)
+    parts = [rows for _, rows in kept]
+    assert same_models(ModelVersion.restored("v", params, parts, model.devices, hold=4), model)
     # The last ones as one: rows as they are now, for all that changed in any.
     since = data.draw(st.integers(0, len(kept) - 1))
     changes = np.unique(np.concatenate([slots for slots, _ in kept[since:]]))
     parts = [*(rows for _, rows in kept[:since]), model.rows(changes)]
-    assert same_models(ModelVersion.restored("v", params, parts, hold=4), model)
+    assert same_models(ModelVersion.restored("v", params, parts, model.devices, hold=4), model)
 
 
 def test_numbers_as_large_as_they_may_be() -> None:

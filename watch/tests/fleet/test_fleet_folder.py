@@ -274,7 +274,8 @@ def test_decisions_wait_until_there_are_enough_for_a_file(
         assert one.labels.tolist() == other.labels.tolist()
 
 
-def test_a_commit_costs_what_changed(tmp_path: Path) -> None:
+def test_a_commit_costs_what_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "LARGE", 1 << 30)
     names = [f"device-{k:05d}" for k in range(20_000)]
     with small(tmp_path / "f", keep_bytes=0) as fleet:
         fleet.take(clean(names, np.zeros(20_000, np.int64)))

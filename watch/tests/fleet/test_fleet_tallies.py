@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,6 @@ from refusals import refused
 from tcuq import Params
 from tcuq.monitor.alarm import Alarm, AlarmSide
 from tcuq.monitor.steps import STEP_DTYPE
-from tcuq_watch import _native
 from tcuq_watch.engine.tallies import BUCKETS, DEVICE_DTYPE, SUMS, Tallies
 
 PARAMS = Params(classes=3, warmup=0, reference=0.3, alarm=Alarm(0.2, AlarmSide(0.05, 0.5)))
@@ -175,21 +173,6 @@ def test_a_clock_that_goes_back_is_not_counted_twice() -> None:
     # Set back by two days, a clock starts again: the device is seen there, and is not silent for ever.
     tallies.update(np.zeros(1, np.int64), times[-1:] - 2 * 86400, made_up(np.random.default_rng(0), 1))
     assert tallies.devices["last_time"][0] == times[-1] - 2 * 86400 and tallies.over_time()["devices"][0] == 1
-
-
-def test_what_is_checked_is_what_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Another thread may write to the arrays of the caller between the check and the count.
-    steps, slots = made_up(np.random.default_rng(0), 4), np.zeros(4, np.int64)
-
-    def tally(*arrays: npt.NDArray[Any]) -> None:
-        slots[:], steps["answer"] = 1 << 40, 1 << 30
-        _native.tally(*arrays)
-
-    tallies = Tallies(PARAMS)
-    tallies.grow(1)
-    monkeypatch.setattr("tcuq_watch.engine.tallies._native", SimpleNamespace(tally=tally))
-    tallies.update(slots, np.zeros(4), steps)
-    assert tallies.devices["steps"].tolist() == [4] and tallies.classes["steps"].sum() == 4
 
 
 @pytest.mark.parametrize(

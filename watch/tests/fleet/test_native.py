@@ -9,7 +9,7 @@ from typing import Any
 import extensions
 import numpy as np
 import pytest
-from native_calls import order_call, tally_call
+from native_calls import columns_call, order_call, tally_call
 
 from tcuq import Params
 from tcuq.monitor.steps import STEP_DTYPE
@@ -39,6 +39,24 @@ def test_arrays_are_checked(name: str) -> None:
             act(*arrays)
     with pytest.raises(TypeError, match="0 arrays were given, expected 8"):
         act()
+
+
+def test_columns_and_names_are_checked() -> None:
+    _native.columns(*columns_call())
+    for place in range(5):
+        arrays = columns_call()
+        arrays[place] = np.zeros(5, np.uint8)
+        with pytest.raises(ValueError, match="do not belong together"):
+            _native.columns(*arrays)
+    with pytest.raises(TypeError):
+        _native.columns()
+    slots, names = np.zeros(4, np.int64), np.array(["b", "x", 7, "a"], dtype=object)
+    _native.slots(slots, names, {"a": 0, "b": 1})
+    assert slots.tolist() == [1, -1, -1, 0]
+    wrong: list[tuple[Any, ...]] = [(slots, names[:3], {}), (slots, slots, {}), (slots, names, {"a": "x"})]
+    for arguments in [*wrong, (slots, "text", {}), ("text", names, {}), (slots, names, [])]:
+        with pytest.raises((ValueError, TypeError, BufferError)):
+            _native.slots(*arguments)
 
 
 @pytest.mark.parametrize(

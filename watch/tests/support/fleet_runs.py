@@ -18,7 +18,7 @@ from streams import int8_stream
 
 from tcuq import Params
 from tcuq_watch.engine.events import Events, joined
-from tcuq_watch.fleet import Fleet
+from tcuq_watch.fleet import Fleet, store
 from tcuq_watch.fleet.store import DATABASE
 
 VERSIONS = {"v1": Params(classes=3, warmup=0), "v2": Params(classes=3, warmup=0, budget=0.05)}
@@ -107,4 +107,5 @@ def crashed(folder: Path, place: Path, seed: int, cuts: int = 12) -> Iterator[Pa
 
 
 if __name__ == "__main__":
+    store.ROLL, store.LARGE = 400, 1 << 13  # so that files come and go
     play(Path(sys.argv[1]), Arrivals(*map(int, sys.argv[3:5])), seed=int(sys.argv[2]))

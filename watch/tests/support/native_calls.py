@@ -30,6 +30,12 @@ def tally_call() -> list[Any]:
     return _arguments("tally", lambda: tallies.update(np.arange(3), np.zeros(3), np.zeros(3, STEP_DTYPE)))
 
 
+def columns_call() -> list[Any]:
+    """Return what `_native.columns` is given for three steps."""
+    out = (np.zeros((6, 3), np.float32), np.zeros(3), np.zeros((2, 3), np.int32), np.zeros((6, 3), np.uint8))
+    return [*out, np.zeros(3, STEP_DTYPE).view(np.uint8)]
+
+
 def _arguments(name: str, act: Callable[[], Any]) -> list[Any]:
     calls: list[Any] = []
     module = {"order": "order", "tally": "tallies"}[name]

@@ -16,8 +16,6 @@ from tcuq.monitor.quantize import as_rows, odd_sums, quantize_features, quantize
 from tcuq.monitor.signals import FEATURE_BASED
 from tcuq.monitor.steps import STEP_DTYPE, Steps
 
-from .packing import row_dtype
-
 Places = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.uint8]
 Mask = npt.NDArray[np.bool_]
@@ -28,8 +26,6 @@ MAX_NUMBER = 2**62  # boots and places are below this
 # Seconds since 1970 between which a time is one. Clocks that were never set say 1970, 1980 or 2000; what is
 # after 2242 is in milliseconds.
 EARLIEST, LATEST = 978_307_200.0, 2.0**33
-
-HEAD = row_dtype("time:<f8 label:<i2 begins:u1")  # before the posterior and the features, or a decision
 
 _COLUMNS: dict[str, Any] = {  # types; None is a table that the core takes
     "devices": object,
@@ -166,39 +162,42 @@ def read_features(params: Params) -> int:
     return params.features if any(name in FEATURE_BASED for name in params.signals) else 0
 
 
-def row_bytes(params: Params, by_device: bool = False) -> int:
-    """Return the bytes of a row that holds what a monitor reads, or what one on a device decided."""
+def row_type(params: Params, by_device: bool | None = False) -> np.dtype[Any]:
+    """Return the type of a row that holds what a monitor reads, or what one on a device decided."""
     content = STEP_DTYPE.itemsize if by_device else params.classes + read_features(params)
-    return HEAD.itemsize + content
+    return np.dtype([("time", "<f8"), ("label", "<i2"), ("begins", "u1"), ("content", f"V{content}")])
 
 
-def heads_of(rows: npt.NDArray[np.uint8]) -> npt.NDArray[Any]:
-    """Return what stands before the content of rows: time, label, whether the input begins again."""
-    return np.ascontiguousarray(rows[:, : HEAD.itemsize]).view(HEAD)[:, 0]
+def some_of(column: npt.NDArray[Any], places: Places) -> npt.NDArray[Any]:
+    """Return some rows by their rising places, without a copy where these are all."""
+    return column if len(places) == len(column) else column[places]
 
 
 def checked(params: Params, events: Events, latest: float = LATEST) -> tuple[Places, Rows, Counter[str]]:
     """Return which events can be taken, each judged alone, their rows, and how many are refused by kind."""
     refused: Counter[str] = Counter()
-    numbers = np.stack([events.boots, events.seqs])
-    good = np.flatnonzero(((numbers >= -1) & (numbers < MAX_NUMBER)).all(axis=0))
+    fit = np.ones(len(events), dtype=bool)
+    for numbers in (events.boots, events.seqs):
+        fit &= (numbers >= -1) & (numbers < MAX_NUMBER)
+    good = np.flatnonzero(fit)
     refused["bad number"] = len(events) - len(good)
     read = _readings if events.steps is None else _decisions
     good, content = read(params, events, good, refused)
-    head = np.zeros(len(good), dtype=HEAD)
-    head["time"], head["label"] = np.nan, -1
+    rows = np.zeros(len(good), dtype=row_type(params, events.steps is not None))
+    # As one value a row: numpy copies rows of a table byte by byte.
+    rows["content"] = np.ascontiguousarray(content).view(rows.dtype["content"])[:, 0]
+    rows["time"], rows["label"] = np.nan, -1
     if events.times is not None:
-        times = events.times[good]
+        times = some_of(events.times, good)
         fit = (times >= EARLIEST) & (times < min(latest, LATEST))
         refused["bad time"] = int((~fit & ~np.isnan(times)).sum())
-        head["time"] = np.where(fit, times, np.nan)
+        rows["time"] = np.where(fit, times, np.nan)
     if events.labels is not None:
-        labels = events.labels[good]
-        head["label"] = np.where((labels < -1) | (labels >= params.classes), -1, labels)
+        labels = some_of(events.labels, good)
+        rows["label"] = np.where((labels < -1) | (labels >= params.classes), -1, labels)
     if events.begins is not None:
-        head["begins"] = events.begins[good]
-    rows = np.concatenate([head.view(np.uint8).reshape(-1, HEAD.itemsize), content], axis=1)
-    return good, rows, +refused
+        rows["begins"] = some_of(events.begins, good)
+    return good, rows.view(np.uint8).reshape(len(good), rows.dtype.itemsize), +refused
 
 
 def _readings(params: Params, events: Events, good: Places, refused: Counter[str]) -> tuple[Places, Rows]:
@@ -210,13 +209,14 @@ def _readings(params: Params, events: Events, good: Places, refused: Counter[str
     elif width and features is None:
         refused["bad features"] = len(good)
     else:
-        content, keep = _posteriors(events.probs[good])
+        content, keep = _posteriors(some_of(events.probs, good))
         refused["bad posterior"] = int((~keep).sum())
         if features is not None:
-            more, fit = _features(params, features[good])
+            more, fit = _features(params, some_of(features, good))
             refused["bad features"] = int((keep & ~fit).sum())
             content, keep = np.concatenate([content, more], axis=1), keep & fit
-        return good[keep], content[keep].view(np.uint8)
+        kept = np.flatnonzero(keep)
+        return some_of(good, kept), some_of(content, kept).view(np.uint8)
     return good[:0], np.zeros((0, params.classes + width), dtype=np.uint8)
 
 

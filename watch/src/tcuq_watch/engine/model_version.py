@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping
-from itertools import islice, repeat
+from collections.abc import Container, Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -19,19 +19,19 @@ from tcuq.monitor.questions import U64, device_keys
 from tcuq.monitor.signals import SIGNALS
 from tcuq.monitor.steps import STEP_DTYPE, Steps
 
+from .. import _native
 from .events import (
-    HEAD,
     LATEST,
     MAX_NAME,
     MAX_NUMBER,
     Decided,
     Events,
     checked,
-    heads_of,
     joined,
     name_fits,
     read_features,
-    row_bytes,
+    row_type,
+    some_of,
 )
 from .order import BRIDGE, HOLD, Integers, Order, Released, with_room
 from .packing import from_json, to_json
@@ -78,7 +78,8 @@ class ModelVersion:
         self.refused: Counter[str] = Counter()
         self.bank = Bank(params)
         self.tallies = Tallies(params)
-        self._order = Order(row_bytes(params), hold, bridge)
+        self._row = row_type(params)
+        self._order = Order(self._row.itemsize, hold, bridge)
         self._slot_of: dict[str, int] = {}
         self._names = np.empty(0, dtype=object)
         self._keys: U64 = np.empty(0, dtype=np.uint64)
@@ -94,7 +95,7 @@ class ModelVersion:
         """When devices were last heard of, by slot, events that are held included; NaN: never with a time."""
         times = self.tallies.devices["last_time"].copy()
         slots, cells = self._order.held()
-        np.fmax.at(times, slots, heads_of(cells["row"])["time"])
+        np.fmax.at(times, slots, np.ascontiguousarray(cells["row"]).view(self._row)["time"][:, 0])
         return times
 
     def slot(self, device: str) -> int | None:
@@ -116,17 +117,19 @@ class ModelVersion:
             return self._decide(self._order.release([], [], []))
         good, rows, refused = checked(self.params, events, latest)
         self.refused.update(refused)
-        slots = self._slots(events.devices[good])
+        slots = self._slots(some_of(events.devices, good))
         if (slots < 0).any():
             keep = slots >= 0
             good, rows, slots = good[keep], rows[keep], slots[keep]
-        return self._decide(self._order.take(slots, events.boots[good], events.seqs[good], rows))
+        boots, seqs = some_of(events.boots, good), some_of(events.seqs, good)
+        return self._decide(self._order.take(slots, boots, seqs, rows))
 
     def _choose(self, by_device: bool) -> None:
         """Say what comes: posteriors, or decisions of devices. The other kind is refused from then on."""
         self.by_device = by_device
         if by_device:
-            order = Order(row_bytes(self.params, True), self._order.hold, self._order.bridge)
+            self._row = row_type(self.params, True)
+            order = Order(self._row.itemsize, self._order.hold, self._order.bridge)
             order.grow(len(self.devices))
             self._order = order
 
@@ -199,16 +202,14 @@ class ModelVersion:
 
     def _slots(self, names: npt.NDArray[Any]) -> Integers:
         """Return slots of devices, -1 for those that are refused; new ones are added."""
-        try:
-            slots = np.fromiter(map(self._slot_of.get, names, repeat(-1)), np.int64, len(names))
-        except TypeError:  # a name that cannot be looked up
-            return self._slots(np.array([name if isinstance(name, str) else "" for name in names], object))
+        slots = np.empty(len(names), dtype=np.int64)
+        _native.slots(slots, names, self._slot_of)
         for place in np.flatnonzero(slots < 0).tolist():
             name = names[place]
-            if name in self._slot_of:
-                slots[place] = self._slot_of[name]
-            elif not name_fits(name):
+            if not name_fits(name):
                 self.refused["bad name"] += 1
+            elif name in self._slot_of:
+                slots[place] = self._slot_of[name]
             elif self.known is not None and name not in self.known:
                 self.refused["unknown device"] += 1
             elif len(self._slot_of) >= self._most:
@@ -224,9 +225,9 @@ class ModelVersion:
 
     def _grow(self) -> None:
         """Make room for devices that have a slot, and nothing else yet."""
-        fresh = list(islice(self._slot_of, len(self.devices), None))
-        if not fresh:
+        if len(self._slot_of) == len(self.devices):
             return
+        fresh = list(islice(self._slot_of, len(self.devices), None))
         self.devices.extend(fresh)
         self._names = with_room(self._names, len(self.devices))
         self._names[len(self.devices) - len(fresh) : len(self.devices)] = fresh
@@ -237,15 +238,17 @@ class ModelVersion:
 
     def _decide(self, released: Released) -> Decided:
         slots, boots, seqs, rows, resets = released
-        head, content = heads_of(rows), rows[:, HEAD.itemsize :]
+        head = rows.view(self._row)[:, 0]
+        content = np.ascontiguousarray(head["content"])
         probs = features = signals = None
         resets = resets | (head["begins"] > 0)
         if self.by_device:
-            steps = Steps.of(np.ascontiguousarray(content).view(STEP_DTYPE)[:, 0], self.params.names)
+            steps = Steps.of(content.view(STEP_DTYPE), self.params.names)
         else:
-            probs = np.ascontiguousarray(content[:, : self.params.classes]).view(np.int8)
+            values = content.view(np.int8).reshape(len(slots), content.itemsize)
+            probs = values[:, : self.params.classes]
             if read_features(self.params):
-                features = np.ascontiguousarray(content[:, self.params.classes :]).view(np.int8)
+                features = values[:, self.params.classes :]
             steps, signals = self._run(slots, probs, features, resets)
         times, devices = head["time"].astype(np.float64), self._names[slots]
         seen: dict[str, Any] = {}
@@ -304,7 +307,6 @@ class ModelVersion:
         counts = self.tallies.arrays()
         return {
             "count": np.array([len(self.devices), -1 if self.by_device is None else int(self.by_device)]),
-            "names": to_json([self.devices[slot] for slot in slots.tolist()]),
             "slots": slots.astype(np.uint32),
             "states": self.bank.save_many([] if self.by_device else slots),
             "refused": to_json(self.refused),
@@ -315,13 +317,21 @@ class ModelVersion:
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return everything that `restored` needs."""
-        return self.rows(np.arange(len(self.devices)))
+        return self.rows(np.arange(len(self.devices))) | {"names": to_json(self.devices)}
 
     @classmethod
     def restored(
-        cls, version: str, params: Params, parts: Iterable[Mapping[str, npt.NDArray[Any]]], **options: Any
+        cls,
+        version: str,
+        params: Params,
+        parts: Iterable[Mapping[str, npt.NDArray[Any]]],
+        names: Sequence[str] | None = None,
+        **options: Any,
     ) -> ModelVersion:
-        """Return a model from what `rows` gave, oldest first; later rows of a device replace earlier ones."""
+        """Return a model from what `rows` gave, oldest first; later rows of a device replace earlier ones.
+
+        `names` are those of all devices; what `arrays` gave has them.
+        """
         model, kept = cls(version, params, **options), list(parts)
         if not kept:
             return model
@@ -334,14 +344,13 @@ class ModelVersion:
             by_slot[slots] = rows  # of several rows of a slot, the last one stays
             return by_slot
 
-        names = np.empty(count, dtype=object)
-        names[slots] = [name for part in kept for name in from_json(part["names"])]
-        if not all(map(name_fits, names)) or len(set(names)) < count:
+        names = from_json(kept[-1]["names"]) if names is None else names
+        if not all(map(name_fits, names)) or not len(set(names)) == len(names) == count:
             raise InputError("damaged", "a device is missing, or is there twice")
         model.refused = Counter(from_json(kept[-1]["refused"]))
         if kind >= 0:
             model._choose(bool(kind))
-        model._slot_of = dict(zip(names.tolist(), range(count), strict=True))
+        model._slot_of = dict(zip(names, range(count), strict=True))
         model._grow()
         if not model.by_device:
             model.bank.load_many(np.arange(count), newest("states"))

@@ -27,14 +27,19 @@ def from_json(content: npt.NDArray[np.uint8]) -> Any:
     return json.loads(content.tobytes().decode("utf-8", "surrogatepass"))
 
 
-def pack_arrays(arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
-    """Return arrays as bytes, without pickle: the length of a JSON header, the header, the arrays."""
+def array_pieces(arrays: Mapping[str, npt.NDArray[Any]]) -> list[Any]:
+    """Return arrays as pieces of bytes: the length of a JSON header, the header, the arrays."""
     header, parts = [], []
     for name, array in arrays.items():
         header.append([name, np.lib.format.dtype_to_descr(array.dtype), list(array.shape)])
-        parts.append(np.ascontiguousarray(array).tobytes())
+        parts.append(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
     text = json.dumps(header).encode()
-    return b"".join([struct.pack("<I", len(text)), text, *parts])
+    return [struct.pack("<I", len(text)), text, *parts]
+
+
+def pack_arrays(arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
+    """Return arrays as bytes, without pickle."""
+    return b"".join(array_pieces(arrays))
 
 
 def unpack_arrays(content: bytes) -> dict[str, npt.NDArray[Any]]:

@@ -71,9 +71,7 @@ class Tallies:
         """Take in steps in the order of their release; all of them, or none where one is refused."""
         rows = np.ascontiguousarray(np.asarray(steps)).view(np.uint8)  # numpy copies fields much more slowly
         counts = (self.devices, self.classes, self._buckets, self._seen, self._clock)
-        # Copies: another thread may write to the caller's arrays while they are read.
-        events = (np.array(slots, dtype=np.int64), np.array(times, dtype=np.float64), rows.copy())
-        _native.tally(*(array.view(np.uint8) for array in counts), *events)
+        _native.tally(*(array.view(np.uint8) for array in counts), slots, times, rows)
 
     @property
     def width(self) -> int:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from tcuq.base.errors import InputError, needed, one_line
 from tcuq.monitor.steps import STEP_DTYPE, Steps
 
+from .. import _native
 from ..engine.events import Decided
 
 arrow, ipc, parquet = (
@@ -39,10 +40,7 @@ def _table(number: int, decided: Decided) -> Any:
         "seq": decided.seqs,
         "time": arrow.array(decided.times, mask=np.isnan(decided.times)),
     }
-    for name in STEP_DTYPE.names or ():
-        # Single precision holds fractions, which are multiples of 1/65536.
-        single = name in FRACTIONS and name != "severity"
-        columns[name] = np.ascontiguousarray(steps[name], np.float32 if single else None)
+    columns |= _step_columns(steps)
     for field, name in OPTIONAL.items():
         values = getattr(decided, field)
         if values is not None and values.ndim == 2:
@@ -55,14 +53,29 @@ def _table(number: int, decided: Decided) -> Any:
     return arrow.Table.from_arrays(table.columns, schema=schema)
 
 
+def _step_columns(steps: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
+    """Return the fields of steps; single precision holds fractions, which are multiples of 1/65536."""
+    count, single = len(steps), [name for name in FRACTIONS if name != "severity"]
+    fractions, severity = np.empty((len(single), count), np.float32), np.empty(count)
+    classes, rest = np.empty((2, count), np.int32), np.empty((6, count), np.uint8)
+    _native.columns(fractions, severity, classes, rest, np.ascontiguousarray(steps).view(np.uint8))
+    others = [name for name in STEP_DTYPE.names or () if name not in FRACTIONS]
+    found: dict[str, npt.NDArray[Any]] = {**dict(zip(single, fractions, strict=True)), "severity": severity}
+    for name, values in zip(others, (*classes, *rest), strict=True):
+        found[name] = values.view(STEP_DTYPE[name])
+    return {name: found[name] for name in STEP_DTYPE.names or ()}
+
+
 def _devices(decided: Decided) -> Any:
     if decided.slots is None:
         return arrow.array(decided.devices, arrow.string()).dictionary_encode()
-    coded = arrow.array(decided.slots).dictionary_encode()
-    row_of = np.empty(len(coded.dictionary), dtype=np.int64)
-    row_of[coded.indices.to_numpy()] = np.arange(len(decided))
-    names = arrow.array(decided.devices[row_of], arrow.string())
-    return arrow.DictionaryArray.from_arrays(coded.indices, names)
+    slots = decided.slots
+    row_of = np.full(int(slots.max()) + 1, -1)
+    row_of[slots] = np.arange(len(slots))
+    there = np.flatnonzero(row_of >= 0)
+    names = arrow.array(decided.devices[row_of[there]], arrow.string())
+    row_of[there] = np.arange(len(there))
+    return arrow.DictionaryArray.from_arrays(row_of[slots].astype(np.int32), names)
 
 
 def to_bytes(table: Any) -> bytes:

@@ -293,10 +293,10 @@ class Fleet:
         number = self.commit_number + 1
         try:
             with self.store.commit():
-                for parts in stale:
-                    parts.write(number)
                 if decided and self._keep_bytes:
-                    self.store.put_decided(number, decided)
+                    self.store.put_decided(number, decided, lambda: _write_all(stale, number))
+                else:
+                    _write_all(stale, number)
                 self.store.put_marks(self._marks)
                 self.store.put_labels(labels, self._kept_labels)
                 self.store.put_head({"commit": number, **head})
@@ -436,6 +436,11 @@ class Fleet:
 
     def __reduce__(self) -> Any:
         raise InputTypeError("unsupported", f"fleet {self.folder} cannot be copied; open its folder to look")
+
+
+def _write_all(stale: Iterable[Parts], number: int) -> None:
+    for parts in stale:
+        parts.write(number)
 
 
 def _by_version(parts: Iterable[Decided]) -> list[Decided]:

@@ -1,7 +1,8 @@
 """A fleet's folder: one SQLite database with the versions' state, and Parquet files of the decisions.
 
-A commit is one transaction. Decisions of small commits wait in the database until there are enough of them
-for a file; the file is on the disk before the transaction that names it.
+A commit is one transaction. Large parts of a state are files beside the database, so that its journal stays
+small. Decisions of small commits wait in the database until there are enough of them for a file. A file is on
+the disk before the transaction that names it.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ import os
 import re
 import sqlite3
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -29,23 +31,27 @@ from tcuq.monitor.params import Params
 from ..engine.events import Decided
 from ..engine.model_version import ModelVersion
 from ..engine.order import BRIDGE, HOLD
-from ..engine.packing import pack_arrays, unpack_arrays
+from ..engine.packing import array_pieces, pack_arrays, unpack_arrays
 from .decision_tables import as_table, decided_of, from_bytes, named_damage, to_bytes, to_parquet
 
 Array = npt.NDArray[Any]
 
-FORMAT, LAYOUT = "tcuq fleet", 2
-DATABASE, LOCK, DECISIONS = "fleet.sqlite", "LOCK", "decisions"
+FORMAT, LAYOUT = "tcuq fleet", 3
+DATABASE, LOCK, DECISIONS, STATES = "fleet.sqlite", "LOCK", "decisions", "states"
+FILES = {DECISIONS: "SELECT name FROM file", STATES: "SELECT file FROM part"}  # which of them a commit names
 ROLL = 20_000  # decisions that are enough for a file
 MAX_VERSION = 64  # characters of a version's name
+LARGE = 1 << 20  # bytes from which on a part of a state is a file: the journal would keep them twice
 PIECE = 1 << 16  # devices of one part of a state: a fleet of millions is never copied at once
 BUSY = 30.0  # seconds that a transaction waits for one of another process
 
 SCHEMA = """
 CREATE TABLE head (one INTEGER PRIMARY KEY CHECK (one = 1), content TEXT NOT NULL, crc INTEGER NOT NULL);
 CREATE TABLE version (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, params TEXT NOT NULL);
-CREATE TABLE part (id INTEGER PRIMARY KEY, version TEXT NOT NULL, number INTEGER NOT NULL,
-                   content BLOB NOT NULL, crc INTEGER NOT NULL);
+CREATE TABLE device (first INTEGER NOT NULL, version TEXT NOT NULL, names BLOB NOT NULL, crc INTEGER NOT NULL,
+                     PRIMARY KEY (version, first));
+CREATE TABLE part (id INTEGER PRIMARY KEY, version TEXT NOT NULL, number INTEGER NOT NULL, file TEXT,
+                   content BLOB, crc INTEGER NOT NULL);
 CREATE TABLE label (name TEXT PRIMARY KEY, content BLOB NOT NULL, crc INTEGER NOT NULL);
 CREATE TABLE decided (number INTEGER PRIMARY KEY, rows INTEGER NOT NULL, content BLOB NOT NULL,
                       crc INTEGER NOT NULL);
@@ -64,16 +70,18 @@ class Store:
         self._path = folder / DATABASE
         self._uri = f"{self._path.resolve().as_uri()}?mode=ro"
         self._lock = -1
+        self._litter: set[str] = set()  # folders with files that the last commit dropped
         self._check()
         if not read_only:
-            make_folder(folder / DECISIONS)
-            refuse_links(folder, DECISIONS)
+            for name in FILES:
+                make_folder(folder / name)
+            refuse_links(folder, *FILES)
             self._lock = _locked(folder)
         try:
             with self._damage():
                 self._sql = self._connected()
-            if not read_only:
-                self._clean()
+                if not read_only:
+                    self._clean()
         except BaseException:
             self._unlock()
             raise
@@ -89,7 +97,7 @@ class Store:
         if self.folder.exists() and not self.folder.is_dir():
             raise InputError("value", f"{self.folder} is a file, expected a folder")
         for path in self.folder.iterdir() if self.folder.exists() else ():
-            if not path.name.startswith((DATABASE, LOCK, DECISIONS)):
+            if not path.name.startswith((DATABASE, LOCK, DECISIONS, STATES)):
                 said = f"holds {path.name!r} and no fleet, expected an empty folder or a fleet's"
                 raise InputError("exists", f"{self.folder} {said}")
 
@@ -117,12 +125,21 @@ class Store:
             raise InputError("conflict", said)
         return sql
 
-    def _clean(self) -> None:
-        """Remove files that no commit names: a process was killed before it."""
-        named = {name for (name,) in self._read("SELECT name FROM file")}
-        for path in (self.folder / DECISIONS).iterdir():
-            if path.name not in named:
-                _remove(path)
+    def _clean(self, folders: Iterable[str] = FILES) -> None:
+        """Remove files that no commit names, once the journal is empty: no loss of its end brings them back.
+
+        Who reads an earlier commit keeps the journal, and so the files of that one.
+        """
+        self._sql.execute("PRAGMA busy_timeout = 0")
+        [busy, *_] = self._sql.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        self._sql.execute(f"PRAGMA busy_timeout = {BUSY * 1000:.0f}")
+        for folder in () if busy else folders:
+            named = {name for (name,) in self._read(FILES[folder])}
+            for path in (self.folder / folder).iterdir():
+                if path.name not in named:
+                    with contextlib.suppress(OSError):  # one that stays is removed another time
+                        path.unlink()
+            self._litter.discard(folder)
 
     def close(self) -> None:
         """Let other processes write."""
@@ -170,9 +187,14 @@ class Store:
             if self._sql.in_transaction:
                 with contextlib.suppress(sqlite3.Error):
                     self._sql.execute("ROLLBACK")
+            with contextlib.suppress(sqlite3.Error, OSError, InputError):
+                self._clean()
             if isinstance(error, sqlite3.OperationalError):
                 raise _os_error(error, str(self._path)) from error
             raise
+        if self._litter:
+            with contextlib.suppress(sqlite3.Error, OSError):  # after the next commit, then
+                self._clean([*self._litter])
 
     def head(self) -> dict[str, Any] | None:
         """Return what the last commit said of the whole fleet; None before the first."""
@@ -199,16 +221,41 @@ class Store:
     def parts(self, version: str) -> Iterator[tuple[int, bytes]]:
         """Yield the parts of a version's state, oldest first, each with the number of its commit."""
         for (one,) in self._read("SELECT id FROM part WHERE version = ? ORDER BY id", version):
-            [(number, content, crc)] = self._read("SELECT number, content, crc FROM part WHERE id = ?", one)
+            row = "SELECT number, file, content, crc FROM part WHERE id = ?"
+            [(number, name, content, crc)] = self._read(row, one)
+            if name is not None:
+                content = self._file(STATES, name)
             yield number, self._sound(content, crc)
 
-    def put_part(self, version: str, number: int, content: bytes) -> None:
+    def put_part(self, version: str, number: int, pieces: Sequence[Any]) -> None:
         """Add a part to a version's state."""
-        self._put("part", None, version, number, content, zlib.crc32(content))
+        name, content, crc = None, None, 0
+        for piece in pieces:
+            crc = zlib.crc32(piece, crc)
+        if sum(map(len, pieces)) < LARGE:
+            content = b"".join(pieces)
+        else:
+            [(count,)] = self._read("SELECT COUNT(*) FROM part WHERE number = ?", number)
+            name = f"{number:08d}-{count}.state"
+            write_whole(self.folder / STATES / name, pieces, links=False)
+        self._put("part", None, version, number, name, content, crc)
 
     def drop_part(self, version: str, number: int) -> None:
         """Remove what a commit wrote: a later one holds all of it."""
-        self._sql.execute("DELETE FROM part WHERE version = ? AND number = ?", (version, number))
+        which = "FROM part WHERE version = ? AND number = ?"
+        if self._read(f"SELECT 1 {which} AND file IS NOT NULL", version, number):
+            self._litter.add(STATES)
+        self._sql.execute(f"DELETE {which}", (version, number))
+
+    def devices(self, version: str) -> list[str]:
+        """Return the names of a version's devices, by slot."""
+        rows = self._read("SELECT names, crc FROM device WHERE version = ? ORDER BY first", version)
+        return [name for names, crc in rows for name in json.loads(self._sound(names, crc))]
+
+    def put_devices(self, version: str, first: int, names: Sequence[str]) -> None:
+        """Add the names of devices from a slot on."""
+        content = json.dumps(names).encode()
+        self._put("device", first, version, content, zlib.crc32(content))
 
     def labels(self) -> dict[str, Array]:
         """Return what is kept of labels."""
@@ -224,20 +271,33 @@ class Store:
                 content = pack_arrays({"it": array})
                 self._put("label", name, content, zlib.crc32(content))
 
-    def put_decided(self, number: int, decided: Sequence[Decided]) -> None:
-        """Keep the decisions of a commit: in a file with those that wait, or with these until then."""
-        table = as_table(number, decided)
+    def put_decided(
+        self, number: int, decided: Sequence[Decided], meanwhile: Callable[[], None] = lambda: None
+    ) -> None:
+        """Keep the decisions of a commit: in a file with those that wait, or with these until then.
+
+        Another thread makes the file while this one does something else.
+        """
         [(rows, first)] = self._read("SELECT COALESCE(SUM(rows), 0), MIN(number) FROM decided")
-        if rows + table.num_rows < ROLL:
-            content = to_bytes(table)
-            self._put("decided", number, table.num_rows, content, zlib.crc32(content))
+        count = sum(map(len, decided))
+        if rows + count < ROLL:
+            meanwhile()
+            content = to_bytes(as_table(number, decided))
+            self._put("decided", number, count, content, zlib.crc32(content))
             return
-        first = first or number
-        content, until = to_parquet([*map(from_bytes, self._waiting(0)), table])
-        name = f"{first:08d}-{number:08d}.parquet"
-        write_whole(self.folder / DECISIONS / name, content, links=False)
+        first, waiting = first or number, self._waiting(0)
+        path = self.folder / DECISIONS / f"{first:08d}-{number:08d}.parquet"
+
+        def make() -> tuple[int, float | None]:
+            content, until = to_parquet([*map(from_bytes, waiting), as_table(number, decided)])
+            write_whole(path, content, links=False)
+            return len(content), until
+
+        with ThreadPoolExecutor(1) as pool:
+            made = pool.submit(make)
+            meanwhile()
         self._sql.execute("DELETE FROM decided")
-        self._put("file", name, first, number, len(content), until)
+        self._put("file", path.name, first, number, *made.result())
 
     def _waiting(self, first: int) -> list[bytes]:
         """Return the decisions that are in no file yet, from a commit on."""
@@ -248,10 +308,11 @@ class Store:
         """Remove the oldest files: those of before a time, and those beyond a size."""
         sizes = "SELECT name, until, SUM(bytes) OVER (ORDER BY first DESC) AS total FROM file"
         old = f"SELECT name FROM ({sizes}) WHERE total > ? OR until < ?"
-        for (name,) in self._read(old, most_bytes, since):
+        names = self._read(old, most_bytes, since)
+        if names:
             with self.commit():
-                self._sql.execute("DELETE FROM file WHERE name = ?", (name,))
-            _remove(self.folder / DECISIONS / name)
+                self._sql.executemany("DELETE FROM file WHERE name = ?", names)
+                self._litter.add(DECISIONS)
 
     def decided(
         self, first: int, class_names: Mapping[str, Sequence[str] | None]
@@ -260,22 +321,20 @@ class Store:
         files = self._read("SELECT name FROM file WHERE last >= ? ORDER BY first", first)
         waiting = self._waiting(first)
         for (name,) in files:
-            path = self.folder / DECISIONS / name
-            try:
-                content = path.read_bytes()
-            except FileNotFoundError:
-                if not self._named(name):  # whoever writes dropped it meanwhile
-                    continue
-                removed = f"{path} was removed; put it back, or begin a new folder"
-                raise InputError("missing", removed) from None
-            yield from decided_of(content, class_names, first, str(path))
+            if self._read("SELECT 1 FROM file WHERE name = ?", name):  # else it was dropped meanwhile
+                content = self._file(DECISIONS, name)
+                yield from decided_of(content, class_names, first, str(self.folder / DECISIONS / name))
         for content in waiting:
             yield from decided_of(content, class_names, first, str(self._path))
 
-    def _named(self, name: str) -> bool:
-        """Tell whether the newest commit names a file."""
-        with contextlib.closing(sqlite3.connect(self._uri, uri=True)) as sql:
-            return sql.execute("SELECT 1 FROM file WHERE name = ?", (name,)).fetchone() is not None
+    def _file(self, folder: str, name: str) -> bytes:
+        """Return what is in a file that the commit names."""
+        path = self.folder / folder / name
+        try:
+            return path.read_bytes()
+        except FileNotFoundError:
+            said = f"{path} was removed; put it back, or begin a new folder"
+            raise InputError("missing", said) from None
 
     def recent(self, most: int) -> int:
         """Return the number of the commit from which on the decisions take about so many bytes."""
@@ -308,12 +367,6 @@ def exchange(folder: Path) -> sqlite3.Connection:
     sql = sqlite3.connect(folder / DATABASE, timeout=BUSY, isolation_level=None)
     sql.execute("PRAGMA synchronous = FULL")
     return sql
-
-
-def _remove(path: Path) -> None:
-    """Remove a file that nobody needs; one that stays is removed at the next opening."""
-    with contextlib.suppress(OSError):
-        path.unlink()
 
 
 def _locked(folder: Path) -> int:
@@ -415,12 +468,15 @@ class Parts:
     def __init__(self, store: Store, version: str) -> None:
         self.store, self.version = store, version
         self._slots: dict[int, npt.NDArray[np.int64]] = {}  # by number of the commit
+        self._named = 0  # devices whose names are on the disk
 
     def read(self, params: Params, **options: Any) -> ModelVersion:
         """Return the model that the store holds, or a new one."""
         ModelVersion(self.version, params, **options)  # refuses options that cannot be: they are no damage
         with named_damage(f"the state of version {self.version!r} in {self.store.folder}"):
-            self.model = ModelVersion.restored(self.version, params, self._read(), **options)
+            names = self.store.devices(self.version)
+            self.model = ModelVersion.restored(self.version, params, self._read(), names, **options)
+        self._named = len(self.model.devices)
         return self.model
 
     def _read(self) -> Iterator[dict[str, Array]]:
@@ -441,11 +497,13 @@ class Parts:
         for gone in set(self._slots) - set(kept):
             self.store.drop_part(self.version, gone)
         for first in range(0, len(slots), PIECE) or [0]:
-            content = pack_arrays(self.model.rows(slots[first : first + PIECE]))
-            self.store.put_part(self.version, number, content)
+            pieces = array_pieces(self.model.rows(slots[first : first + PIECE]))
+            self.store.put_part(self.version, number, pieces)
+        if fresh := self.model.devices[self._named :]:
+            self.store.put_devices(self.version, self._named, fresh)
         self._written = {**kept, number: slots}
 
     def settle(self) -> None:
         """Take what was written for what is on the disk."""
-        self._slots = self._written
+        self._slots, self._named = self._written, len(self.model.devices)
         self.model.settle()

@@ -41,6 +41,8 @@ int slots_fit(const int64_t *slots, size_t count, size_t devices)
 
 static PyMethodDef methods[] = {{"order", order_events, METH_VARARGS, NULL},
                                 {"tally", tally, METH_VARARGS, NULL},
+                                {"slots", slots_of, METH_VARARGS, NULL},
+                                {"columns", columns, METH_VARARGS, NULL},
                                 {NULL, NULL, 0, NULL}};
 
 static PyModuleDef_Slot module_slots[] = {

@@ -41,14 +41,6 @@ typedef struct {
     int64_t first, last, level;
 } clock_row_t;
 
-/* A row of what Monitor.run() gives: tcuq.STEP_DTYPE, 72 bytes. */
-typedef struct {
-    double risk, threshold, uncertainty, persistence, look, severity;
-    double expected_accuracy; /* NaN where there is none */
-    int32_t prediction, answer;
-    uint8_t flagged, abstain, alarm, warming_up, reason, low_mass, unused[2];
-} step_row_t;
-
 typedef struct {
     device_t *devices;
     class_t *classes;
@@ -227,11 +219,9 @@ PyObject *tally(PyObject *module, PyObject *args)
         const int64_t *slots = v[SLOTS].buf;
         const double *times = v[TIMES].buf;
         const step_row_t *steps = v[STEP_ROWS].buf;
-        Py_BEGIN_ALLOW_THREADS
-        for (i = 0; i < count[SLOTS]; i++) {
+        for (i = 0; i < count[SLOTS]; i++) { /* with Python's lock: what was checked is what is counted */
             take(&t, (size_t)slots[i], times[i], steps + i);
         }
-        Py_END_ALLOW_THREADS
         done = 1;
     }
     close_arrays(v, ARRAYS);
