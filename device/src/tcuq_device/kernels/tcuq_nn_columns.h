@@ -224,17 +224,71 @@ static int16_t *widen_four(int16_t *to, const int8_t *from, int32_t apart, int32
 
 #endif
 
+#if DSP
+
+/* Copy a row of `count` bytes, at least 4, of four columns: from `apart` bytes from each other to `to_apart`. The first
+ * word may repeat some bytes of the one before. */
+ASSEMBLER void copy_four(int8_t *to __attribute__((unused)), int32_t to_apart __attribute__((unused)),
+                         const int8_t *from __attribute__((unused)), int32_t apart __attribute__((unused)),
+                         int32_t count __attribute__((unused)))
+{
+    __asm__(".syntax unified\n"
+            "push {r4-r11, lr}\n"
+            "ldr r4, [sp, #36]\n"
+            "add r5, r0, r1\n"
+            "add r6, r5, r1\n"
+            "add r1, r6, r1\n"
+            "add r7, r2, r3\n"
+            "add r8, r7, r3\n"
+            "add r3, r8, r3\n"
+            "subs r4, r4, #4\n"
+            "1:\n"
+            "ldr r9, [r2, r4]\n"
+            "ldr r10, [r7, r4]\n"
+            "ldr r11, [r8, r4]\n"
+            "ldr r12, [r3, r4]\n"
+            "str r9, [r0, r4]\n"
+            "str r10, [r5, r4]\n"
+            "str r11, [r6, r4]\n"
+            "str r12, [r1, r4]\n"
+            "beq 2f\n"
+            "subs r4, r4, #4\n"
+            "it mi\n"
+            "andsmi r4, r4, #0\n"
+            "b 1b\n"
+            "2:\n"
+            "pop {r4-r11, pc}\n");
+}
+
+#else
+
+static void copy_four(int8_t *to, int32_t to_apart, const int8_t *from, int32_t apart, int32_t count)
+{
+    int32_t i;
+    for (i = 0; i < BLOCK; i++) {
+        copy_rows(to + i * to_apart, 0, from + i * apart, 0, count, 1);
+    }
+}
+
+#endif
+
 /* Four pixels beside each other that see no column outside: all of them at once, row by row. */
 static void fill_four(const tcuq_nn_window *c, const scratch_t *s, const int8_t *in, int32_t y, int32_t x)
 {
-    int32_t k, words = s->row / 4, apart = c->across * c->channels;
+    int32_t k, words = s->row / 4;
     int16_t *to = s->columns;
-    for (k = y; k < y + c->kernel_rows; k++) {
-        if (k < 0 || k >= c->height) {
-            to = widen_four(to, s->outside, 0, words);
+    for (k = 0; k < c->kernel_rows; k++) {
+        int outside = y + k < 0 || y + k >= c->height;
+        const int8_t *from = outside ? s->outside : in + ((ptrdiff_t)(y + k) * c->width + x) * c->channels;
+        int32_t apart = outside ? 0 : c->across * c->channels;
+        if (s->bytes == NULL) {
+            to = widen_four(to, from, apart, words);
         } else {
-            to = widen_four(to, in + ((ptrdiff_t)k * c->width + x) * c->channels, apart, words);
+            copy_four(s->bytes + k * s->row, s->values, from, apart, s->row);
         }
+    }
+    if (s->bytes != NULL) {
+        widen_four(to, s->bytes, s->values, s->values / 4);
     }
 }
 
@@ -242,7 +296,7 @@ static void fill_four(const tcuq_nn_window *c, const scratch_t *s, const int8_t 
 static void fill(const tcuq_nn_window *c, const scratch_t *s, const int8_t *in, int32_t *y, int32_t *x, int32_t many)
 {
     int32_t end = c->columns * c->across - c->left, i;
-    if (many == BLOCK && s->bytes == NULL && *x >= 0 && *x + (BLOCK - 1) * c->across + c->kernel_columns <= c->width &&
+    if (many == BLOCK && (s->bytes == NULL || s->row >= 4) && *x >= 0 && *x + (BLOCK - 1) * c->across + c->kernel_columns <= c->width &&
         *x + BLOCK * c->across <= end) {
         fill_four(c, s, in, *y, *x);
         *x += BLOCK * c->across;

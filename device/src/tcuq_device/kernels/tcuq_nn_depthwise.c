@@ -68,43 +68,36 @@ ONCE void load_row(const tcuq_nn_window *c, const rows_t *w, int32_t slot, int32
     put_outside(to, step, w->outside, w->after);
 }
 
-/* Move `count` columns of a window of four rows down by two, the new rows being at `upper` and `lower`. */
 #if DSP
 
-ASSEMBLER void slide(int16_t *to __attribute__((unused)), const int8_t *upper __attribute__((unused)),
-                     const int8_t *lower __attribute__((unused)), int32_t channels __attribute__((unused)),
-                     int32_t count __attribute__((unused)))
+/* Move `count` columns of a window of four or three rows down by two; the new rows are `pitch` bytes apart. */
+#define SLIDE(kept, cells)                                                                                        \
+    ".syntax unified\n"                                                                                           \
+    "push {r4-r11, lr}\n"                                                                                         \
+    "ldr lr, [sp, #36]\n"                                                                                         \
+    "1:\n" kept "ldr r10, [r1]\n"                                                                                 \
+    "ldr r12, [r1, r2]\n"                                                                                         \
+    "add r1, r1, r3\n"                                                                                            \
+    "sxtb16 r8, r10\n"                                                                                            \
+    "sxtb16 r9, r10, ror #8\n"                                                                                    \
+    "sxtb16 r10, r12\n"                                                                                           \
+    "sxtb16 r11, r12, ror #8\n"                                                                                   \
+    "stmia r0!, " cells "subs lr, lr, #1\n"                                                                       \
+    "bne 1b\n"                                                                                                    \
+    "pop {r4-r11, pc}\n"
+
+ASSEMBLER void slide_four(int16_t *to __attribute__((unused)), const int8_t *from __attribute__((unused)),
+                          int32_t pitch __attribute__((unused)), int32_t channels __attribute__((unused)),
+                          int32_t count __attribute__((unused)))
 {
-    __asm__(".syntax unified\n"
-            "push {r4-r10, lr}\n"
-            "ldr r10, [sp, #32]\n"
-            "1:\n"
-            "add r12, r0, #16\n"
-            "ldmia r12, {r4-r7}\n"
-            "ldr r8, [r1]\n"
-            "ldr r9, [r2]\n"
-            "stmia r0!, {r4-r7}\n"
-            "add r1, r1, r3\n"
-            "add r2, r2, r3\n"
-            "sxtb16 r4, r8\n"
-            "sxtb16 r5, r8, ror #8\n"
-            "sxtb16 r6, r9\n"
-            "sxtb16 r7, r9, ror #8\n"
-            "stmia r0!, {r4-r7}\n"
-            "subs r10, r10, #1\n"
-            "bne 1b\n"
-            "pop {r4-r10, pc}\n");
+    __asm__(SLIDE("ldrd r4, r5, [r0, #16]\nldrd r6, r7, [r0, #24]\n", "{r4-r11}\n"));
 }
 
-#else
-
-static void slide(int16_t *to, const int8_t *upper, const int8_t *lower, int32_t channels, int32_t count)
+ASSEMBLER void slide_three(int16_t *to __attribute__((unused)), const int8_t *from __attribute__((unused)),
+                           int32_t pitch __attribute__((unused)), int32_t channels __attribute__((unused)),
+                           int32_t count __attribute__((unused)))
 {
-    for (; count > 0; count--, to += 4 * CELL, upper += channels, lower += channels) {
-        memcpy(to, to + 2 * CELL, 2 * CELL * sizeof *to);
-        widen4(to + 2 * CELL, 2, upper);
-        widen4(to + 3 * CELL, 2, lower);
-    }
+    __asm__(SLIDE("ldrd r6, r7, [r0, #16]\n", "{r6-r11}\n"));
 }
 
 #endif
@@ -113,12 +106,24 @@ static void slide(int16_t *to, const int8_t *upper, const int8_t *lower, int32_t
 FOR_EACH_WAY void advance(const tcuq_nn_window *c, const rows_t *w, int32_t by, int32_t y)
 {
     int32_t keep = by < w->slots ? w->slots - by : 0, i;
-    if (w->slots == 4 && by == 2 && w->lanes == 4 && w->inside > 0 && y + 2 >= 0 && y + 3 < c->height) {
+#if DSP
+    if ((w->slots == 3 || w->slots == 4) && by == 2 && w->lanes == 4 && w->inside > 0 && y + keep >= 0 &&
+        y + keep < c->height) {
         /* Columns outside the picture stay as they are. */
-        const int8_t *upper = w->in + ((ptrdiff_t)y + 2) * w->pitch;
-        slide(w->cells + w->before * 4 * CELL, upper, upper + w->pitch, c->channels, w->inside);
+        const int8_t *from = w->in + ((ptrdiff_t)y + keep) * w->pitch;
+        int16_t *to = w->cells + w->before * w->slots * CELL;
+        int32_t pitch = y + keep + 1 < c->height ? w->pitch : 0;
+        if (w->slots == 4) {
+            slide_four(to, from, pitch, c->channels, w->inside);
+        } else {
+            slide_three(to, from, pitch, c->channels, w->inside);
+        }
+        if (pitch == 0) {
+            load_row(c, w, w->slots - 1, c->height);
+        }
         return;
     }
+#endif
     if (keep > 0) {
         int16_t *to = w->cells;
         for (i = w->before + w->inside + w->after; i > 0; i--, to += w->slots * CELL) {
@@ -192,34 +197,45 @@ ONCE void row_twice(const tcuq_nn_window *c, const rows_t *w, const int16_t *tap
 
 #if DSP
 
-/* What two_rows() works on; the assembler knows the order. */
+/* What two_rows() and two_columns() work on; the assembler knows the order. */
 typedef struct {
     const int16_t *cells;
     const int16_t *taps;
     const int32_t *affine;
     int32_t zero;
-    int8_t *upper, *lower;
-    int32_t step;
+    int8_t *first, *second;
+    int32_t step; /* from each output to the next */
     int32_t count;
-} two_rows_t;
+} two_outputs_t;
 
 #define TAP(sum0, sum1, sum2, sum3)                                                                               \
     "smlabb " sum0 ", r8, r10, " sum0 "\n"                                                                         \
     "smlabb " sum1 ", r9, r11, " sum1 "\n"                                                                         \
     "smlatt " sum2 ", r8, r10, " sum2 "\n"                                                                         \
     "smlatt " sum3 ", r9, r11, " sum3 "\n"
-#define UPPER TAP("r0", "r1", "r2", "r3")
-#define LOWER TAP("r4", "r5", "r6", "r7")
+#define FIRST TAP("r0", "r1", "r2", "r3")
+#define SECOND TAP("r4", "r5", "r6", "r7")
 #define CELL_AT(offset) "ldrd r8, r9, [r12, #" offset "]\n"
 #define TAP_AT(offset) "ldrd r10, r11, [lr, #" offset "]\n"
 /* Down a column of the kernel for two outputs below each other: every cell and every weight is loaded once. */
 #define DOWN(x0, x1, x2, x3, w0, w1, w2)                                                                          \
-    CELL_AT(x0) TAP_AT(w0) UPPER CELL_AT(x1) LOWER TAP_AT(w1) UPPER CELL_AT(x2) LOWER TAP_AT(w2) UPPER CELL_AT(x3) \
-        LOWER
+    CELL_AT(x0) TAP_AT(w0) FIRST CELL_AT(x1) SECOND TAP_AT(w1) FIRST CELL_AT(x2) SECOND TAP_AT(w2) FIRST            \
+        CELL_AT(x3) SECOND
+/* A 3 x 3 kernel with stride 1 over a window of four rows. */
+#define TWO_ROWS                                                                                                  \
+    DOWN("0", "8", "16", "24", "0", "8", "16") DOWN("32", "40", "48", "56", "24", "32", "40")                      \
+        DOWN("64", "72", "80", "88", "48", "56", "64")
+/* Along a row of the kernel for two outputs beside each other that share a column. */
+#define ALONG(x0, x1, x2, x3, x4, w0, w1, w2)                                                                     \
+    TAP_AT(w0) CELL_AT(x0) FIRST CELL_AT(x2) SECOND TAP_AT(w2) FIRST CELL_AT(x4) SECOND TAP_AT(w1) CELL_AT(x1)      \
+        FIRST CELL_AT(x3) SECOND
+/* A 3 x 3 kernel over a window of three rows with strides of 2 along them. */
+#define TWO_COLUMNS                                                                                               \
+    ALONG("0", "24", "48", "72", "96", "0", "24", "48") ALONG("8", "32", "56", "80", "104", "8", "32", "56")       \
+        ALONG("16", "40", "64", "88", "112", "16", "40", "64")
 
-/* A 3 x 3 kernel with stride 1 over a window of four rows: two rows of the output, four channels. `upper` is
- * written last: with both rows at one place it is what stays. */
-#define EIGHT_SUMS                                                                                                \
+/* Two outputs, four channels. The first is written last: with both at one place it is what stays. */
+#define EIGHT_SUMS(products)                                                                                                \
     ".syntax unified\n"                                                                                           \
     "push {r4-r11, lr}\n"                                                                                         \
     "ldmia r0, {r1-r8}\n"                                                                                         \
@@ -232,32 +248,24 @@ typedef struct {
     "mov r4, r0\n"                                                                                                \
     "mov r5, r1\n"                                                                                                \
     "mov r6, r2\n"                                                                                                \
-    "mov r7, r3\n" DOWN("0", "8", "16", "24", "0", "8", "16") DOWN("32", "40", "48", "56", "24", "32", "40")       \
-        DOWN("64", "72", "80", "88", "48", "56", "64") "ldrd r10, r11, [sp, #8]\n" /* affine, zero */
+    "mov r7, r3\n" products "ldrd r10, r11, [sp, #8]\n" /* affine, zero */
 
-#define EIGHT_BYTES                                                                                               \
-    "ssat r0, #8, r0\n"                                                                                           \
-    "ssat r1, #8, r1\n"                                                                                           \
-    "ssat r2, #8, r2\n"                                                                                           \
-    "ssat r3, #8, r3\n"                                                                                           \
-    "ssat r4, #8, r4\n"                                                                                           \
-    "ssat r5, #8, r5\n"                                                                                           \
-    "ssat r6, #8, r6\n"                                                                                           \
-    "ssat r7, #8, r7\n"                                                                                           \
+#define EIGHT_BYTES(further)                                                                                               \
+    EACH(ALL_SUMS, "ssat r\\i, #8, r\\i")                                                                         \
     "bfi r0, r1, #8, #8\n"                                                                                        \
     "bfi r4, r5, #8, #8\n"                                                                                        \
     "bfi r0, r2, #16, #8\n"                                                                                       \
     "bfi r4, r6, #16, #8\n"                                                                                       \
     "bfi r0, r3, #24, #8\n"                                                                                       \
     "bfi r4, r7, #24, #8\n"                                                                                       \
-    "ldrd r8, r9, [sp, #16]\n"   /* upper, lower */                                                               \
+    "ldrd r8, r9, [sp, #16]\n"   /* first, second */                                                               \
     "ldrd r10, r11, [sp, #24]\n" /* step, count */                                                                \
     "str r4, [r9]\n"                                                                                              \
     "str r0, [r8]\n"                                                                                              \
     "add r8, r8, r10\n"                                                                                           \
     "add r9, r9, r10\n"                                                                                           \
     "strd r8, r9, [sp, #16]\n"                                                                                    \
-    "add r12, r12, #32\n"                                                                                         \
+    "add r12, r12, #" further "\n"                                                                                         \
     "subs r11, r11, #1\n"                                                                                         \
     "str r11, [sp, #28]\n"                                                                                        \
     "bne.w 1b\n"                                                                                                  \
@@ -266,48 +274,53 @@ typedef struct {
 
 /* Sums times numbers of `affine`, two channels after the other, plus the zero. */
 #define TIMES(first, second)                                                                                      \
-    "ldrd r8, r9, [r10, #" first "]\n"                                                                            \
-    "smmlar r0, r0, r8, r11\n"                                                                                    \
-    "smmlar r4, r4, r8, r11\n"                                                                                    \
-    "smmlar r1, r1, r9, r11\n"                                                                                    \
-    "smmlar r5, r5, r9, r11\n"                                                                                    \
-    "ldrd r8, r9, [r10, #" second "]\n"                                                                           \
-    "smmlar r2, r2, r8, r11\n"                                                                                    \
-    "smmlar r6, r6, r8, r11\n"                                                                                    \
-    "smmlar r3, r3, r9, r11\n"                                                                                    \
-    "smmlar r7, r7, r9, r11\n"
-
-ASSEMBLER void two_rows_scaled(const two_rows_t *r __attribute__((unused)))
-{
-    __asm__(EIGHT_SUMS);
-    __asm__(TIMES("16", "24"));
-    __asm__(EIGHT_BYTES);
-}
+    "ldrd r8, r9, [r10, #" first "]\n" EACH("0, 4", "smmlar r\\i, r\\i, r8, r11")                                   \
+        EACH("1, 5", "smmlar r\\i, r\\i, r9, r11") "ldrd r8, r9, [r10, #" second "]\n"                              \
+        EACH("2, 6", "smmlar r\\i, r\\i, r8, r11") EACH("3, 7", "smmlar r\\i, r\\i, r9, r11")
 
 /* As twice_scaled() does it. */
-ASSEMBLER void two_rows_twice(const two_rows_t *r __attribute__((unused)))
+#define TWICE                                                                                                     \
+    "ldrd r8, r9, [r10, #16]\n" EACH("0, 4", "smmlar r\\i, r\\i, r8, r\\i")                                         \
+        EACH("1, 5", "smmlar r\\i, r\\i, r9, r\\i") "ldrd r8, r9, [r10, #24]\n"                                     \
+        EACH("2, 6", "smmlar r\\i, r\\i, r8, r\\i") EACH("3, 7", "smmlar r\\i, r\\i, r9, r\\i")                     \
+        EACH(ALL_SUMS, "add r\\i, r\\i, r\\i, asr #31") TIMES("32", "40")
+
+ASSEMBLER void two_rows_scaled(const two_outputs_t *r __attribute__((unused)))
 {
-    __asm__(EIGHT_SUMS);
-    __asm__("ldrd r8, r9, [r10, #16]\n"
-            "smmlar r0, r0, r8, r0\n"
-            "smmlar r4, r4, r8, r4\n"
-            "smmlar r1, r1, r9, r1\n"
-            "smmlar r5, r5, r9, r5\n"
-            "ldrd r8, r9, [r10, #24]\n"
-            "smmlar r2, r2, r8, r2\n"
-            "smmlar r6, r6, r8, r6\n"
-            "smmlar r3, r3, r9, r3\n"
-            "smmlar r7, r7, r9, r7\n"
-            "add r0, r0, r0, asr #31\n"
-            "add r1, r1, r1, asr #31\n"
-            "add r2, r2, r2, asr #31\n"
-            "add r3, r3, r3, asr #31\n"
-            "add r4, r4, r4, asr #31\n"
-            "add r5, r5, r5, asr #31\n"
-            "add r6, r6, r6, asr #31\n"
-            "add r7, r7, r7, asr #31\n");
-    __asm__(TIMES("32", "40"));
-    __asm__(EIGHT_BYTES);
+    __asm__(EIGHT_SUMS(TWO_ROWS) TIMES("16", "24") EIGHT_BYTES("32"));
+}
+
+ASSEMBLER void two_rows_twice(const two_outputs_t *r __attribute__((unused)))
+{
+    __asm__(EIGHT_SUMS(TWO_ROWS) TWICE EIGHT_BYTES("32"));
+}
+
+ASSEMBLER void two_columns_scaled(const two_outputs_t *r __attribute__((unused)))
+{
+    __asm__(EIGHT_SUMS(TWO_COLUMNS) TIMES("16", "24") EIGHT_BYTES("96"));
+}
+
+ASSEMBLER void two_columns_twice(const two_outputs_t *r __attribute__((unused)))
+{
+    __asm__(EIGHT_SUMS(TWO_COLUMNS) TWICE EIGHT_BYTES("96"));
+}
+
+FOR_EACH_WAY void two_rows(int32_t way, const two_outputs_t *r)
+{
+    if (way == SCALED) {
+        two_rows_scaled(r);
+    } else {
+        two_rows_twice(r);
+    }
+}
+
+FOR_EACH_WAY void two_columns(int32_t way, const two_outputs_t *r)
+{
+    if (way == SCALED) {
+        two_columns_scaled(r);
+    } else {
+        two_columns_twice(r);
+    }
 }
 
 /* Whether no output of a four is general. */
@@ -323,20 +336,27 @@ FOR_EACH_WAY void depthwise_rows(int32_t way, const tcuq_nn_window *c, const row
 {
     int32_t i;
 #if DSP
-    if (w->slots == 4 && c->kernel_rows == 3 && w->lanes == 4 && is_fast(way, affine)) {
-        two_rows_t r;
-        r.cells = w->cells;
-        r.taps = taps;
-        r.affine = affine;
-        r.zero = c->zero;
-        r.upper = out;
-        r.lower = lines == 2 ? out + c->columns * c->outputs : out;
-        r.step = c->outputs;
-        r.count = c->columns;
-        if (way == SCALED) {
-            two_rows_scaled(&r);
-        } else {
-            two_rows_twice(&r);
+    if (c->kernel_rows == 3 && c->kernel_columns == 3 && (w->slots == 4 || c->across == 2) && w->lanes == 4 &&
+        is_fast(way, affine)) {
+        two_outputs_t r = {w->cells, taps, affine, c->zero, out, out, c->outputs, c->columns};
+        if (w->slots == 4) {
+            r.second += lines == 2 ? c->columns * c->outputs : 0;
+            two_rows(way, &r);
+            return;
+        }
+        r.second += c->outputs;
+        r.step *= 2;
+        r.count /= 2;
+        if (r.count > 0) {
+            two_columns(way, &r);
+        }
+        if ((c->columns & 1) != 0) {
+            /* The last output has no partner, which would read on into the weights. */
+            r.cells += (c->columns - 1) * 2 * w->slots * CELL;
+            r.first += (c->columns - 1) * c->outputs;
+            r.second = r.first;
+            r.count = 1;
+            two_columns(way, &r);
         }
         return;
     }

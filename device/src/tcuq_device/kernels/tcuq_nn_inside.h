@@ -75,7 +75,13 @@ static inline int32_t once(int32_t acc, int32_t multiplier, int32_t shift)
     int64_t product = (int64_t)acc * multiplier;
     if (shift < -1) {
         /* What is added has no bits in the lower half, which is cut off: 32 bits are enough. */
-        return ((int32_t)(product >> 32) + ((int32_t)1 << (-2 - shift))) >> (-1 - shift);
+        int32_t high, half = (int32_t)1 << (-2 - shift);
+#if DSP
+        __asm__("smmla %0, %1, %2, %3" : "=r"(high) : "r"(acc), "r"(multiplier), "r"(half));
+#else
+        high = (int32_t)(product >> 32) + half;
+#endif
+        return high >> (-1 - shift);
     }
     return (int32_t)((product + ((int64_t)1 << (30 - shift))) >> (31 - shift));
 }
@@ -89,6 +95,10 @@ static inline int32_t once(int32_t acc, int32_t multiplier, int32_t shift)
 #else
 #define ASSEMBLER static __attribute__((naked, noipa, used, aligned(4)))
 #endif
+
+/* An instruction for each of some registers, whose numbers stand for \\i. */
+#define EACH(numbers, instruction) ".irp i, " numbers "\n" instruction "\n.endr\n"
+#define ALL_SUMS "0, 1, 2, 3, 4, 5, 6, 7"
 
 static inline uint32_t word_at(const void *p)
 {
@@ -193,7 +203,12 @@ static inline void widen4(int16_t *to, int32_t step, const int8_t *from)
 /* A value of any size, plus a zero, as a byte. */
 static inline int8_t near_zero(int32_t value, int32_t zero)
 {
-    return (int8_t)sat8((value < -256 ? -256 : value > 256 ? 256 : value) + zero);
+#if DSP
+    __asm__("ssat %0, #10, %0" : "+r"(value));
+#else
+    value = value < -256 ? -256 : value > 256 ? 256 : value;
+#endif
+    return (int8_t)sat8(value + zero);
 }
 
 RARE int8_t twice_in_general(int32_t sum, int32_t multiplier, int32_t shift, int32_t zero)

@@ -11,9 +11,7 @@ from tcuq_device.boards import board
 
 from .stored import load
 
-MADE = (
-    "<!-- Made by `tcuq-lab boards page` from lab/results/device, bench/monitors.json and bench/avr.json. -->"
-)
+MADE = "<!-- Made by `tcuq-lab boards page` from lab/results/device and bench/*.json. -->"
 TASKS = {"speech_commands": "Speech Commands", "cifar10": "CIFAR-10", "mnist": "MNIST"}
 METHODS = {
     "base": "plain network",
@@ -26,21 +24,14 @@ METHODS = {
     "mc_dropout": "MC dropout",
     "deep": "deep ensemble, five networks",
 }
-ANCHORS = {
-    "cifar10": ("ResNet-8", 29_875_368, 22_000_000),
-    "speech_commands": ("DS-CNN", 7_844_276, 6_500_000),
-}
-"""Backbones by task: what CMSIS-NN takes on a Cortex-M4, and what was to be reached.
-
-CMSIS-NN, commit 99f736a at -O3 under the same compiler and the same count, with networks of these shapes (its
-softmax included)."""
+GOALS = {"cifar10": ("ResNet-8", 22_000_000), "speech_commands": ("DS-CNN", 6_500_000)}
+"""Backbones by task, and the instructions that were to be reached on a Cortex-M4."""
 
 COMPARED = (
-    "Softmax included, kernels at `-O3`, counted in the emulator. With the same third-party weights in "
-    "both engines our kernels take 2.3 to 2.5 times fewer instructions than CMSIS-NN (commit 99f736a; 2.3 "
-    "to 2.4 with its inline assembler for requantizing, 2.4 to 2.5 without), with one rounding instead of "
-    "two. By an estimate that is about half the cycles, in the range of the best published engines; it "
-    "was not measured on silicon."
+    "Both engines lie in one image for a Cortex-M4, compiled with `{level}`. They run the same int8 networks "
+    "of the shapes of MLPerf Tiny, with random weights, in TFLite's arithmetic, and their outputs are equal. "
+    "CMSIS-NN is commit 99f736a. Instructions are counted; nothing was measured on silicon. Again: "
+    "`python tools/cmsis_nn.py --cmsis FOLDER`, where FOLDER holds its sources."
 )
 
 INTRODUCTION = (
@@ -82,21 +73,27 @@ def page(folder: str | Path, figures: str | Path) -> str:
     folder : path
         Of `table.json`, `accuracy.json` and `paper.json`.
     figures : path
-        Of monitors, what `tcuq-lab boards bench --write` stores; that of tools/avr_cost.py lies beside it.
+        Of monitors, what `tcuq-lab boards bench --write` stores; those of tools/avr_cost.py and
+        tools/cmsis_nn.py lie beside it.
     """
     home = Path(folder)
     monitors, table = load(figures), load(home / "table.json")
-    accuracy, paper = (
-        json.loads((home / f"{name}.json").read_text(encoding="utf-8")) for name in ("accuracy", "paper")
+    beside = Path(figures).parent
+    accuracy, paper, avr, cmsis = (
+        json.loads(path.read_text(encoding="utf-8"))
+        for path in (
+            home / "accuracy.json",
+            home / "paper.json",
+            beside / "avr.json",
+            beside / "cmsis_nn.json",
+        )
     )
     tools = f"Compiler {table['compiler']}; emulator {table['emulator']}; tcuq {table['tcuq']}."
     parts = [
         f"# On the microcontroller\n\n{MADE}\n\n{INTRODUCTION}\n\n{tools}",
-        _monitors(
-            monitors["measured"],
-            json.loads(Path(figures).with_name("avr.json").read_text("utf-8"))["measured"],
-        ),
+        _monitors(monitors["measured"], avr["measured"]),
         _networks(table["measured"]),
+        _compared(cmsis),
         *(_table(table, paper, name) for name in ("stm32l432kc", "stm32f767zi")),
         _accuracy(accuracy),
         _paper(paper),
@@ -168,29 +165,34 @@ def _networks(measured: Sequence[Mapping[str, Any]]) -> str:
         if each["firmware"] != "base" or "over" in each:
             continue
         count = each["network"]["instructions"]["mean"]
-        name, other, goal = ANCHORS.get(each["task"], ("CNN4", None, None))
+        name, goal = GOALS.get(each["task"], ("CNN4", None))
         small = each["board"] == "stm32l432kc"
         rows.append(
             [
                 name,
                 board(each["board"]).core,
                 f"{count:,.0f}",
-                f"{other:,}" if other and small else "",
                 f"{goal:,}, {'met' if count <= goal else 'not met'}" if goal and small else "",
                 f"{each['among']['arena']:,}",
                 f"{each['ram']['stack_bound']:,}",
             ]
         )
-    head = [
-        "network",
-        "core",
-        "instructions an inference",
-        "CMSIS-NN",
-        "goal",
-        "arena, bytes",
-        "stack, bound",
+    head = ["network", "core", "instructions an inference", "goal", "arena, bytes", "stack, bound"]
+    words = "Softmax included, kernels at `-O3`, counted in the emulator."
+    return f"## What do the networks take alone?\n\n{words}\n\n" + _rows(head, rows, 2)
+
+
+def _compared(found: Mapping[str, Any]) -> str:
+    rows = [
+        [
+            name,
+            *(f"{each[field]:,}" for field in ("products", "theirs", "ours")),
+            f"{each['theirs'] / each['ours']:.2f}",
+        ]
+        for name, each in found["measured"].items()
     ]
-    return f"## What do the networks take alone?\n\n{COMPARED}\n\n" + _rows(head, rows, 2)
+    head = ["network", "multiply-adds", "CMSIS-NN, instructions", "ours", "times fewer"]
+    return f"### Beside CMSIS-NN\n\n{COMPARED.format(**found)}\n\n" + _rows(head, rows)
 
 
 def _range(found: Sequence[float] | None, digits: int) -> str:
