@@ -20,10 +20,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from tcuq_device.changes import keep
+from tcuq_device.tflite.reference import channel_factors, evaluate
 
 from tcuq.base.errors import InputError
 from tcuq_device.boards import board
-from tcuq_device.changes import keep
 from tcuq_device.emulate.emulator import emulate
 from tcuq_device.firmware.build import ALONE, BOARDS, START, fresh, link
 from tcuq_device.firmware.decision import FIRMWARE
@@ -33,7 +34,6 @@ from tcuq_device.tflite.convert import graph_of
 from tcuq_device.tflite.curves import limits
 from tcuq_device.tflite.fixed_point import multiplier_of, radius
 from tcuq_device.tflite.model import Model, Operator, Options, Tensor, spread
-from tcuq_device.tflite.reference import channel_factors, evaluate
 from tcuq_device.tools import version
 
 LEVEL = "-O3"
