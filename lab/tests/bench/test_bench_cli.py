@@ -11,6 +11,7 @@ import pytest
 from places import ROOT
 from small_benchmark import made_folder, made_task
 
+from tcuq_lab.bench.builtin import BUILT_IN
 from tcuq_lab.cli import main
 
 EXAMPLE = ROOT / "lab" / "examples" / "bench_method.py"
@@ -31,10 +32,10 @@ def code_lines(text: str) -> int:
     return sum(bool(line.strip()) and line.strip()[0] != "#" for n, line in lines if n not in silent)
 
 
-def test_the_example_runs_and_has_twenty_lines(
+def test_the_example_runs_and_has_ten_lines(
     streams: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert code_lines(EXAMPLE.read_text()) <= 20
+    assert code_lines(EXAMPLE.read_text()) <= 10
     out = tmp_path / "results"
     assert main(["bench", str(EXAMPLE), "--streams", streams, "--out", str(out)]) == 0
     said = capsys.readouterr().out
@@ -74,6 +75,24 @@ def test_a_run_ends_with_its_rank_among_the_built_in_methods(
     assert main([*table, "--only"]) == 0 and "mean of 8" not in capsys.readouterr().out
 
 
+def test_one_command_renews_results_and_table_and_compares_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    few = {name: BUILT_IN[name] for name in ("confidence", "hmm", "alarm_distance", "alarm_bocpd")}
+    monkeypatch.setattr("tcuq_lab.bench.builtin.BUILT_IN", few)
+    monkeypatch.setattr("tcuq_lab.late.entries.ENTRIES", {})
+    streams, page = made_folder(tmp_path / "streams", ["east"]), tmp_path / "page.md"
+    page.write_text("top\n<!-- leaderboard: begin -->\n<!-- leaderboard: end -->\n")
+    command = ["bench", "all", "--streams", str(streams), "--page", str(page)]
+    assert main([*command, "--check"]) == 1
+    assert "5 files would change; nothing written" in capsys.readouterr().out
+    assert not (streams / "results").exists() and "Track" not in page.read_text()
+    assert main([*command, "--write"]) == 0 and "CUSUM, feature distance, tuned" in page.read_text()
+    assert len(list((streams / "results").glob("*.json"))) == 4
+    capsys.readouterr()
+    assert main([*command, "--check"]) == 0 and "no change" in capsys.readouterr().out
+
+
 def test_streams_are_replaced_only_where_that_is_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -99,7 +118,7 @@ def test_streams_are_replaced_only_where_that_is_asked_for(
         (["confidence", "--make"], "METHOD, --table and --make exclude each other"),
         (["confidence", "--check"], "--check needs --page FILE"),
         (["confidence", "--write"], "--write needs --page FILE or --make"),
-        (["confidence", "--page", "x"], "--page needs --table"),
+        (["confidence", "--page", "x"], "--page needs --table, or all"),
         (["--table", "--only"], "--only needs --table FILE: a result file of yours"),
         (["confidence", "--streams", "nowhere"], "nowhere has no streams.json, expected the streams"),
         (["vote_8.json"], "vote_8.json is no method; for a result file type: tcuq-lab bench --table"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 
 import numpy as np
@@ -14,6 +15,7 @@ from tcuq_lab.methods.registry import RIVALS
 from tcuq_lab.methods.temporal import FIXED_RULES
 from tcuq_lab.methods.temporal.belief import Belief, BeliefTold
 from tcuq_lab.methods.temporal.fixed import Vote8
+from tcuq_lab.methods.temporal.hmm import Hmm, expected
 
 CLASSES, DWELL = 5, 12
 
@@ -141,3 +143,26 @@ def test_a_vote_is_the_majority_and_the_latest_of_equal_ones() -> None:
             against = 1 - most / len(window)
             assert against <= found.score[step] < against + 0.02 + 1e-9
     assert ties > 50
+
+
+def test_expected_states_are_those_of_all_paths() -> None:
+    rng, redraw = np.random.default_rng(2), 0.3
+    heard = rng.dirichlet(np.ones(3), (1, 4))
+    states, redrawn = np.zeros((4, 3)), np.zeros(4)
+    for path in itertools.product(range(3), repeat=4):
+        for drawn in itertools.product((False, True), repeat=3):
+            weight = np.prod([heard[0, at, each] + 0.01 / 3 for at, each in enumerate(path)])
+            for before, now, anew in zip(path[:-1], path[1:], drawn, strict=True):
+                weight *= redraw / 3 if anew else (1 - redraw) * (before == now)
+            states[np.arange(4), path] += weight
+            redrawn[1:] += weight * np.array(drawn)
+    found, anew = expected(heard, redraw)
+    np.testing.assert_allclose(found[0], states / states.sum(1, keepdims=True))
+    np.testing.assert_allclose(anew[0], redrawn / states[0].sum())
+
+
+def test_an_hmm_learns_its_pace_without_labels() -> None:
+    found = Hmm()
+    found.fit(Labeled(DEV.observed, np.full(2000, -1), DEV.kinds))
+    assert found.setting["redraw"] == pytest.approx(CLASSES / (DWELL * (CLASSES - 1)), rel=0.2)
+    assert 0.5 < found.setting["temperature"] < 1.5

@@ -21,8 +21,10 @@ from ..methods.entropy import Entropy
 from ..methods.method import Labeled, Method, Observed
 from ..methods.temporal.belief import Belief, BeliefTold
 from ..methods.temporal.fixed import Mean8, Vote8
+from ..methods.temporal.hmm import Hmm
 from ..methods.temporal.mean_posterior import MeanAnswer
 from ..reproduce.field.alarming.limits import candidates, find_limit
+from .alarms import ALARMS
 from .entry import Entry, entry_of
 from .interface import ASKED, Dev, Said, Stream
 
@@ -52,6 +54,20 @@ class Adapted:
         """Return its score and its class."""
         found = self.inner.answer(Observed(stream.probs, stream.features))
         return Said(found.score, found.predictions())
+
+
+class Learned(Adapted):
+    """An HMM whose switch rate and temperature are learned from the development stream without labels."""
+
+    name = "HMM, learned without labels"
+    kind = Hmm
+    uses_labels = False
+    state_bytes = 20
+
+    def fit(self, dev: Dev) -> None:
+        """Learn from what is observed."""
+        seen = Observed(dev.probs, dev.features, segments=dev.stretches)
+        self.inner.fit(Labeled(seen, np.full(len(dev), -1), np.zeros(len(dev), np.uint8)))
 
 
 class Confidence:
@@ -232,12 +248,14 @@ BUILT_IN: Mapping[str, Any] = MappingProxyType(
         "mean_8": _adapted("mean of 8", Mean8, False, 82),
         "belief": _adapted("belief", Belief, False, 20),
         "belief_paces": BeliefPaces,
+        "hmm": Learned,
         "windowed_mean": WindowedMean,
         "cusum": Cusum,
         "tcuq_no_labels": TcuqNoLabels,
         "confidence_norm": _adapted("confidence and feature norm", ConfidenceNorm, True, 0),
         "mean_answer": _adapted("mean posterior, tuned", MeanAnswer, True, None),
         "belief_told": _adapted("belief, dwell learned from labels", BeliefTold, True, 20),
+        **ALARMS,
         "tcuq": Tcuq,
     }
 )

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
+from zipfile import ZIP_LZMA, BadZipFile, ZipFile, ZipInfo
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,9 @@ from tcuq.base.atomic_files import write_whole
 
 from .interface import Dev, Ints, Recorded, Stream
 
-FORMAT, LIST_FORMAT = "tcuq stream file 1", "tcuq streams 1"
+FORMAT, LIST_FORMAT = "tcuq stream file 2", "tcuq streams 1"
+FIRST_FORMAT = "tcuq stream file 1"
+"""In which rows are stored as they are, not as steps from one to the next."""
 LIST = "streams.json"
 DEV, CLEAN_DEV, CLEAN = "dev", "clean dev", "clean"
 """Streams with a role; all others are test streams with shifts, by the name of their law."""
@@ -188,7 +190,7 @@ def arrays_of(task: Task) -> dict[str, npt.NDArray[Any]]:
         "features": np.ascontiguousarray(task.features.T),
     }
     for name, shown in task.streams.items():
-        arrays[f"{name}|rows"] = shown.rows.astype("<u4")
+        arrays[f"{name}|rows"] = np.diff(shown.rows, prepend=0).astype("<i4")  # most are 1
         arrays[f"{name}|labels"] = shown.labels.astype("<i2")
         arrays[f"{name}|sources"] = shown.sources.astype("<u2")
         arrays[f"{name}|stretches"] = shown.stretches.astype("<u2")
@@ -198,8 +200,14 @@ def arrays_of(task: Task) -> dict[str, npt.NDArray[Any]]:
 def task_of(arrays: Mapping[str, npt.NDArray[Any]]) -> Task:
     """Return the task that a file holds."""
     header = json.loads(arrays["header"].tobytes().decode())
-    if header["format"] != FORMAT:
+    if header["format"] not in (FORMAT, FIRST_FORMAT):
         raise ValueError(f"format is {header['format']!r}, expected {FORMAT!r}")
+
+    def shown(name: str) -> Shown:
+        columns = [arrays[f"{name}|{column}"].astype(np.int64) for column in COLUMNS]
+        rows = columns[0] if header["format"] == FIRST_FORMAT else np.cumsum(columns[0])
+        return Shown(rows, *columns[1:])
+
     return Task(
         header["task"],
         np.ascontiguousarray(arrays["probs"].T),
@@ -207,10 +215,7 @@ def task_of(arrays: Mapping[str, npt.NDArray[Any]]) -> Task:
         float(header["feature_scale"]),
         tuple(header["sources"]),
         header["errors"],
-        {
-            name: Shown(*(arrays[f"{name}|{column}"].astype(np.int64) for column in COLUMNS))
-            for name in header["streams"]
-        },
+        {name: shown(name) for name in header["streams"]},
         header["about"],
     )
 
@@ -235,9 +240,8 @@ def save(folder: str | Path, tasks: Sequence[Task], about: Mapping[str, Any]) ->
     place, files = Path(folder), {}
     place.mkdir(parents=True, exist_ok=True)
     for task in tasks:
-        arrays, buffer = arrays_of(task), io.BytesIO()
-        np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
-        data = buffer.getvalue()
+        arrays = arrays_of(task)
+        data = packed(arrays)
         write_whole(place / f"{task.name}.npz", data)
         files[f"{task.name}.npz"] = {
             "task": task.name,
@@ -249,6 +253,23 @@ def save(folder: str | Path, tasks: Sequence[Task], about: Mapping[str, Any]) ->
     text = json.dumps({"format": LIST_FORMAT, **about, "files": files}, indent=1) + "\n"
     write_whole(place / LIST, text)
     return text
+
+
+def packed(arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
+    """Return an archive that `numpy.load` reads; LZMA takes a tenth off what `savez_compressed` gives.
+
+    Parameters
+    ----------
+    arrays : mapping of str to array
+    """
+    buffer = io.BytesIO()
+    with ZipFile(buffer, "w") as file:
+        for name, array in arrays.items():
+            entry = ZipInfo(f"{name}.npy")  # of a fixed date, so that the same arrays give the same bytes
+            entry.compress_type = ZIP_LZMA
+            with file.open(entry, "w") as part:
+                np.lib.format.write_array(part, array, allow_pickle=False)
+    return buffer.getvalue()
 
 
 def load(folder: str | Path) -> Benchmark:

@@ -1,9 +1,14 @@
-"""Making the stream files from recorded outputs of networks; the only part that needs datasets."""
+"""Making the stream files from recorded outputs of networks; the only part that needs datasets.
+
+Version 2 shows the mixed family and recordings in their own order, and has a development stream and a clean
+log of the same kind, as users have them. Features are means of neighbors, 16 a step: with all of them, files
+would be three times as large. The eight sums of neighbors that the core compares stay what they are.
+"""
 
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,19 +17,29 @@ import numpy.typing as npt
 from tcuq._version import VERSION
 from tcuq.monitor.quantize import quantize_probs
 
-from ..reproduce.field.plan import BACKBONES, CHANGING, CLEAN_TEST, MIXED, ONE_CLASS, UnitPlan
+from ..reproduce.field.plan import (
+    CLEAN_OF,
+    CLEAN_TEST,
+    FAMILY,
+    MIXED_CLEAN,
+    NETWORKS,
+    SMALL,
+    UnitPlan,
+    fit_shown,
+)
 from ..reproduce.field.units import Unit
 from ..reproduce.recordings import Recordings
 from ..reproduce.versions import RECORDING
 from .files import CLEAN, CLEAN_DEV, DEV, Shown, Task
 
 SEED = 0
-STEPS = 1600
-"""Of a test stretch: four of the paces of a stream whose pace changes."""
-DEV_STEPS = 2000
-MIXED_STRETCHES, MIXED_STEPS = 5, 4000
-"""Of a mixed test stream, whose shifts last longer."""
-DEV_STRETCHES, CLEAN_DEV_STRETCHES, TEST_STRETCHES, CLEAN_STRETCHES = 8, 4, 10, 6
+TASKS = tuple(task for task in NETWORKS if task not in SMALL)
+TEST_STRETCHES, STEPS = 4, 1600
+"""Of each test stream, clean ones included; a shift that lasts begins after 500 steps or more."""
+DEV_STRETCHES, CLEAN_DEV_STRETCHES, DEV_STEPS = 4, 2, 2000
+WIDTH, LEVELS = 16, 127
+"""Features of a step, and their largest value as int8 holds it after a ReLU."""
+EDITION = 2
 LICENSE = (
     "Outputs of networks, class numbers and names of corruption types, under the license of the repository "
     "(MIT). No pictures and no sound of the datasets."
@@ -37,16 +52,20 @@ def wanted(plan: UnitPlan) -> dict[str, tuple[str, int, int]]:
 
     Examples
     --------
-    >>> list(wanted(UnitPlan("mnist", 0)))[4:]
-    ['class 64', 'object 16', 'changing pace', 'mixed', 'mixed, one class 70 %', 'clean']
+    >>> list(wanted(UnitPlan("mnist", 0)))[:5]
+    ['dev', 'clean dev', 'mixed', 'mixed, long runs', 'mixed, one class 70 %']
+    >>> wanted(UnitPlan("mnist", 0))["clean"]
+    ('test mixed, clean', 4, 1600)
     """
-    laws = ("class 1", "class 16", "class 64", plan.lived, CHANGING)
+    mixed = [law for law in plan.laws if law in FAMILY and law != MIXED_CLEAN]
+    laws = mixed or plan.laws
+    dev = plan.fitted_on(laws[0], fit_shown(laws[0]))
+    clean = f"test {MIXED_CLEAN}" if mixed else CLEAN_TEST
     return {
-        DEV: (DEV, DEV_STRETCHES, DEV_STEPS),
-        CLEAN_DEV: (CLEAN_DEV, CLEAN_DEV_STRETCHES, DEV_STEPS),
+        DEV: (dev, DEV_STRETCHES, DEV_STEPS),
+        CLEAN_DEV: (CLEAN_OF[dev], CLEAN_DEV_STRETCHES, DEV_STEPS),
         **{law: (f"test {law}", TEST_STRETCHES, STEPS) for law in laws},
-        **{law: (f"test {law}", MIXED_STRETCHES, MIXED_STEPS) for law in (MIXED, ONE_CLASS)},
-        CLEAN: (CLEAN_TEST, CLEAN_STRETCHES, STEPS),
+        CLEAN: (clean, TEST_STRETCHES, STEPS),
     }
 
 
@@ -86,7 +105,7 @@ def of_unit(
         names += [each for each in shown.names if each not in names]
         places = np.array([names.index(each) for each in shown.names])
         labels, segments = shown.labels[kept], shown.segments[kept]
-        outputs.append((seen.probs[kept], seen.features[kept]))
+        outputs.append((seen.probs[kept], neighbor_means(seen.features[kept])))
         # Rows of outputs come below, when all streams are there.
         streams[name] = Shown(np.arange(len(labels)), labels, places[shown.sources[kept]], segments)
     scale = feature_scale([features for _, features in outputs[:2]])
@@ -103,7 +122,7 @@ def of_unit(
         table[:, classes:],
         scale,
         tuple(names),
-        {name: round(rate, 6) for name, rate in unit.error_rates("test class 1").items()},
+        {name: round(rate, 6) for name, rate in unit.error_rates(f"test {unit.plan.laws[0]}").items()},
         {
             name: Shown(each, shown.labels, shown.sources, shown.stretches)
             for each, (name, shown) in zip(np.split(rows, ends), streams.items(), strict=True)
@@ -142,27 +161,42 @@ def posterior_bytes(probs: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
     return (quantize_probs(probs).astype(np.int16) + 128).astype(np.uint8)
 
 
+def neighbor_means(features: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Return the means of `WIDTH` groups of neighboring features; as they are where there are no more.
+
+    Examples
+    --------
+    >>> neighbor_means(np.arange(32.0)[None])[0, :3].tolist()
+    [0.5, 2.5, 4.5]
+    """
+    width = features.shape[1]
+    starts = np.arange(min(WIDTH, width)) * width // min(WIDTH, width)
+    sums = np.add.reduceat(features.astype(np.float64), starts, axis=1)
+    return np.asarray(sums / np.diff([*starts, width]))
+
+
 def feature_scale(dev: list[npt.NDArray[Any]]) -> float:
-    """Return what one of 255 units is worth: the largest feature of development data is 255 of them."""
+    """Return what one of `LEVELS` units is worth: so many are the largest feature of development data."""
     largest = max(float(each.max()) for each in dev)
     least = min(float(each.min()) for each in dev)
     if least < 0 or largest <= 0:
         raise ValueError(
             f"features reach from {least:g} to {largest:g}, expected from 0 to above it (a ReLU)"
         )
-    return largest / 255
+    return largest / LEVELS
 
 
 def feature_bytes(features: npt.NDArray[Any], scale: float) -> npt.NDArray[np.uint8]:
     """Return features in units of a scale; test features beyond its range stay at its end."""
-    return np.clip(np.rint(features.astype(np.float64) / scale), 0, 255).astype(np.uint8)
+    return np.clip(np.rint(features / scale), 0, LEVELS).astype(np.uint8)
 
 
-def about(setting: str) -> dict[str, Any]:
+def about(setting: str, tasks: Sequence[Task]) -> dict[str, Any]:
     """Return what the list of files says of how they were made."""
     return {
+        "edition": EDITION,
         "license": LICENSE,
         "command": f"tcuq-lab bench --make --setting {setting}",
-        "networks": {task: f"{name}-{SEED}" for task, name in BACKBONES.items()},
+        "networks": {task.name: task.about["network"] for task in tasks},
         "versions": {"tcuq": VERSION, "numpy": np.__version__, "python": platform.python_version()},
     }

@@ -186,6 +186,23 @@ def load_results(paths: Sequence[str | Path], streams: str | None = None) -> lis
     return found
 
 
+def same_figures(path: str | Path, text: str) -> bool:
+    """Return whether a result file says the same as a text, but for times and versions.
+
+    Parameters
+    ----------
+    path : path
+        Of a file that may be missing.
+    text : str
+    """
+    try:
+        there = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return False
+    new = json.loads(text)
+    return bool(there == {**new, **{name: there.get(name) for name in ("timing", "versions")}})
+
+
 def stored(folder: str | Path, streams: str) -> list[Result]:
     """Return the results of a folder that were made with some streams; those of others are left out.
 

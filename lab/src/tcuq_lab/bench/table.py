@@ -157,10 +157,12 @@ def _overview(places: Sequence[Place]) -> list[str]:
 
 
 def _by_stream(places: Sequence[Place]) -> list[str]:
-    """Return relative errors stream by stream, means over tasks."""
+    """Return relative errors stream by stream, means over tasks, of methods with a risk of their own."""
     names = list(dict.fromkeys(s for _, each in places for s in streams_of(each)))
     rows = [["relative errors", *names]]
     for _, each in places:
+        if each.name != "confidence" and set(values(each, RELATIVE)) == {1.0}:
+            continue  # an alarm beside the same risk
         rows.append([each.name, *(_number(mean_of(each, RELATIVE, name), ".2f") for name in names)])
     return markdown(rows, left=1)
 

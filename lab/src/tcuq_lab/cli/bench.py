@@ -24,7 +24,7 @@ NEXT = """Judge a method on recorded streams of three networks. Type one of thes
   tcuq-lab bench confidence                      a built-in method: {names}
   tcuq-lab bench your_method.py --out results    yours; writes a result file
   tcuq-lab bench --table results/*.json          the leaderboard: yours and the built-in methods
-An example of 20 lines:
+An example of ten lines:
   tcuq-lab bench {example}
 docs/BENCHMARK.md says what a method is given and what it says."""
 
@@ -59,7 +59,11 @@ def add(subparsers: Subparsers) -> None:
         help="print the leaderboard of the built-in methods and of these result files",
     )
     option("--only", action="store_true", help="with --table: leave out the built-in methods")
-    option("--page", metavar="FILE", help="with --table: compare the table in this page with the new one")
+    option(
+        "--page",
+        metavar="FILE",
+        help="with --table: compare the table in this page with the new one; with all: also the results",
+    )
     option("--write", action="store_true", help="with --page or --make: replace what is there")
     option("--check", action="store_true", help="with --page: exit 1 when the page is out of date")
     option = parser.add_argument_group("making the streams again").add_argument
@@ -80,8 +84,10 @@ def bench(args: argparse.Namespace) -> int:
         raise UsageError("--check needs --page FILE")
     if args.write and not (args.page or args.make):
         raise UsageError("--write needs --page FILE or --make")
-    if args.page and args.table is None:
-        raise UsageError("--page needs --table")
+    if args.page and args.table is None and args.methods != ["all"]:
+        raise UsageError("--page needs --table, or all")
+    if args.page and args.methods and args.out:
+        raise UsageError("--out and --page exclude each other: with --page, results are those of the streams")
     if args.only and not args.table:
         raise UsageError("--only needs --table FILE: a result file of yours")
     if args.table is not None:
@@ -155,7 +161,7 @@ def _run(args: argparse.Namespace) -> int:
     others = stored(place / RESULTS, benchmark.digest)
     if args.out:
         Path(args.out).mkdir(parents=True, exist_ok=True)
-    found, shown = {}, []
+    found, shown, texts = {}, [], {}
     with progress(args) as bar:
         for name, entry in zip(names, entries, strict=True):
             outcome = run(entry, benchmark, bar)
@@ -165,14 +171,52 @@ def _run(args: argparse.Namespace) -> int:
             result = result_of(name, json.loads(text))
             if others and not entry.told:
                 shown.append(rank_line(result, beside([result], others)))
+            texts[Path(name).stem] = text
             if args.out:
                 path = Path(args.out) / f"{Path(name).stem}.json"
                 write_whole(path, text)
                 note(args, f"wrote {path}")
+    if args.page:
+        return _renewed(args, place / RESULTS, texts, benchmark.digest)
     if args.out:
         shown.append(f"next: tcuq-lab bench --table {args.out}/*.json")
     answer(args, found, "\n".join(shown))
     return 0
+
+
+def _renewed(args: argparse.Namespace, place: Path, texts: dict[str, str], digest: str) -> int:
+    """Compare new results and their table with what is stored, and replace it if asked to."""
+    import json
+    from pathlib import Path
+
+    from ..bench.results import beside, result_of, same_figures, stored
+    from ..bench.table import leaderboard, placed
+    from ..changes import update
+
+    results = [result_of(name, json.loads(text)) for name, text in texts.items()]
+    page = Path(args.page)
+    table = leaderboard([*results, *beside(results, stored(place, digest))])
+    changes = [
+        update(path, text)
+        for path, text in ((place / f"{name}.json", text) for name, text in texts.items())
+        if not same_figures(path, text)
+    ]
+    changes.append(update(page, placed(page.read_text(encoding="utf-8"), table)))
+    changes = [each for each in changes if each.state != "same"]
+    for each in changes:
+        for each_line in each.lines():
+            note(args, each_line)
+        if args.write:
+            each.path.parent.mkdir(parents=True, exist_ok=True)
+            each.write()
+    answer(args, {"changed": [str(each.path) for each in changes]}, _verdict(len(changes), args.write))
+    return int(args.check and bool(changes))
+
+
+def _verdict(changed: int, written: bool) -> str:
+    if not changed:
+        return "no change"
+    return f"{changed} files {'replaced' if written else 'would change; nothing written; --write writes'}"
 
 
 def _summary(outcome: Outcome) -> dict[str, object]:
@@ -285,29 +329,40 @@ def _make(args: argparse.Namespace) -> int:
     from tcuq.base.checks import known
 
     from ..bench.files import arrays_of, content_digest, content_of, save
-    from ..bench.make import about, made
+    from ..bench.make import SEED, TASKS, about, made
+    from ..data import present
     from ..home import folder
-    from ..reproduce.field.plan import BACKBONES
+    from ..reproduce.field.plan import RECORDED
+    from ..reproduce.field.units import PLAIN
     from ..reproduce.recordings import Recordings
     from ..reproduce.run_size import run_size
 
     setting = run_size(args.setting)
-    tasks = list(dict.fromkeys(known("task", task, BACKBONES) for task in args.task or BACKBONES))
+    asked = [known("task", task, TASKS) for task in args.task or ()]
     if not args.out and (args.task or setting.name != "full"):
         raise UsageError("the benchmark has all tasks at --setting full; pass --out DIR for other streams")
     out = folder(args.out, "benchmark")
     recordings = Recordings(
         str(folder(args.weights, "weights")), str(folder(args.cache, "../out/reproduce")), setting
     )
+    tasks = dict.fromkeys(
+        asked
+        or [
+            task
+            for task in TASKS
+            if task not in RECORDED or present(task, "test") is not None
+            if recordings.has(task, SEED, PLAIN)
+        ]
+    )
     with progress(args) as bar:
         found = [made(task, recordings, bar) for task in tasks]
-    there = content_of(out)
-    if there == {f"{task.name}.npz": content_digest(arrays_of(task)) for task in found}:
+    before = content_of(out)
+    if before == {f"{task.name}.npz": content_digest(arrays_of(task)) for task in found}:
         note(args, f"{out}: no change")
-    elif there and not args.write:
+    elif before and not args.write:
         raise UsageError(f"{out} holds other streams; --write replaces them, results are then made again")
     else:
-        save(out, found, about(setting.name))
+        save(out, found, about(setting.name, found))
     sizes = {task.name: (out / f"{task.name}.npz").stat().st_size for task in found}
     lines = [
         f"{task.name}: {sum(map(len, task.streams.values())):,} steps, {len(task.probs):,} different, "

@@ -14,7 +14,7 @@ import hashlib
 from ..data import Dataset
 
 RECORDING = 1
-PROTOCOL = 3
+PROTOCOL = 4
 
 
 def shown(data: Dataset) -> str:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
-from tcuq_lab.methods.estimates import ESTIMATES, Atc, Development, Doc, MeanConfidence, Windows
+from tcuq_lab.methods.estimates import ESTIMATES, Atc, Development, Doc, Gde, MeanConfidence, Windows
+from tcuq_lab.methods.estimates.bbse import Bbse
+from tcuq_lab.methods.estimates.cot import transport
 from tcuq_lab.methods.estimates.doc_regression import DocRegression
 from tcuq_lab.methods.estimates.nuclear_norm import norms as nuclear_norms
 from tcuq_lab.methods.estimates.regression import monotone
@@ -13,6 +17,7 @@ from tcuq_lab.methods.estimates.scaled_confidence import ScaledConfidence
 from tcuq_lab.methods.method import TRIALS
 
 CLASSES, SIZE = 4, 50
+ALL = (*ESTIMATES, Gde)
 
 
 def made(windows: int, seed: int, warmth: float = 1.0, low: float = 0.0, high: float = 6.0) -> Development:
@@ -30,7 +35,9 @@ def made(windows: int, seed: int, warmth: float = 1.0, low: float = 0.0, high: f
     labels = (rng.random((windows, SIZE, 1)) > probs.cumsum(axis=2)).sum(axis=2)
     labels = np.minimum(labels, CLASSES - 1)
     sharp = np.exp(logits * warmth) / np.exp(logits * warmth).sum(axis=2, keepdims=True)
-    return Development(Windows(sharp, logits * warmth), labels, np.arange(windows) // 5)
+    other = np.exp(logits + rng.normal(0, 1, logits.shape))
+    other /= other.sum(axis=2, keepdims=True)
+    return Development(Windows(sharp, logits * warmth, other), labels, np.arange(windows) // 5)
 
 
 def test_atc_is_exact_on_development_data() -> None:
@@ -100,7 +107,32 @@ def test_nuclear_norm_is_that_of_singular_values() -> None:
     assert nuclear_norms(even) == pytest.approx([1.0])
 
 
-@pytest.mark.parametrize("estimate", ESTIMATES)
+def test_a_transport_is_the_best_one() -> None:
+    """Against all ways to give six steps to three classes, two each."""
+    probs = np.random.default_rng(1).dirichlet(np.full(3, 0.5), (4, 6))
+    places = set(itertools.permutations((0, 0, 1, 1, 2, 2)))
+    best = [min(1 - row[np.arange(6), place].mean() for place in places) for row in probs]
+    assert transport(probs, np.full(3, 1 / 3)).mean(axis=1) == pytest.approx(best, abs=0.03)
+
+
+def test_label_shift_is_put_into_the_confidence() -> None:
+    """Where the harder one of two classes becomes rare, accuracy rises, which BBSE tells."""
+    rng = np.random.default_rng(2)
+
+    def windows(share: float, count: int) -> Development:
+        labels = (rng.random((count, SIZE * 4)) < share).astype(np.int64)
+        x = rng.normal(0, 1 + 2 * labels)
+        ones = 1 / (1 + 3 * np.exp(-4 / 9 * x * x))  # holds for even classes
+        return Development(Windows(np.stack([1 - ones, ones], axis=2)), labels, np.arange(count) // 5)
+
+    found, plain, test = Bbse(), MeanConfidence(), windows(0.05, 40)
+    for each in (found, plain):
+        each.fit(windows(0.5, 40))
+    gaps = [abs(each.of(test.windows).mean() - test.accuracy) for each in (found, plain)]
+    assert gaps[0] < gaps[1] / 2, gaps  # a penalty keeps it from all of the way
+
+
+@pytest.mark.parametrize("estimate", ALL)
 def test_a_window_is_judged_by_itself(estimate: type) -> None:
     """What is said of a window does not depend on later or earlier ones, and stays within 0 and 1."""
     found = estimate()
@@ -112,7 +144,7 @@ def test_a_window_is_judged_by_itself(estimate: type) -> None:
     assert (together >= 0).all() and (together <= 1).all()
 
 
-@pytest.mark.parametrize("estimate", [each for each in ESTIMATES if len(each.grid) > 1])
+@pytest.mark.parametrize("estimate", [each for each in ALL if len(each.grid) > 1])
 def test_the_best_trial_is_kept(estimate: type) -> None:
     """Trials are judged on stretches that did not teach them; the nearest is learned from all."""
     found, dev = estimate(), made(30, 12)

@@ -1,12 +1,14 @@
 """Rivals of the alarm on made data: limits keep their run length, shifts are found, nothing looks ahead."""
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 
 from tcuq_lab.reproduce.field.alarming.choosing import Development, choose, objective
 from tcuq_lab.reproduce.field.alarming.counting import AGAIN, SETTLE, Scene, events, false_starts, recently
 from tcuq_lab.reproduce.field.alarming.limits import find_limit
-from tcuq_lab.reproduce.field.alarming.rivals import RIVALS, Rival, clean_of
+from tcuq_lab.reproduce.field.alarming.rivals import RIVALS, Clean, Rival
 from tcuq_lab.reproduce.field.alarming.seen import Seen
 
 NAMES = ("clean", "fog/5")
@@ -23,8 +25,8 @@ def made(runs: int, seed: int, shift: float = 0.0, steps: int = 1000) -> tuple[S
     logits = rng.normal(size=(runs, steps, 4))
     logits[:, :, 0] += 4 - 2.5 * bad[:, :, 0] + rng.normal(size=(runs, steps))
     probs = np.exp(logits) / np.exp(logits).sum(axis=2, keepdims=True)
-    features = rng.normal(size=(runs, steps, 6)) + bad
-    return Seen(1 - probs.max(axis=2), probs, features), Scene(sources, NAMES)
+    features = rng.normal(size=(runs, steps, 6)) + [8, 0, 0, 0, 0, 0] + 3 * bad
+    return Seen(1 - probs.max(axis=2), probs, features, logits), Scene(sources, NAMES)
 
 
 BASE = [pytest.param(each, id=each.name) for each in RIVALS if each.row == "base"]
@@ -33,7 +35,7 @@ BASE = [pytest.param(each, id=each.name) for each in RIVALS if each.row == "base
 @pytest.mark.parametrize("rival", BASE)
 def test_limits_from_clean_data_find_a_shift_and_keep_their_run_length(rival: Rival) -> None:
     seen, scene = made(8, 0)
-    clean, setting = clean_of(seen, scene.settled), rival.settings[1]
+    clean, setting = Clean(seen, scene.settled), rival.settings[1]
     if rival.proved is None:
         ready = rival.prepare(clean, seen, setting)
         limit = find_limit(ready.on, ready.path(scene.settled), scene.settled, WANTED)
@@ -52,14 +54,13 @@ def test_limits_from_clean_data_find_a_shift_and_keep_their_run_length(rival: Ri
     on = rival.prepare(clean, later, setting).on(limits)[0]
     assert on[:, 600:800].mean() > 0.5 + on[:, :600].mean()
     assert on[:, 950:].mean() < 0.5
-    assert later.features is not None
-    cut = Seen(later.score[:, :700], later.probs[:, :700], later.features[:, :700])
+    cut = Seen(*(getattr(later, each.name)[:, :700] for each in fields(Seen)))
     np.testing.assert_array_equal(on[:, :700], rival.prepare(clean, cut, setting).on(limits)[0])
 
 
 def test_the_setting_with_the_least_objective_is_chosen() -> None:
     seen, scene = made(6, 3, shift=1.0)
-    dev = Development(seen, scene, ("fog/5",), clean_of(seen, scene.settled))
+    dev = Development(seen, scene, ("fog/5",), Clean(seen, scene.settled))
     rival = next(each for each in RIVALS if each.name == "windowed mean")
     chosen = choose(rival, dev)
     tried = chosen.about["tried"]

@@ -9,8 +9,8 @@ import pytest
 
 from tcuq.metrics import auroc
 from tcuq_lab.reproduce.field.coverage import coverage
-from tcuq_lab.reproduce.field.intervals import Drawn, difference, drawn, draws, interval, mean
-from tcuq_lab.reproduce.field.stretch_figures import Auroc, LeftAt, Mean
+from tcuq_lab.reproduce.field.intervals import Drawn, difference, drawn, draws, interval, mean, pooled
+from tcuq_lab.reproduce.field.stretch_figures import Auroc, LeftAt, Mean, Median
 
 RNG = np.random.default_rng(3)
 STRETCH = np.repeat([4, 1, 7], [30, 50, 40])
@@ -73,6 +73,31 @@ def test_a_difference_with_an_undefined_pair_is_undefined() -> None:
     found = difference([never(0), missed], [never(0), missed])
     assert all(map(math.isnan, found[:3]))
     assert difference([never(0), missed], [never(0), never(0)])[:3] == (math.inf,) * 3
+
+
+def test_a_delay_over_networks_is_the_median_of_all_delays() -> None:
+    rng = np.random.default_rng(4)
+    late = [[*rng.integers(1, 40, 8).astype(float), *[math.inf] * missed] for missed in (0, 2, 12)]
+    stretches = [np.arange(len(each)) % 6 for each in late]
+    networks = [
+        drawn(Median(each, at, 6), 6, f"made {number}", 300)
+        for number, (each, at) in enumerate(zip(late, stretches, strict=True))
+    ]
+    assert networks[2].value == math.inf  # one network misses most, yet the figure is defined
+    found = mean(networks)
+    assert found.estimate == np.median(np.concatenate(late)) < math.inf
+    again = []
+    taken = np.concatenate([draws(6, f"made {number}", 300) for number in range(3)], axis=1).astype(int)
+    for row in taken:
+        counts = [row[6 * number + at] for number, at in enumerate(stretches)]
+        again.append(np.median(np.repeat(np.concatenate(late), np.concatenate(counts))))
+    np.testing.assert_allclose(pooled(networks).replicates, again)
+    assert found.low <= np.percentile(again, 20) and found.high >= np.percentile(again, 80)
+    sooner = [
+        drawn(Median(np.array(each) - 1, at, 6), 6, f"made {n}", 300)
+        for n, (each, at) in enumerate(zip(late, stretches, strict=True))
+    ]
+    assert difference(networks, sooner).estimate == 1
 
 
 def networks_of(counts: np.ndarray, each: int, of: str) -> list[Drawn]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from .atc import Atc
+from .bbse import Bbse
+from .cot import Cot
 from .dev_accuracy import DevAccuracy
 from .doc import Doc
 from .doc_regression import DocRegression
 from .entropy_mean import EntropyMean
 from .estimate import Estimate
+from .gde import Gde
 from .isotonic import Isotonic
 from .mano import MaNo
 from .mean_confidence import MeanConfidence
@@ -25,7 +28,9 @@ ESTIMATES: tuple[type[Estimate], ...] = (
     EntropyMean,
     NuclearNorm,
     MaNo,
+    Cot,
+    Bbse,
     DevAccuracy,
 )
 
-__all__ = ["ESTIMATES", "Atc", "Development", "Doc", "Estimate", "MeanConfidence", "Windows"]
+__all__ = ["ESTIMATES", "Atc", "Development", "Doc", "Estimate", "Gde", "MeanConfidence", "Windows"]

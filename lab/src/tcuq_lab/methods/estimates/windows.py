@@ -27,6 +27,8 @@ class Windows:
         Posteriors.
     logits : array (n, size, classes), optional
         Those that the posteriors were made of; by default the logarithms of the posteriors.
+    other : array (n, size, classes), optional
+        Posteriors of a second predictor.
 
     Examples
     --------
@@ -35,12 +37,12 @@ class Windows:
     (1, [[-0.1, -0.5]])
     """
 
-    def __init__(self, probs: Floats, logits: Floats | None = None) -> None:
+    def __init__(self, probs: Floats, logits: Floats | None = None, other: Floats | None = None) -> None:
         if probs.ndim != 3:
             raise ValueError(f"probs has {probs.ndim} dimensions, expected 3: windows, steps and classes")
         if logits is not None and logits.shape != probs.shape:
             raise ValueError(f"logits have shape {logits.shape}, expected that of probs, {probs.shape}")
-        self.probs = probs
+        self.probs, self.other = probs, other
         self.logits = np.log(np.maximum(probs, SMALLEST)) if logits is None else logits
         self._scaled: dict[float, Floats] = {1.0: probs}
 
@@ -49,7 +51,7 @@ class Windows:
 
     def taken(self, rows: Any) -> Windows:
         """Return some of the windows."""
-        return Windows(self.probs[rows], self.logits[rows])
+        return Windows(self.probs[rows], self.logits[rows], None if self.other is None else self.other[rows])
 
     def scaled(self, temperature: float) -> Floats:
         """Return posteriors at a temperature."""

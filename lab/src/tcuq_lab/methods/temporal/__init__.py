@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .belief import Belief, BeliefTold
 from .fixed import Mean8, Vote8
+from .hmm import Hmm
 from .mean_posterior import MeanAnswer, MeanPosterior
 from .median import Median
 from .paper import TcuqPaper
@@ -23,7 +24,7 @@ STREAM_METHODS: tuple[type[Streaming], ...] = (
     TcuqStandard,
     *VARIANTS,
 )
-FIXED_RULES: tuple[type[Streaming], ...] = (Vote8, Mean8, Belief, BeliefTold)
+FIXED_RULES: tuple[type[Streaming], ...] = (Vote8, Mean8, Belief, BeliefTold, Hmm)
 """Rules with nothing to tune, which answer with a class of their own."""
 
 __all__ = ["FIXED_RULES", "STREAM_METHODS", "VARIANTS"]

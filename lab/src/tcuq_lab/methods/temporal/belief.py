@@ -90,17 +90,43 @@ def beliefs(seen: Observed, redraw: float) -> npt.NDArray[np.float64]:
     >>> beliefs(steady, 1.0).round(3).tolist(), beliefs(steady, 0.0).round(3).tolist()
     ([[0.797, 0.203], [0.797, 0.203]], [[0.797, 0.203], [0.939, 0.061]])
     """
-    classes = seen.probs.shape[1]
-    heard = seen.probs.astype(np.float64) + FLOOR / classes
-    found = np.empty(heard.shape)
-    even = redraw / classes
-    for piece in seen.pieces():
-        now = np.full(classes, 1 / classes)
-        for step in range(piece.start, piece.stop):
-            now = (now * (1 - redraw) + even) * heard[step]
-            now /= now.sum()
-            found[step] = now
-    return found
+    heard, present = stacked(seen)
+    return filtered(heard, redraw)[present]
+
+
+def stacked(seen: Observed) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+    """Return the segments side by side, (K, T, classes) with even posteriors after an end, and what is there.
+
+    Parameters
+    ----------
+    seen : Observed
+    """
+    pieces, classes = seen.pieces(), seen.probs.shape[1]
+    lengths = np.array([each.stop - each.start for each in pieces], dtype=np.int64)
+    present = np.arange(lengths.max(initial=0)) < lengths[:, None]
+    heard = np.full((*present.shape, classes), 1 / classes)
+    heard[present] = seen.probs
+    return heard, present
+
+
+def filtered(heard: npt.NDArray[Any], redraw: float) -> npt.NDArray[np.float64]:
+    """Return the beliefs of K streams of as many steps, (K, T, classes).
+
+    Parameters
+    ----------
+    heard : array (K, T, classes)
+        Posteriors.
+    redraw : float
+    """
+    classes = heard.shape[2]
+    given = np.ascontiguousarray(heard.transpose(1, 0, 2), dtype=np.float64) + FLOOR / classes
+    found, even = np.empty(given.shape), redraw / classes
+    now = np.full(given.shape[1:], 1 / classes)
+    for step, each in enumerate(given):
+        now = (now * (1 - redraw) + even) * each
+        now /= now.sum(axis=1, keepdims=True)
+        found[step] = now
+    return found.transpose(1, 0, 2)
 
 
 def mean_run(dev: Labeled) -> float:

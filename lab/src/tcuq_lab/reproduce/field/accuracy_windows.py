@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -75,13 +76,19 @@ def cut(judged: Bools, segments: Ints, size: int = SIZE) -> Cut:
     return Cut(np.concatenate(windows), segments)
 
 
-def windows_of(seen: Observed, steps: Ints) -> Windows:
-    """Return what a network said in each window."""
+def windows_of(seen: Observed, steps: Ints, other: npt.NDArray[Any] | None = None) -> Windows:
+    """Return what a network said in each window, and a second predictor."""
     logits = seen.extra.get("logits")
-    return Windows(seen.probs[steps], None if logits is None else logits[steps])
+    return Windows(
+        seen.probs[steps],
+        None if logits is None else logits[steps],
+        None if other is None else other[steps],
+    )
 
 
-def development(shown: Shown, seen: Observed, only: Bools | None = None) -> Development:
+def development(
+    shown: Shown, seen: Observed, only: Bools | None = None, other: npt.NDArray[Any] | None = None
+) -> Development:
     """Return the labeled windows of a development stream.
 
     Parameters
@@ -90,9 +97,11 @@ def development(shown: Shown, seen: Observed, only: Bools | None = None) -> Deve
     seen : Observed
     only : array of T booleans, optional
         Steps that are used, such as clean ones; a window then holds that many of these.
+    other : array (T, classes), optional
+        Posteriors of a second predictor.
     """
     found = cut(shown.judged if only is None else shown.judged & only, shown.segments)
-    return Development(windows_of(seen, found.steps), shown.labels[found.steps], found.stretches)
+    return Development(windows_of(seen, found.steps, other), shown.labels[found.steps], found.stretches)
 
 
 @dataclass(frozen=True, eq=False)

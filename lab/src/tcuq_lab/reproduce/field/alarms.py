@@ -170,6 +170,14 @@ NOTES = (
     "features.",
     f"`MMD window` and `classifier drift` look every {EVERY} steps, which adds {(EVERY - 1) / 2:g} to a "
     "delay on average; `ADWIN` looks every 4 or 8 steps. All others look at every step.",
+    "`CUSUM, feature distance` sums the Mahalanobis distance of features from the clean mean of their "
+    "predicted class, `CUSUM, energy` the energy of the recorded logits, `CUSUM, nearest neighbors` the "
+    "distance of normalized features from the 4th or 16th nearest of up to 2,000 clean ones, and "
+    "`CUSUM, belief` 1 less the largest belief of a Bayes filter.",
+    "A run length does not tell a rise from a fall, so `BOCPD` is on while the level since the last change, "
+    "in its standard errors, is expected to be above a limit.",
+    "A delay over networks is the median of the delays at all shifts of all networks together; a miss counts "
+    "as infinite, and `found` says how many are not. So it is for `clears`.",
     "The run length ratio is that of the false alarms of all networks together.",
 )
 """How rows and columns are to be read."""

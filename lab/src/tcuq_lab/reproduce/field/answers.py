@@ -235,6 +235,8 @@ NOTES = (
     "own errors; `mean_answer`, whose settings answer differently, the one with the least area under risk "
     "and coverage.",
     "Where `odin` keeps a gain of 0, it does not perturb its input; the choices say on which streams.",
+    "`hmm` learns its switch rate and its temperature from the development stream by expectation "
+    "maximization; its fits read no labels.",
     "A fit with labels reads true classes and marks of which steps are shifted.",
 )
 SPEC = StreamExperiment(

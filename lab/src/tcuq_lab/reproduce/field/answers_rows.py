@@ -43,10 +43,10 @@ TUNED = (
     "mean_answer",
 )
 """Rows that try `TRIALS` settings on a development stream."""
-LEARNED = ("confidence_norm", "belief_told")
+LEARNED = ("confidence_norm", "belief_told", "hmm")
 """Rows that learn something from a development stream."""
 RIVALS = (*UNFITTED, *TUNED, *LEARNED)
-OWN_CLASS = ("vote_8", "mean_8", "belief", "belief_told", "mean_answer")
+OWN_CLASS = ("vote_8", "mean_8", "belief", "belief_told", "hmm", "mean_answer")
 """Rules over the plain network that answer with a class of their own."""
 
 

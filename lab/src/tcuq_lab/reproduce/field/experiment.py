@@ -25,7 +25,7 @@ from ..experiment import Experiment, NoNetworks, Outcome
 from ..recordings import Recordings
 from ..run_size import RunSize
 from ..versions import PROTOCOL, RECORDING
-from .intervals import REPLICATES, Drawn, difference, mean, ratio
+from .intervals import REPLICATES, Drawn, Pool, difference, mean, ratio
 from .lines import Line, entries, from_entries, line
 from .plan import BACKBONES, NETWORKS, RECORDED, StreamSizes, UnitPlan
 from .units import PLAIN, Unit
@@ -40,7 +40,7 @@ TITLES: Mapping[str, str] = MappingProxyType(
     }
 )
 """Modules of this package that hold an experiment as `SPEC`, and what it is called."""
-KEPT = 3
+KEPT = 4
 """Format of the files that keep what a network gave; those of another are made again."""
 
 
@@ -208,7 +208,8 @@ class StreamExperiment(Experiment):
             keys=np.array(list(found.figures), dtype=np.str_).reshape(-1, len(Key._fields)),
             values=np.array([each.value for each in found.figures.values()]),
             replicates=np.stack([each.replicates for each in found.figures.values()]),
-            counted=np.array([each[2:] for each in found.figures.values()], dtype=np.float64),
+            counted=np.array([each[2:5] for each in found.figures.values()], dtype=np.float64),
+            **_pools(found.figures),
             about=np.array(json.dumps(about, allow_nan=False)),
         )
         write_whole(place, buffer.getvalue())
@@ -251,17 +252,34 @@ class StreamExperiment(Experiment):
         return {"setting": about, "recording": RECORDING, **notes}
 
 
+def _pools(figures: Mapping[Key, Drawn]) -> dict[str, Any]:
+    """Return what medians are of, one after the other, as arrays."""
+    pools = [(at, each.pool) for at, each in enumerate(figures.values()) if each.pool is not None]
+    parts = [np.stack([pool.values, pool.stretches]) for _, pool in pools]
+    return {
+        "pooled": np.concatenate(parts, axis=1) if parts else np.empty((2, 0)),
+        "pools": np.array([(at, len(pool.values), pool.size) for at, pool in pools]).reshape(-1, 3),
+        "streams": np.array([pool.name for _, pool in pools], dtype=np.str_),
+    }
+
+
 def load(place: Path) -> tuple[dict[Key, Drawn], dict[str, Any]]:
     """Return what `StreamExperiment.keep` wrote."""
     with np.load(place, allow_pickle=False) as file:
-        keys, values, replicates, counted = (
-            file[name] for name in ("keys", "values", "replicates", "counted")
+        keys, values, replicates, counted, pooled, pools, streams = (
+            file[name] for name in ("keys", "values", "replicates", "counted", "pooled", "pools", "streams")
         )
         about = json.loads(str(file["about"]))
-    return {
-        Key(*map(str, key)): Drawn(float(value), drawn, int(free), float(events), float(exposure))
-        for key, value, drawn, (free, events, exposure) in zip(keys, values, replicates, counted, strict=True)
-    }, about
+    found = [
+        Drawn(float(value), drawn, int(free), float(events), float(exposure))
+        for value, drawn, (free, events, exposure) in zip(values, replicates, counted, strict=True)
+    ]
+    start = 0
+    for (at, length, size), stream in zip(pools.astype(np.int64).tolist(), streams, strict=True):
+        of, number = pooled[:, start : start + length]
+        found[at] = found[at]._replace(pool=Pool(of, number.astype(np.int64), size, str(stream)))
+        start += length
+    return dict(zip((Key(*map(str, key)) for key in keys), found, strict=True)), about
 
 
 def combined(

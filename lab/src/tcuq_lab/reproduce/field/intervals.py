@@ -4,6 +4,9 @@ A figure knows what it is when stretches are taken several times or not at all. 
 not K, keeps the variance of the replicates from being too small by a factor of (K - 1) / K. An interval is
 that of a t distribution about the value. Shares and rates of events are at least as wide as
 those of as many independent events. `coverage` simulates how often an interval holds the truth.
+
+Over networks, a figure is the mean. A median, such as that of delays, is the one of all networks' values
+together: a mean of medians is infinite as soon as one network misses most shifts.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +24,7 @@ from tcuq.metrics import Interval, wilson
 from tcuq.metrics.inputs import Floats
 
 from ...comparison.spread import LEVEL, about_value
-from .stretch_figures import Figure
+from .stretch_figures import Figure, Median
 
 NORMAL = 1.959964
 """Quantile of the normal distribution, for intervals of 95 %."""
@@ -65,6 +69,25 @@ def paired(events: float) -> float:
 REPLICATES = 2000
 
 
+class Pool(NamedTuple):
+    """The values that a median is of, to be pooled with those of other networks.
+
+    Parameters
+    ----------
+    values : array of n numbers
+    stretches : array of n integers
+    size : int
+        Stretches, those without a value included.
+    name : str
+        Of the stream, see `draws`.
+    """
+
+    values: npt.NDArray[np.float64]
+    stretches: npt.NDArray[np.int64]
+    size: int
+    name: str
+
+
 class Drawn(NamedTuple):
     """A figure of one network.
 
@@ -79,6 +102,8 @@ class Drawn(NamedTuple):
         Of how many events it is a share, such as shifts; 0 where it is no share of events.
     exposure : float
         For a rate of events: how many a rate of 1 would be; 0 where it is no rate.
+    pool : Pool, optional
+        For a median: what it is of.
     """
 
     value: float
@@ -86,8 +111,10 @@ class Drawn(NamedTuple):
     freedom: int = 0
     events: float = 0.0
     exposure: float = 0.0
+    pool: Pool | None = None
 
 
+@lru_cache(maxsize=256)  # figures of a stream are many, and medians over networks draw all of its streams
 def draws(stretches: int, name: str, replicates: int = REPLICATES) -> npt.NDArray[np.float64]:
     """Return how often each stretch is taken in each replicate, (replicates, stretches).
 
@@ -107,6 +134,7 @@ def draws(stretches: int, name: str, replicates: int = REPLICATES) -> npt.NDArra
     taken = rng.integers(0, stretches, (replicates, max(1, stretches - 1)))
     counts = np.zeros((replicates, stretches))
     np.add.at(counts, (np.arange(replicates)[:, None], taken), 1.0)
+    counts.flags.writeable = False
     return counts
 
 
@@ -130,7 +158,8 @@ def drawn(figure: Figure, stretches: int, name: str, replicates: int = REPLICATE
     """
     value = float(figure.of(np.ones((1, stretches)))[0])
     found = figure.of(draws(stretches, name, replicates)).astype(np.float32)
-    return Drawn(value, found, stretches - 1)
+    pool = Pool(figure.values, figure.stretches, stretches, name) if isinstance(figure, Median) else None
+    return Drawn(value, found, stretches - 1, pool=pool)
 
 
 def interval(found: Drawn) -> Interval:
@@ -195,19 +224,58 @@ def _mean(values: Floats) -> Floats:
     return np.asarray(np.where(count > 0, total / np.maximum(count, 1), np.nan))
 
 
-def mean(networks: Sequence[Drawn]) -> Interval:
-    """Return the mean over networks, with its interval: of these networks, on other stretches.
+def pooled(networks: Sequence[Drawn]) -> Drawn:
+    """Return the median of the values of all networks together; each network's stretches are drawn again.
+
+    Parameters
+    ----------
+    networks : sequence of Drawn
+        One for each network, all with a `pool`.
+
+    Examples
+    --------
+    >>> seldom, often = Median([2.0, math.inf, math.inf], [0, 1, 2], 3), Median([4.0, 6.0], [0, 1], 3)
+    >>> parts = [drawn(each, 3, name) for each, name in ((seldom, "a"), (often, "b"))]
+    >>> [each.value for each in parts], pooled(parts).value
+    ([inf, 5.0], 6.0)
+    """
+    pools = [each.pool for each in networks if each.pool is not None]
+    firsts = np.cumsum([0, *(each.size for each in pools)])
+    stretches = [each.stretches + first for each, first in zip(pools, firsts, strict=False)]
+    median = Median(
+        np.concatenate([each.values for each in pools]), np.concatenate(stretches), int(firsts[-1])
+    )
+    times = len(networks[0].replicates)
+    taken = np.concatenate([draws(each.size, each.name, times) for each in pools], axis=1)
+    value = float(median.of(np.ones((1, int(firsts[-1]))))[0])
+    freedom = sum(each.freedom for each in networks)
+    return Drawn(value, median.of(taken).astype(np.float32), freedom)
+
+
+def together(networks: Sequence[Drawn]) -> Drawn:
+    """Return a figure over networks: the mean, or the median of all values where it is a median.
 
     Parameters
     ----------
     networks : sequence of Drawn
         One for each network.
     """
-    return interval(averaged(networks))
+    return pooled(networks) if all(each.pool is not None for each in networks) else averaged(networks)
+
+
+def mean(networks: Sequence[Drawn]) -> Interval:
+    """Return the figure over networks, with its interval: of these networks, on other stretches.
+
+    Parameters
+    ----------
+    networks : sequence of Drawn
+        One for each network.
+    """
+    return interval(together(networks))
 
 
 def difference(first: Sequence[Drawn], second: Sequence[Drawn]) -> Interval:
-    """Return the mean over networks of a paired difference.
+    """Return the paired difference over networks: the mean, or that of the medians of all values.
 
     No network is left out: where one pair is undefined, such as two infinite delays, the difference is. It
     has no interval where that happens in more replicates than the interval may miss. For shares of the same
@@ -224,6 +292,8 @@ def difference(first: Sequence[Drawn], second: Sequence[Drawn]) -> Interval:
     >>> difference([late, never], [late, late]).estimate, difference([late, never], [late, never]).estimate
     (inf, nan)
     """
+    if all(each.pool is not None for each in (*first, *second)):
+        first, second = [pooled(first)], [pooled(second)]
     with np.errstate(invalid="ignore"):
         value = float(np.mean([a.value - b.value for a, b in zip(first, second, strict=True)]))
         apart = [a.replicates - b.replicates for a, b in zip(first, second, strict=True)]

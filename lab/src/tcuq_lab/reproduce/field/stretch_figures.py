@@ -190,24 +190,20 @@ class Median:
     def __init__(self, values: npt.ArrayLike, stretches: npt.ArrayLike, count: int) -> None:
         given = np.asarray(values, dtype=np.float64)
         order = np.argsort(given, kind="stable")
-        self._values = given[order]
-        self._number = np.asarray(stretches, dtype=np.int64)[order]
-        if len(self._number) and not 0 <= self._number.min() <= self._number.max() < count:
-            raise ValueError(f"stretches reach {int(self._number.max())}, expected below {count}")
+        self.values = given[order]
+        self.stretches = np.asarray(stretches, dtype=np.int64)[order]
+        if len(self.stretches) and not 0 <= self.stretches.min() <= self.stretches.max() < count:
+            raise ValueError(f"stretches reach {int(self.stretches.max())}, expected below {count}")
 
     def of(self, taken: npt.NDArray[np.float64]) -> Floats:
         """See `Figure`."""
-        if not len(self._values):
+        if not len(self.values):
             return np.full(len(taken), math.nan)
-        total = np.cumsum(taken[:, self._number], axis=1)
+        total = np.cumsum(taken[:, self.stretches], axis=1)
         whole = total[:, -1]
         # The mean of the two middle values, which are one where their number is odd.
-        low = self._values[
-            np.minimum((total < ((whole + 1) // 2)[:, None]).sum(axis=1), len(self._values) - 1)
-        ]
-        high = self._values[
-            np.minimum((total < (whole // 2 + 1)[:, None]).sum(axis=1), len(self._values) - 1)
-        ]
+        low = self.values[np.minimum((total < ((whole + 1) // 2)[:, None]).sum(axis=1), len(self.values) - 1)]
+        high = self.values[np.minimum((total < (whole // 2 + 1)[:, None]).sum(axis=1), len(self.values) - 1)]
         with np.errstate(invalid="ignore"):
             middle = np.where(low == high, low, (low + high) / 2)
         return np.asarray(np.where(whole > 0, middle, math.nan))

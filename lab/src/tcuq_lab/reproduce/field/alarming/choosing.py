@@ -23,7 +23,7 @@ from ..plan import CLEAN_OF, DEV
 from ..units import Unit
 from .counting import Scene, costly_sources, events, false_starts, scene_of
 from .limits import RUN_LENGTH, find_limit
-from .rivals import Clean, Prepared, Rival, Setting, clean_of
+from .rivals import Clean, Prepared, Rival, Setting
 from .seen import Scorer, Seen, seen_of, unsure_of
 
 CLEAN_ON = 250.0
@@ -73,15 +73,18 @@ def development(unit: Unit, role: str, row: str = "base", scorer: Scorer = unsur
     sources = [np.array([names.index(name) for name in each.names])[each.sources] for each in scenes]
     scene = Scene(np.concatenate(sources), names)
     worse = tuple(costly_sources(unit.error_rates(DEV)))
-    return Development(seen, scene, worse, clean_of(seen, scene.settled))
+    return Development(seen, scene, worse, Clean(seen, scene.settled))
 
 
 def _stacked(parts: Sequence[Seen]) -> Seen:
-    features = [each.features for each in parts if each.features is not None]
+    def column(of: Sequence[Any]) -> Any:
+        return None if of[0] is None else np.concatenate(of)
+
     return Seen(
-        np.concatenate([each.score for each in parts]),
-        np.concatenate([each.probs for each in parts]),
-        np.concatenate(features) if features else None,
+        column([each.score for each in parts]),
+        column([each.probs for each in parts]),
+        column([each.features for each in parts]),
+        column([each.logits for each in parts]),
     )
 
 

@@ -13,6 +13,8 @@ import numpy.typing as npt
 from tcuq.metrics.inputs import Bools, Floats
 
 from ....detection.bets import e_values, jumper, p_values
+from ....detection.bocpd import expected_rise
+from ....detection.feature_scores import Centers, Neighbors, centers_of
 from ....detection.statistics import Ewma, Reference, WindowMean
 from ....detection.switches import above, adwin, capped, page_hinkley
 from ....detection.window_tests import (
@@ -24,6 +26,8 @@ from ....detection.window_tests import (
     principal_of,
     told_apart,
 )
+from ....methods.scores import energy
+from ....methods.temporal.belief import filtered
 from .limits import RUN_LENGTH, candidates, rested_sums
 from .seen import Seen
 
@@ -33,27 +37,49 @@ LEAST_STRICT = -2.4
 """Below the limits of ADWIN that are tried: the bound itself holds log(2 log n), 2.4 for a primed window."""
 
 
-@dataclass(frozen=True, eq=False)
+Score = tuple[Any, ...]
+"""A score by its name in `SCORES` and what that takes."""
+
+
 class Clean:
     """What is known of clean development time.
 
     Parameters
     ----------
-    reference : Reference
-        Its scores.
-    probs : array (n, classes)
-    features : array (n, width), optional
+    seen : Seen
+        Of development data.
+    settled : array (K, T)
+        Its clean steps.
     """
 
-    reference: Reference
-    probs: npt.NDArray[Any]
-    features: npt.NDArray[Any] | None
+    def __init__(self, seen: Seen, settled: Bools) -> None:
+        self.reference = Reference.of([seen.score[settled]])
+        self.probs = seen.probs[settled]
+        self.features = None if seen.features is None else seen.features[settled]
+        self._from = seen, settled
+        self._scores: dict[tuple[Seen, Score], Floats] = {}
+        self._references: dict[Score, Reference] = {("confidence",): self.reference}
 
-    def standard(self, seen: Seen, scale: str) -> Floats:
+    def score(self, seen: Seen, which: Score) -> Floats:
+        """Return a score of a stream, (K, T), computed once."""
+        if (seen, which) not in self._scores:
+            name, *given = which
+            self._scores[seen, which] = SCORES[name](self, seen, *given)
+        return self._scores[seen, which]
+
+    def keep(self, seen: Seen, which: Score, score: Floats) -> None:
+        """Keep a score that came with another."""
+        self._scores[seen, which] = score
+
+    def standard(self, seen: Seen, scale: str, which: Score = ("confidence",)) -> Floats:
         """Return scores, or their clean ranks, in clean standard deviations from the clean mean."""
+        if which not in self._references:
+            dev, settled = self._from
+            self._references[which] = Reference.of([self.score(dev, which)[settled]])
+        reference, score = self._references[which], self.score(seen, which)
         if scale == "score":
-            return self.reference.standard(seen.score)
-        return np.asarray((self.reference.rank(seen.score) - 0.5) / self.reference.rank_sd)
+            return reference.standard(score)
+        return np.asarray((reference.rank(score) - 0.5) / reference.rank_sd)
 
     def bounded(self, seen: Seen, scale: str) -> Floats:
         """Return scores or their clean ranks, both in [0, 1]."""
@@ -80,19 +106,47 @@ class Clean:
         """Principal components of posteriors and of features."""
         return {name: principal_of(rows) for name, rows in self._vectors.items()}
 
+    @cached_property
+    def centers(self) -> Centers:
+        """Centers of predicted classes."""
+        return centers_of(self._vectors["features"], self.probs.argmax(axis=1), self.probs.shape[1])
+
+    @cached_property
+    def neighbors(self) -> Neighbors:
+        """Features in which neighbors are looked for."""
+        return Neighbors(self._vectors["features"])
+
     @property
     def _vectors(self) -> dict[str, npt.NDArray[Any]]:
         return {"posteriors": self.probs, "features": self.probs if self.features is None else self.features}
 
 
-def clean_of(seen: Seen, settled: Bools) -> Clean:
-    """Return what a stream says of clean time."""
-    return Clean(
-        Reference.of([seen.score[settled]]),
-        seen.probs[settled],
-        None if seen.features is None else seen.features[settled],
-    )
+def _energy(clean: Clean, seen: Seen) -> Floats:
+    if seen.logits is None:
+        raise ValueError("logits are not recorded, expected them: posteriors do not tell an energy")
+    return energy(seen.logits.reshape(-1, seen.logits.shape[2])).reshape(seen.score.shape)
 
+
+def _distance(clean: Clean, seen: Seen) -> Floats:
+    return clean.centers.distances(seen.vectors("features"), seen.probs.argmax(axis=2))
+
+
+def _neighbors(clean: Clean, seen: Seen, rank: int) -> Floats:
+    given = seen.vectors("features")
+    found = clean.neighbors.distances(given.reshape(-1, given.shape[2]), RANKS)
+    for k, each in zip(RANKS, found.reshape(len(RANKS), *given.shape[:2]), strict=True):
+        clean.keep(seen, ("neighbors", k), each)
+    return clean.score(seen, ("neighbors", rank))
+
+
+SCORES: Mapping[str, Callable[..., Floats]] = {
+    "confidence": lambda clean, seen: seen.score,
+    "energy": _energy,
+    "distance": _distance,
+    "neighbors": _neighbors,
+    "belief": lambda clean, seen, redraw: 1 - filtered(seen.probs, redraw).max(axis=2),
+}
+"""Scores of a step, the higher the less it looks like clean time, by what else they take."""
 
 Setting = Mapping[str, Any]
 
@@ -162,7 +216,13 @@ def _ewma(clean: Clean, seen: Seen, setting: Setting) -> Prepared:
 
 
 def _cusum(clean: Clean, seen: Seen, setting: Setting) -> Prepared:
-    return _sum(clean.standard(seen, setting["scale"]) - setting["allowance"])
+    which = setting.get("of", ("confidence",))
+    return _sum(clean.standard(seen, setting["scale"], which) - setting["allowance"])
+
+
+def _bocpd(clean: Clean, seen: Seen, setting: Setting) -> Prepared:
+    values = clean.standard(seen, setting["scale"])
+    return _window(expected_rise(values, setting["hazard"], setting["learned"]))
 
 
 def _adwin(clean: Clean, seen: Seen, setting: Setting) -> Prepared:
@@ -226,6 +286,16 @@ ALLOWANCES = (
     *_grid(scale=("score",), allowance=(0.25, 0.5, 1.0, 2.0)),
     *_grid(scale=("rank",), allowance=(0.5, 1.0, 1.25, 1.5)),
 )
+RANKS = (4, 16)
+"""Neighbors whose distance is read: not the nearest, as development streams show examples again."""
+
+
+def _of(*scores: Score) -> tuple[Setting, ...]:
+    """Return allowances of a sum of other scores: eight for one of them, four each for two."""
+    kept = ALLOWANCES if len(scores) == 1 else ALLOWANCES[1:3] + ALLOWANCES[5:8:2]
+    return tuple({"of": score, **each} for score in scores for each in kept)
+
+
 VECTORS = (
     *_grid(of=("features",), window=(16, 32, 64, 128, 256, 512)),
     *_grid(of=("posteriors",), window=(64, 128)),
@@ -263,6 +333,11 @@ RIVALS: tuple[Rival, ...] = (
         BELOW,
     ),
     Rival("KS window", _grid(two_sided=(False, True), window=WINDOWS), _ks, BELOW),
+    Rival("BOCPD", _grid(scale=SCALES, hazard=(1 / 64, 1 / 512), learned=(False, True)), _bocpd, BELOW),
+    Rival("CUSUM, feature distance", _of(("distance",)), _cusum, SUMMED),
+    Rival("CUSUM, energy", _of(("energy",)), _cusum, SUMMED),
+    Rival("CUSUM, nearest neighbors", _of(*(("neighbors", rank) for rank in RANKS)), _cusum, SUMMED),
+    Rival("CUSUM, belief", _of(("belief", 1 / 16), ("belief", 1 / 4)), _cusum, SUMMED),
     Rival("CUSUM, deep", ALLOWANCES, _cusum, SUMMED, row="deep"),
     Rival("CUSUM, confidence and norm", ALLOWANCES, _cusum, SUMMED, row="confidence_norm"),
 )

@@ -27,11 +27,13 @@ class Seen:
         1 minus the largest posterior, or what a method says that learned from labels.
     probs : array (K, T, classes)
     features : array (K, T, width), optional
+    logits : array (K, T, classes), optional
     """
 
     score: Floats
     probs: npt.NDArray[Any]
     features: npt.NDArray[Any] | None = None
+    logits: npt.NDArray[Any] | None = None
 
     def vectors(self, which: str) -> npt.NDArray[Any]:
         """Return posteriors or features; posteriors where there are no features."""
@@ -76,9 +78,12 @@ def seen_of(unit: Unit, role: str, row: Row = PLAIN, scorer: Scorer = unsure_of)
     """
     found, count = unit.observed(role, row), unit.shown(role).stretches
 
-    def shaped(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        return values.reshape(count, -1, *values.shape[1:])
+    def shaped(values: npt.NDArray[Any] | None) -> Any:
+        return None if values is None else values.reshape(count, -1, *values.shape[1:])
 
     return Seen(
-        shaped(scorer(found)), shaped(found.probs), None if found.features is None else shaped(found.features)
+        shaped(scorer(found)),
+        shaped(found.probs),
+        shaped(found.features),
+        shaped(found.extra.get("logits")),
     )
