@@ -35,6 +35,8 @@ class RunSize:
         At most so many unseen kinds of a suite, evenly spread; all by default.
     replicates : int
         Of a bootstrap.
+    streams : tuple of str
+        Test streams that experiments on streams are narrowed to; all by default.
     corrupted_once : bool
         Whether networks of all seeds see the same corrupted examples, as with a published corrupted set. Else
         each seed draws its own noise.
@@ -50,6 +52,7 @@ class RunSize:
     kinds: int | None = None
     replicates: int = 1000
     corrupted_once: bool = False
+    streams: tuple[str, ...] = ()
 
     def noise_seed(self, part: str, seed: int) -> int:
         """Return the seed of the corruptions; test examples never meet the noise of dev."""
@@ -67,7 +70,8 @@ class RunSize:
 
     def deciding(self) -> dict[str, Any]:
         """Return the entries that decide what comes of one unit of an experiment."""
-        return {name: value for name, value in asdict(self).items() if name not in INDIFFERENT}
+        entries = {name: value for name, value in asdict(self).items() if name not in INDIFFERENT}
+        return entries if self.streams else {name: value for name, value in entries.items() if value != ()}
 
     def spread(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Return as many of some names as the setting shows, evenly spread.
@@ -95,6 +99,18 @@ RUN_SIZES: Mapping[str, RunSize] = MappingProxyType(
             (1, 2, 3, 4, 5),
             replicates=2000,
             corrupted_once=True,
+        ),
+        "added": RunSize(
+            "added",
+            2_000,
+            2_000,
+            6_000,
+            20_000,
+            (0, 1, 2),
+            (1, 3, 5),
+            replicates=2000,
+            corrupted_once=True,
+            streams=("mixed", "mixed, label shift", "mixed, mostly clean", "mixed, day and night"),
         ),
         "trial": RunSize(
             "trial", 300, 300, 2000, 10_000, (0, 1), (1, 5), replicates=200, corrupted_once=True

@@ -97,15 +97,19 @@ def measure(unit: Unit, laws: Sequence[str] | None = None, rivals: Sequence[Riva
     rivals : sequence of Rival
         Those whose networks are missing are left out.
     """
-    laws = unit.plan.laws if laws is None else laws
-    rivals = [each for each in rivals if unit.has(row_of(each.row))]
+    laws = unit.plan.judged if laws is None else laws
+    # A run of a few streams is for the plain network: others would have to be recorded for it.
+    rivals = [
+        each for each in rivals if unit.has(row_of(each.row)) and not (unit.plan.only and each.row == "deep")
+    ]
     tables, choices = _Tables(unit), {}
     told: dict[str, list[str]] = {}
     for law in laws:  # mixed streams have one development stream
         if TOLD in fits_of(law):
             told.setdefault(unit.plan.fitted_on(law, TOLD), []).append(law)
     untold = [law for law in laws if UNTOLD in fits_of(law)]
-    for fit, streams in ((UNTOLD, [CLEAN, *untold]), *((TOLD, each) for each in told.values())):
+    first = [(UNTOLD, [CLEAN, *untold])] if untold else []
+    for fit, streams in (*first, *((TOLD, each) for each in told.values())):
         role = unit.plan.fitted_on(streams[-1], fit)
         about: dict[str, Any] = {}
         for row, fitted in OURS.items():

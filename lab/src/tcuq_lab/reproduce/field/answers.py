@@ -82,8 +82,10 @@ class _Judge:
     def streams(self) -> Iterator[tuple[str, str, dict[str, str]]]:
         """Give each stream: its name, its role, and the development stream of each fit."""
         plan = self.unit.plan
-        for law in plan.laws:
+        for law in plan.judged:
             yield law, f"test {law}", {fit: plan.fitted_on(law, fit) for fit in fits_of(law)}
+        if plan.only:
+            return
         yield CLEAN, CLEAN_TEST, {UNTOLD: plan.fitted_on(plan.type_law, UNTOLD)}
 
     def prediction(self, role: str) -> Ints:
@@ -133,7 +135,8 @@ def measure(unit: Unit) -> Measured:
     monitors = Monitors(unit)
     for name in OURS:
         _ours(found, name, monitors)
-    found.figures |= types(unit, monitors)
+    if not unit.plan.only:
+        found.figures |= types(unit, monitors)
     return Measured(found.figures, found.choices)
 
 
@@ -144,7 +147,8 @@ def _rival(found: _Judge, name: str) -> None:
         )
         return
     row = row_of(name)
-    if not found.unit.has(row):
+    # A run of a few streams is for the plain network: others would have to be recorded for it.
+    if not found.unit.has(row) or (found.unit.plan.only and not shares_networks(row)):
         return
     # A unit of its own for other networks: what they said takes much memory, and is let go after the row.
     streams = (

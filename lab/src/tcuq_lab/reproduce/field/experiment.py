@@ -182,7 +182,7 @@ class StreamExperiment(Experiment):
                 f"tcuq-lab train {names} --members 5"
             )
         plans = [
-            UnitPlan(task, seed, self.sizes, setting.severities)
+            UnitPlan(task, seed, self.sizes, setting.severities, setting.streams)
             for task in tasks
             for seed, there in zip(setting.seeds, self._seeds(task, recordings), strict=True)
             if there or task not in RECORDED

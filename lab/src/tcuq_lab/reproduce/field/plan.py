@@ -189,6 +189,8 @@ class UnitPlan:
     sizes : StreamSizes
     severities : tuple of int
         At which corruptions are shown.
+    only : tuple of str
+        Laws of test streams that are measured; all by default.
 
     Examples
     --------
@@ -203,6 +205,7 @@ class UnitPlan:
     seed: int
     sizes: StreamSizes = StreamSizes()
     severities: tuple[int, ...] = SEVERITIES
+    only: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         known("task", self.task, NETWORKS)
@@ -226,6 +229,11 @@ class UnitPlan:
     def laws(self) -> tuple[str, ...]:
         """Laws of the test streams."""
         return (RECORDING,) if self.recorded else (*CLASS_LAWS, self.lived, HEAVY, CHANGING, *FAMILY)
+
+    @property
+    def judged(self) -> tuple[str, ...]:
+        """Laws of the test streams that are measured."""
+        return tuple(law for law in self.laws if not self.only or law in self.only)
 
     @property
     def recorded(self) -> bool:
