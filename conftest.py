@@ -49,7 +49,6 @@ FEW = {
     "core/test_core_build.py::test_counting_zeros_changes_no_bit": 1,
     "core/test_core_build.py::test_learned_persistence_has_the_same_bits": 2,
     "core/test_core_build.py::test_leaving_signals_out_changes_no_result": 1,
-    "core/test_hostile.py::test_a_broken_core_is_found": 0,
     "core/test_vectors_c.py::test_core_equals_vectors": 4,
     "device/tests/test_device_bench.py::test_backbone_and_monitor_say_what_python_says": 1,
     "device/tests/test_device_bench.py::test_members_are_averaged": 1,

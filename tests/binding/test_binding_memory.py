@@ -37,11 +37,18 @@ def test_each_request_fails_once_without_harm(counts: dict[str, list[int]], name
     assert min(counts[name]) >= least
 
 
+def ran(program: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a program that makes requests for memory fail."""
+    extensions.build(
+        sys.executable, [extensions.ROOT / "tests/c/failing_memory.c"], folder / "failing_memory"
+    )
+    path = os.pathsep.join([str(folder), str(CASES.parent), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "PYTHONPATH": path}
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment)
+
+
 def test_a_head_is_never_lost_for_lack_of_memory(tmp_path: Path) -> None:
     """Looking it up took memory; without any, the monitor was made without the head."""
-    extensions.build(
-        sys.executable, [extensions.ROOT / "tests/c/failing_memory.c"], tmp_path / "failing_memory"
-    )
     program = """
 import failing_memory
 from functools import partial
@@ -55,21 +62,12 @@ for n in range(1, 200):
         pass
 print(found == {FULL.core().fingerprint()})
 """
-    path = os.pathsep.join([str(tmp_path), str(CASES.parent), os.environ.get("PYTHONPATH", "")])
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": path},
-    )
+    done = ran(program, tmp_path)
     assert done.stdout == "True\n", done.stderr
 
 
 def test_runs_are_whole_or_not_at_all(tmp_path: Path) -> None:
     """What a run returns was asked for after the steps were taken, and could then be missing."""
-    extensions.build(
-        sys.executable, [extensions.ROOT / "tests/c/failing_memory.c"], tmp_path / "failing_memory"
-    )
     program = """
 import failing_memory
 from functools import partial
@@ -90,11 +88,5 @@ for n in range(1, 150):
             assert (monitor.steps, len(bank))[which] == before[which], (which, n)
 print(failed[0] > 5 and failed[1] > 2, failed)
 """
-    path = os.pathsep.join([str(tmp_path), str(CASES.parent), os.environ.get("PYTHONPATH", "")])
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": path},
-    )
+    done = ran(program, tmp_path)
     assert done.stdout.startswith("True"), done.stdout + done.stderr

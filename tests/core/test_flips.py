@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from compilers import need_compiler
-from places import CORE, CORE_SOURCES, ROOT, broken_core
+from places import CORE, CORE_SOURCES, ROOT
 from vector_files import FULL_BUILD
 
 FLAGS = ["-std=c99", "-O1", "-g", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror"]
@@ -76,15 +76,3 @@ def test_no_flip_leads_out_of_memory(compiler: str, stride: int, tmp_path: Path)
     done = flips(CORE, compiler, tmp_path, stride=stride)
     assert done.returncode == 0, done.stderr[:2000]
     assert int(done.stdout.split()[0]) > FLIPS // stride
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("file", "guard", "without"),
-    [
-        ("tcuq_signals.c", "m->head < at.depth ? m->head : 0u", "m->head"),
-        ("tcuq_feedback.c", "number_at(numbers, NEXT) >= head->memory", "0"),
-    ],
-)
-def test_a_missing_guard_is_found(file: str, guard: str, without: str, tmp_path: Path) -> None:
-    assert flips(broken_core(tmp_path, file, guard, without), "gcc", tmp_path, stride=3).returncode != 0

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from places import ROOT, broken_core
+from places import ROOT
 
 FUZZ = ROOT / "fuzz"
 MOST_BYTES = 100_000
@@ -64,10 +64,3 @@ def test_core_and_oracle_agree_on_random_programs(tools: Any) -> None:
     counts = {name: int(value) for name, value in (word.split("=") for word in done.stdout.split())}
     assert counts["programs"] == 36 and counts["step"] == 36 * 30
     assert min(counts[name] for name in ("reset", "save", "load", "try", "accepted")) > 5
-
-
-@pytest.mark.slow
-def test_the_oracle_finds_a_rounding_that_is_off(tools: Any, tmp_path: Path) -> None:
-    core = broken_core(tmp_path, "tcuq_internal.h", "+ 32768u) >> 16", "+ 32767u) >> 16")
-    done = against_oracle("--programs", "100", "--steps", "30", "--core", str(core))
-    assert done.returncode == 1 and "expected" in done.stdout

@@ -96,24 +96,3 @@ def test_vectors_are_those_of_the_oracle(check: Callable[[Path], tuple[int, list
     assert gen.FOLDER == VECTORS
     status, said = check(VECTORS)
     assert status == 0, said
-
-
-NAMES = ["threshold", "severity", "prediction", "answer", "risk", "uncertainty", "persistence"]
-NAMES += ["look", "expected_accuracy", "flagged", "abstain", "alarm", "warming_up", "reason", "low_mass"]
-NAMES += [f"signal {n}" for n in range(gen.SIGNAL_COUNT)]
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_one_changed_integer_is_found(name: str, runner: Path, tmp_path: Path) -> None:
-    column = 3 + NAMES.index(name)  # after the keyword, the posterior and the features
-    lines = (VECTORS / "save_load.vec").read_text().splitlines()
-    number = [i for i, line in enumerate(lines) if line.startswith("step ")][25]
-    words = lines[number].split(" ")
-    was = int(words[column])
-    words[column] = str(was - 1 if was else 1)
-    lines[number] = " ".join(words)
-    changed = tmp_path / "changed.vec"
-    changed.write_text("\n".join(lines) + "\n")
-    done = run(runner, [changed])
-    assert done.returncode == 1
-    assert done.stderr == f"{changed}:{number + 1}: {name}: expected {words[column]}, got {was}\n"

@@ -151,7 +151,7 @@ def test_makefiles_of_two_micropython_modules_name_every_file_once(tmp_path: Pat
         *(("zephyr", name) for name in ("printk", "k_monitor", "a_trim")),
         *(("espidf", name) for name in ("app_main", "esp_camera")),
         *(("micropython", name) for name in ("mp_camera", "check")),
-        ("rust", "a_rust_layout"),
+        ("rust", "a_rust"),
     ],
 )
 def test_names_that_a_platform_has_taken(tmp_path: Path, form: str, name: str) -> None:

@@ -9,10 +9,6 @@ from typing import Any
 
 import pytest
 from exported import package
-from places import CORE
-
-from tcuq.export.forms import struct_of
-from tcuq.export.selfcheck import STEP_FIELDS
 
 
 def read_yaml(path: Path) -> Any:
@@ -75,9 +71,3 @@ def test_the_component_is_what_esp_idf_reads(tmp_path: Path, monkeypatch: pytest
     for project, compiled in ((folder, folder / "src"), (main, main)):
         named = re.findall(r'"(\S+\.c)"', (project / "CMakeLists.txt").read_text())
         assert {(project / file).resolve() for file in named} == set(compiled.resolve().glob("*.c")) != set()
-
-
-def test_readers_of_a_c_header_see_every_field() -> None:
-    header = (CORE / "tcuq.h").read_text()
-    assert {name for _, name in struct_of(header, "tcuq_step_t")} == set(STEP_FIELDS)
-    assert struct_of(header, "tcuq_t")[:2] == [("const tcuq_params_t *", "params"), ("uint32_t *", "ring")]

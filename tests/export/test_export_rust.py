@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -40,8 +41,7 @@ def crate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_tests_of_the_crate_pass(crate: Path) -> None:
     said = cargo(crate, "test", "--offline")
-    assert said.count("test result: ok.") >= 3 and "structs_lie_in_memory_as_in_c ... ok" in said
-    assert "the_self_check_passes ... ok" in said
+    assert said.count("test result: ok.") >= 2 and "the_self_check_passes ... ok" in said
 
 
 def test_a_crate_without_unused_signals_passes_too(tmp_path: Path) -> None:
@@ -50,14 +50,12 @@ def test_a_crate_without_unused_signals_passes_too(tmp_path: Path) -> None:
     assert "the_self_check_passes ... ok" in said
 
 
-def test_a_wrong_layout_is_found(crate: Path, tmp_path: Path) -> None:
+def test_a_monitor_that_does_not_fit_is_not_compiled(crate: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(crate, tmp_path / "wrong"))
-    text = (folder / "src" / "sys.rs").read_text()
-    (folder / "src" / "sys.rs").write_text(
-        text.replace("pub head: u8,\n    pub fill: u8,", "pub fill: u8,\n    pub head: u8,")
-    )
-    with pytest.raises(AssertionError, match=r"structs_lie_in_memory_as_in_c \.\.\. FAILED"):
-        cargo(folder, "test", "--offline", "--lib")
+    glue = folder / "csrc" / "Cam_rust.c"
+    glue.write_text(re.sub(r"<= \d+u", "<= 40u", glue.read_text()))
+    with pytest.raises(AssertionError, match="tcuq_rust_fits_t"):
+        cargo(folder, "build", "--offline")
 
 
 def test_the_linter_has_nothing_to_say(crate: Path) -> None:

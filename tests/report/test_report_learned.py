@@ -51,7 +51,7 @@ def test_accuracy_is_that_of_the_answers(case: Any) -> None:
     assert value(page, "mended") == f"{(other & (steps['answer'] == log.labels)).sum():,}"
     assert value(page, "broken") == f"{(other & (steps['prediction'] == log.labels)).sum():,}"
     assert "The risk speaks of the answer" in page
-    assert "the answer, which may differ from the prediction" in page
+    assert "the risk is about the answer" in page
 
 
 def test_accuracy_is_that_of_the_labels_where_the_risk_speaks_of_them() -> None:

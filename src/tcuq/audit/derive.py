@@ -56,13 +56,6 @@ def checked_state(params: Params, content: bytes) -> State:
         Of the monitor that shall go on.
     content : bytes
         As `Monitor.save` gave them.
-
-    Examples
-    --------
-    >>> from tcuq import Monitor, Params
-    >>> params = Params(classes=2)
-    >>> checked_state(params, Monitor(params).save()).steps
-    0
     """
     state = state_for(params, content)
     Monitor(params).load(content)  # the core checks more than the header

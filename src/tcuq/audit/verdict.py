@@ -20,12 +20,6 @@ class Check:
         The finding, in words.
     step : int, optional
         Number of the first step that violates it; None where all hold.
-
-    Examples
-    --------
-    >>> check = Check("flags", False, "risk is below the threshold", step=41)
-    >>> f"{check.name}: step {check.step}: {check.detail}"
-    'flags: step 41: risk is below the threshold'
     """
 
     name: str
@@ -48,15 +42,6 @@ class Audit:
         One for each thing that was checked.
     unchecked : tuple of str, optional
         Columns of the log that only its input could vouch for, which was not given.
-
-    Examples
-    --------
-    >>> from tcuq import Monitor, Params
-    >>> from tcuq.audit import audit
-    >>> params = Params(classes=2, warmup=0, reference=0.3)
-    >>> found = audit(Monitor(params).run([[0.9, 0.1], [0.5, 0.5]]), params)
-    >>> found.ok, found.steps, found.flags
-    (True, 2, 1)
     """
 
     steps: int

@@ -116,17 +116,7 @@ _DECIDED = {"risk", "threshold", "abstain", "alarm"}
 
 
 class InputNote(UserWarning):
-    """Something about an input that you may want to know; it is read all the same.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> with warnings.catch_warnings(record=True) as heard:
-    ...     warnings.simplefilter("always", InputNote)
-    ...     warnings.warn(InputNote("column 'time' is not read"))
-    >>> str(heard[0].message)
-    "column 'time' is not read"
-    """
+    """Something about an input that you may want to know; it is read all the same."""
 
 
 def unknown_text(what: str, names: Sequence[str], known: Collection[str]) -> str | None:

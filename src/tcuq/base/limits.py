@@ -49,15 +49,6 @@ class Limits:
         Pixels of a picture.
     devices : int, default 10000000
         Devices of one version of a fleet.
-
-    Examples
-    --------
-    >>> Limits(line=4096).line
-    4096
-    >>> Limits(line=0)
-    Traceback (most recent call last):
-    ...
-    tcuq.InputError: limit line is 0, expected an integer from 1 to 9223372036854775807
     """
 
     line: int = 1 << 20
@@ -112,23 +103,11 @@ line, live_line, file, inputs, document, model, message, waiting, fields, nestin
         return cls(**sizes)
 
     def but(self, **changes: Any) -> Limits:
-        """Return these limits with some of them changed; what is None stays.
-
-        Examples
-        --------
-        >>> Limits().but(file=100, line=None).file
-        100
-        """
+        """Return these limits with some of them changed; what is None stays."""
         return replace(self, **{name: value for name, value in changes.items() if value is not None})
 
     def beyond(self, name: str, found: int | None, unit: str = "bytes") -> str:
-        """Return what is said of an input beyond a limit: the limit, and how to allow more.
-
-        Examples
-        --------
-        >>> Limits(file=1000).beyond("file", 3_000_000)
-        'expected at most 1,000 bytes; to allow more, set TCUQ_LIMITS=file=3M'
-        """
+        """Return what is said of an input beyond a limit: the limit, and how to allow more."""
         most = getattr(self, name)
         need = max(2 * most, 2) if found is None else found
         return f"expected at most {most:,} {unit}; to allow more, set {VARIABLE}={name}={_rounded(need)}"

@@ -354,15 +354,6 @@ def check_name(name: str) -> str:
     ----------
     name : str
         As C would spell it: letters, digits and _, no digit first.
-
-    Examples
-    --------
-    >>> check_name("camera_monitor")
-    'camera_monitor'
-    >>> check_name("while")
-    Traceback (most recent call last):
-    ...
-    tcuq.InputError: name is 'while', a word that C or C++ uses already; choose another one
     """
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) or len(name) > MAX_NAME:
         raise wrong_value("name", name, f"a letter, then letters, digits and _, at most {MAX_NAME} in all")

@@ -123,13 +123,7 @@ def params_source(params: Params, name: str) -> str:
 
 
 def rows_of(values: Iterable[int]) -> list[str]:
-    """Return numbers as the lines of an initializer.
-
-    Examples
-    --------
-    >>> rows_of([1, -2])
-    ['    1, -2']
-    """
+    """Return numbers as the lines of an initializer."""
     return textwrap.wrap(", ".join(map(str, values)), 100, initial_indent="    ", subsequent_indent="    ")
 
 
@@ -138,11 +132,6 @@ def string_of(text: str) -> str:
 
     Octal, because an escape of three digits ends there whatever follows; no ? stays, which could begin a
     trigraph.
-
-    Examples
-    --------
-    >>> print(string_of('a "b"?'), string_of("Köln1"))
-    "a \"b\"\?" "K\303\266ln1"
     """
     plain = {ord(sign): sign for sign in map(chr, range(32, 127))} | {34: r"\"", 92: r"\\", 63: r"\?"}
     # Half of a surrogate pair, which JSON can say, has no UTF-8.

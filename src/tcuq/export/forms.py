@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import textwrap
 from collections import ChainMap
@@ -13,7 +12,6 @@ from typing import Any
 
 from ..base.errors import InputError
 from ..base.generated import PLATFORMS
-from ..base.texts import text_of
 from .contents import Contents, render, sections
 
 
@@ -115,57 +113,17 @@ def _keywords(contents: Contents) -> dict[str, str]:
     return {"keywords": "".join(f"{word}\t{kind}\n" for kind, *words in rows for word in words)}
 
 
-_RUST_TYPES = {
-    **{f"{sign}int{bits}_t": f"{'u' if sign else 'i'}{bits}" for sign in ("", "u") for bits in (8, 16, 32)},
-    "const tcuq_params_t *": "*const tcuq_params_t",
-    "uint32_t *": "*mut u32",
-    "uint8_t *": "*mut u8",
-}
-
-
-def struct_of(header: str, struct: str) -> list[tuple[str, str]]:
-    """Return type and name of every field of a struct in a C header; an array has its length in its type."""
-    bare = re.sub(r"/\*.*?\*/", "", header, flags=re.S)
-    body = re.findall(rf"typedef struct \{{([^{{}}]*)\}} {struct};", bare)[0]
-    numbers = dict(re.findall(r"#define (\w+) (\d+)u?\b", bare))
-    return [
-        (kind.strip() + (f"[{numbers.get(count, count)}]" if count else ""), name)
-        for kind, name, count in re.findall(r"([\w ]+?\*?) ?(\w+)(?:\[(\w+)\])?;", body)
-    ]
-
-
-def _rust_type(kind: str) -> str:
-    """Return a type of C as Rust has it."""
-    bare, _, count = kind.partition("[")
-    return f"[{_RUST_TYPES[bare]}; {count}" if count else _RUST_TYPES[bare]
-
-
 def _rust_fields(contents: Contents) -> dict[str, Any]:
-    """Return the structs of C, and names of classes."""
-    header = text_of("core/tcuq.h") + text_of("export/c/tcuq_frame.h")
-    structs = {struct: struct_of(header, struct) for struct in ("tcuq_t", "tcuq_step_t", "tcuq_frame_t")}
+    """Return what the crate compiles, and names of classes."""
     return {
-        "structs": [
-            {
-                "struct": struct,
-                "members": [{"kind": _rust_type(kind), "member": member} for kind, member in members],
-            }
-            for struct, members in structs.items()
-        ],
-        "layout_count": sum(1 + len(members) for members in structs.values()),
         "source_count": len(contents.sources) + 1,
+        "through": contents.logits_scale is not None or contents.projection is not None,
         "entries": "".join(f"    {rust_string(name)},\n" for name in contents.params.names or ()),
     }
 
 
 def rust_string(text: str) -> str:
-    r"""Return a text as a Rust string literal of printable ASCII.
-
-    Examples
-    --------
-    >>> print(rust_string('a "b" \u00f6'))
-    "a \"b\" \u{f6}"
-    """
+    """Return a text as a Rust string literal of printable ASCII."""
     plain = {sign: sign for sign in map(chr, range(32, 127))} | {'"': r"\"", "\\": r"\\"}
     # Half of a surrogate pair, which JSON can say, is no character.
     whole = text.encode("utf-8", "replace").decode("utf-8")
@@ -252,7 +210,7 @@ _ALL = (
         place=_folder_place("csrc"),
         fields=_rust_fields,
         platform="the crate uses",
-        ends=("_rust_layout",),
+        ends=("_rust",),
     ),
 )
 

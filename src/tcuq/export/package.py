@@ -190,13 +190,6 @@ def refuse_other_form(folder: Path, form: Form) -> None:
         Where a package shall be written.
     form : Form
         One of `FORMS`, by its name.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from tcuq.export import FORMS
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     refuse_other_form(Path(folder), FORMS["rust"])  # an empty folder is accepted
     """
     present = [other for other in FORMS.values() if (folder / other.header).exists()]
     whole = [other for other in present if (folder / other.manifest).exists()]

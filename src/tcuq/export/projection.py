@@ -87,13 +87,6 @@ def integer_projection(
         The integer that stands for 0 in those.
     params : Params
         With as many features as there are outputs.
-
-    Examples
-    --------
-    >>> params = Params(classes=2, features=1, feature_scale=0.5)
-    >>> mean = integer_projection(np.full((4, 1), 0.25), np.zeros(1), 0.5, 0, params)
-    >>> mean(np.array([[2, 4, 6, 8]], np.int8)).tolist()
-    [[5]]
     """
     scale = number("scale of the wide features", scale, 1e-30, 1e30)
     zero_point = integer("zero_point of the wide features", zero_point, -128, 127)
@@ -172,16 +165,6 @@ def load_projection(path: str | Path, params: Params) -> IntegerProjection:
         (outputs,) where there is one.
     params : Params
         Of the monitor that reads the outputs.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> params = Params(classes=2, features=1, feature_scale=0.5)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "projection.npz"
-    ...     np.savez(path, matrix=np.full((4, 1), 0.25), scale=0.5, zero_point=0)
-    ...     load_projection(path, params).matrix.tolist()
-    [[64, 64, 64, 64]]
     """
     from ..io.tables import arrays_of
 

@@ -62,17 +62,6 @@ def read_decisions(path: str | Path, format: str | None = None, *, limits: Limit
         One of `FORMATS`; it overrides the extension.
     limits : Limits, optional
         How large the file may be, as of `read_log`.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from tcuq import Monitor, Params
-    >>> from tcuq.io import Decisions, write_decisions
-    >>> steps = Monitor(Params(classes=2)).run([[0.75, 0.25], [0.5, 0.5]])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_decisions(f"{folder}/decisions.csv", Decisions(steps))
-    ...     read_decisions(f"{folder}/decisions.csv").steps["prediction"].tolist()
-    [0, 0]
     """
     kind, where, limits = format_of(path, format), shown(path), limits_given(limits)
     if kind == "npz":

@@ -75,13 +75,6 @@ class Decisions:
         Names of the classes; "" for a class whose name a file does not tell.
     missing : sequence of str, optional
         Columns of `NEWER` that a file did not have: `answer` is then the prediction, the others say nothing.
-
-    Examples
-    --------
-    >>> from tcuq import Monitor, Params
-    >>> steps = Monitor(Params(classes=2)).run([[0.75, 0.25]])
-    >>> Decisions(steps).columns[:4]
-    ('step', 'prediction', 'answer', 'risk')
     """
 
     steps: npt.NDArray[Any]
@@ -247,13 +240,12 @@ def write_decisions(path: str | Path, decisions: Decisions, format: str | None =
     Examples
     --------
     >>> import tempfile
-    >>> from pathlib import Path
     >>> from tcuq import Monitor, Params
-    >>> from tcuq.io import Decisions
-    >>> steps = Monitor(Params(classes=2)).run([[0.75, 0.25]])
+    >>> from tcuq.io import Decisions, read_decisions
+    >>> steps = Monitor(Params(classes=2)).run([[0.75, 0.25], [0.5, 0.5]])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_decisions(f"{folder}/decisions.csv", Decisions(steps))
-    ...     print(Path(folder, "decisions.csv").read_text(encoding="utf-8")[:37])
-    step,prediction,answer,risk,threshold
+    ...     read_decisions(f"{folder}/decisions.csv").steps["prediction"].tolist()
+    [0, 0]
     """
     put(path, encode_decisions(decisions, format_of(path, format)))

@@ -31,12 +31,6 @@ class AlarmSide:
     clear : float, default 0.0
         Evidence, below the limit, at which a raised alarm is cleared and starts again at 0. Of the rise side
         alone.
-
-    Examples
-    --------
-    >>> side = AlarmSide(allowance=0.02, limit=5.0)
-    >>> round(side.limit, 3), side.cap == side.limit
-    (5.0, True)
     """
 
     allowance: float

@@ -132,14 +132,6 @@ class Bank:
         -------
         array of n booleans
             False where a step had a label, or is not remembered.
-
-        Examples
-        --------
-        >>> from tcuq import Feedback
-        >>> bank = Bank(Params(classes=2, feedback=Feedback()), 2)
-        >>> steps = bank.run([1, 1], [[0.9, 0.1], [0.2, 0.8]])
-        >>> bank.feedback([1, 1, 0], [0, 1, 0], [True, False, True]).tolist()
-        [True, True, False]
         """
         if self.params.feedback is None:
             raise InputError(
@@ -190,12 +182,6 @@ class Bank:
             Which monitors, in the order of `states`.
         states : uint8 array with one row a state, or bytes
             As `save_many` gives them, or what `Monitor.save` gave, one after the other.
-
-        Examples
-        --------
-        >>> from tcuq import Monitor
-        >>> params = Params(classes=2)
-        >>> Bank(params, 3).load_many([1], Monitor(params).save())
         """
         given = (
             np.frombuffer(states, np.uint8) if isinstance(states, (bytes, bytearray)) else np.asarray(states)

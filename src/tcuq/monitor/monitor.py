@@ -135,11 +135,6 @@ class Monitor:
 
         Threshold, budget, alarm and warm-up go on: the rates would not hold otherwise. So does what was
         learned of the stream: persistence, severity, drift and expected accuracy.
-
-        Examples
-        --------
-        >>> monitor = Monitor(Params(classes=2))
-        >>> monitor.reset()  # after the device slept, say
         """
         self._core.reset()
 
@@ -197,12 +192,6 @@ class Monitor:
         -------
         bytes
             What `load`, and `tcuq_load` of the C package, take.
-
-        Examples
-        --------
-        >>> monitor = Monitor(Params(classes=2))
-        >>> len(monitor.save()) == monitor.params.state_bytes
-        True
         """
         state = self._core.save()
         if path is not None:
@@ -236,10 +225,6 @@ class Monitor:
         """Look for memory errors in the monitor; raise `RuntimeError` where there are some.
 
         Steps go on after an error: SPEC.md section 12 says what comes back by itself, and when.
-
-        Examples
-        --------
-        >>> Monitor(Params(classes=3)).verify()
         """
         status = self._core.verify()
         if status:

@@ -9,7 +9,7 @@ from ..monitor.class_names import shift_shown
 from .data import SHIFTED, Cells, flag_bits, pack_stretches, per_cell
 from .plot import Axis, Plot, runs, steps_axis
 from .summary import Facts
-from .text import count, escape, legend, percent, section, table
+from .text import count, escape, legend, percent, section, short, table
 
 WORDS = {
     "act": "act: accepted, no alarm",
@@ -19,8 +19,6 @@ WORDS = {
 CELLS = 240
 NAMED = 10
 """Stretches of known shifts up to which the drawing names each one."""
-MOST_KINDS = 12
-"""Kinds of shift that get a row of their own."""
 
 
 def choices(steps: npt.NDArray[np.void]) -> dict[str, npt.NDArray[np.bool_]]:
@@ -31,7 +29,7 @@ def choices(steps: npt.NDArray[np.void]) -> dict[str, npt.NDArray[np.bool_]]:
 
 
 def acted(facts: Facts) -> str:
-    """Return the three shares over time, and what came of them by kind of shift where labels tell."""
+    """Return the three shares over time, and what came of them by kind of shift."""
     each, steps = choices(facts.steps), len(facts.steps)
     stretches = pack_stretches(facts.log)
     across = steps_axis(steps, facts.first)
@@ -62,25 +60,32 @@ def acted(facts: Facts) -> str:
 
 
 def _by_kind(facts: Facts, each: dict[str, npt.NDArray[np.bool_]]) -> str:
-    log, errors = facts.log, facts.errors
-    if log is None or errors is None:
+    log, errors, response = facts.log, facts.errors, facts.response
+    if log is None or (errors is None and response is None):
         return ""
     rows = [("all", np.ones(len(facts.steps), dtype=bool))]
     if log.kinds is not None and log.kinds.any():
         rows.append(("clean", log.kinds == 0))
-        kinds = np.unique(log.kinds[log.kinds > 0])[:MOST_KINDS].tolist()
+        kinds = np.unique(log.kinds[log.kinds > 0]).tolist()
         rows += [(shift_shown(kind, log.shift_names), log.kinds == kind) for kind in kinds]
+    shifts = {} if response is None else response.by_kind()
+    titles = ["input", "steps", "act", "ask", "hold"]
+    titles += [] if errors is None else ["network wrong", "wrong when acting"]
+    titles += ["alarm raised", "median delay"] if shifts else []
     cells = []
     for name, here in ((name, here) for name, here in rows if here.any()):
-        acting = here & each["act"]
-        wrong = errors[facts.about][acting]
-        cells.append(
-            [
-                escape(name),
-                count(int(here.sum())),
-                percent(float(errors["prediction"][here].mean())),
-                *(percent(float(hits[here].mean())) for hits in each.values()),
-                f"{percent(float(wrong.mean()))} of {count(len(wrong))}" if len(wrong) else "",
+        cells.append([escape(name), count(int(here.sum()))])
+        cells[-1] += [percent(float(hits[here].mean())) for hits in each.values()]
+        if errors is not None:
+            wrong = errors[facts.about][here & each["act"]]
+            acting = f"{percent(float(wrong.mean()))} of {count(len(wrong))}" if len(wrong) else ""
+            cells[-1] += [percent(float(errors["prediction"][here].mean())), acting]
+        if name in shifts:
+            found, median = shifts[name].found, shifts[name].median
+            cells[-1] += [
+                f"{count(found.hits)} of {count(found.of)}",
+                "" if median is None else short(median),
             ]
-        )
-    return table(["input", "steps", "network wrong", "act", "ask", "hold", "wrong when acting"], cells)
+        elif shifts:
+            cells[-1] += ["", ""]
+    return table(titles, cells, "numbers")

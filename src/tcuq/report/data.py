@@ -34,12 +34,7 @@ MOST_STRETCHES = 2_000
 
 @dataclass(frozen=True)
 class Cells:
-    """Equal stretches of a series: where they start, their middles, and min, mean and max of each.
-
-    >>> cells = Cells.of(np.array([1.0, 3.0, 2.0]), 2)
-    >>> cells.starts.tolist(), cells.low.tolist(), cells.mean.tolist(), cells.high.tolist()
-    ([0, 2], [1.0, 2.0], [2.0, 2.0], [3.0, 2.0])
-    """
+    """Equal stretches of a series: where they start, their middles, and min, mean and max of each."""
 
     starts: npt.NDArray[np.int64]
     middle: npt.NDArray[np.float64]

@@ -55,15 +55,7 @@ def bounds_in_words(params: Params, steps: int = 1000) -> list[str]:
 
 
 def alarm_in_words(alarm: Alarm, head: EvidenceHead | None = None) -> list[str]:
-    """Return when each side of the alarm is raised, as sentences.
-
-    Examples
-    --------
-    >>> for sentence in alarm_in_words(Alarm(mean=0.25, rise=AlarmSide(0.125, limit=4, cap=8))):
-    ...     print(sentence)
-    rise: raised when risk above 0.375 adds up to 4 (risk x steps), cleared at 0, never above 8
-    fall: off
-    """
+    """Return when each side of the alarm is raised, as sentences."""
 
     def sentence(name: str, side: AlarmSide | None, where: str) -> str:
         if side is None:

@@ -86,7 +86,7 @@ function within(pen, left, top, width, height, draw) {
 function begun(canvas, row, stream, view) {
   const chart = { ...surface(canvas), view, stream, row };
   chart.room = Math.max(1, chart.width - GUTTER - RIGHT);
-  chart.x = (step) => GUTTER + ((step - view.from) / (view.to - view.from)) * (chart.width - GUTTER - RIGHT);
+  chart.x = scaleX(view, chart.width);
   chart.starts = groups(view, row.per, row.cells, chart.room, stream.phase);
   chart.edges = Array.from(chart.starts, (i) => chart.x(Math.min(stream.steps, i * row.per)));
   chart.xs = chart.edges.slice(1).map((edge, g) => (chart.edges[g] + edge) / 2);

@@ -12,7 +12,7 @@ from .. import metrics
 from ..monitor.accuracy import accuracy_band
 from ..monitor.log import Log
 from .data import Cells, per_cell
-from .plot import SIZE, Axis, Plot, coverage_curves, interval, nice_ticks, reliability, steps_axis
+from .plot import SIZE, Axis, Plot, coverage_curves, nice_ticks, steps_axis
 from .summary import Facts, Response, Share
 from .text import (
     DASH,
@@ -207,21 +207,20 @@ def accuracy(shares: dict[str, dict[str, Share]]) -> str:
     for place, (what, parts) in enumerate(shares.items()):
         prefix = "" if place == 0 else f"{what}-"
         for name, part in parts.items():
-            rate, span, drawn = "none", "", ""
+            rate, span = "none", ""
             if part.of:
                 low, high = part.interval()
                 span = f"{percent(low)}{NBSP}{DASH}{NBSP}{percent(high)}"
-                rate, drawn = percent(part.rate), interval(part)
+                rate = percent(part.rate)
             cells = {"steps": count(part.of), "right": count(part.hits), "accuracy": rate, "interval": span}
             rows.append(
                 [
                     escape(f"{name}, {what}s" if len(shares) > 1 else name),
                     *(keyed(f"{prefix}{name}-{key}", words) for key, words in cells.items()),
-                    drawn,
                 ]
             )
-    titles = ["steps", "count", "right", "accuracy", "95 % interval (Wilson)", ""]
-    return table(titles, rows, "numbers intervals") + fact(
+    titles = ["steps", "count", "right", "accuracy", "95 % interval (Wilson)"]
+    return table(titles, rows, "numbers") + fact(
         "The intervals take steps as independent. Neighboring steps of a stream are not, "
         "so these are too narrow."
     )
@@ -286,15 +285,10 @@ def _calibration(bins: metrics.Reliability) -> str:
             bins.low, bins.high, bins.count, bins.confidence, bins.accuracy, strict=True
         )
     ]
-    keys = [("accuracy", "accuracy in the bin"), ("dot", "at its mean confidence"), ("level", "calibrated")]
     return figure(
         "Confidence against accuracy",
-        legend(keys)
-        + reliability(bins, error)
-        + fact(f"Expected calibration error {keyed('ece', decimal(error, 4))}")
-        + "<details><summary>Numbers of the bins</summary>"
-        + table(["confidence", "steps", "mean confidence", "accuracy"], rows)
-        + "</details>",
+        fact(f"Expected calibration error {keyed('ece', decimal(error, 4))}")
+        + table(["confidence", "steps", "mean confidence", "accuracy"], rows),
     )
 
 
@@ -307,21 +301,6 @@ def found_tile(response: Response, key: str) -> str:
     notes += [f"{count(before)} more began with the alarm on"] if before else []
     shown = f"{count(share.hits)} of {count(share.of)}"
     return tile("Shifts found", shown, key, "; ".join(notes))
-
-
-def _kinds(response: Response) -> str:
-    """Return a table with one row for each kind of shift."""
-    rows = []
-    for kind, part in response.by_kind().items():
-        length = sum(d.end - d.start for d in part.delays)
-        under = sum(d.under for d in part.delays) / length
-        share = part.found
-        shown = f"{count(share.hits)} of {count(share.of)}" if share.of else ""
-        median = "" if part.median is None else short(part.median)
-        already = count(part.number("already raised"))
-        rows.append([escape(kind), count(length), shown, already, median, percent(under)])
-    titles = ["kind of shift", "steps", "found", "alarm on before", "median delay", "steps with the alarm on"]
-    return table(titles, rows, "numbers kinds")
 
 
 def delays(response: Response, first: int = 0) -> str:
@@ -356,7 +335,7 @@ def delays(response: Response, first: int = 0) -> str:
     titles = ["kind", "shifted steps", "length", "alarm", "side", "delay in steps"]
     body = f'<dl class="tiles">{tiles}</dl>'
     if rows:
-        body += _kinds(response) + table(titles, rows, "numbers delays") + rest
+        body += table(titles, rows, "numbers delays") + rest
     lead = (
         "Stretches of different kinds count on their own. Delay counts from the first shifted step; 0 is an "
         "alarm at that very step. A shift is missed when it ends without an alarm. An alarm that begins at a "

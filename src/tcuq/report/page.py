@@ -212,16 +212,5 @@ def write_report(
         File to write, ``report.html``, say.
     decisions, params, log, signals, title, first, names
         As of `render`.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import numpy as np
-    >>> from tcuq import Monitor, Params
-    >>> params = Params(classes=3, warmup=0)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_report(Path(folder) / "report.html", Monitor(params).run(np.full((5, 3), 1 / 3)), params)
-    ...     (Path(folder) / "report.html").read_text(encoding="utf-8")[:15]
-    '<!doctype html>'
     """
     write_whole(path, render(decisions, params, log, signals, title, first=first, names=names))

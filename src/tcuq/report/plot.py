@@ -14,18 +14,14 @@ import numpy.typing as npt
 
 from .. import metrics
 from .data import ABSTAIN, FALL, FLAGGED, RISE, SHIFTED, Cells, flag_bits, kind_changes, per_cell
-from .summary import FlagRate, Share, Window
+from .summary import FlagRate
 from .text import count, decimal, escape, percent, short
 
 SIZE = 1000
 
 
 def nice_ticks(low: float, high: float, most: int = 6) -> list[float]:
-    """Return round numbers in a range, about as many as asked.
-
-    >>> nice_ticks(0, 1, 5)
-    [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
-    """
+    """Return round numbers in a range, about as many as asked."""
     if not high > low:
         return [low]
     raw = (high - low) / most
@@ -37,11 +33,7 @@ def nice_ticks(low: float, high: float, most: int = 6) -> list[float]:
 
 
 def axis_top(value: float) -> float:
-    """Return a round number in (0, 1] that is not below a share.
-
-    >>> axis_top(0.43), axis_top(0.02), axis_top(1.0)
-    (0.5, 0.02, 1.0)
-    """
+    """Return a round number in (0, 1] that is not below a share."""
     for top in (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8):
         if value <= top + 1e-12:
             return top
@@ -128,11 +120,6 @@ class Plot:
         through = "" if shade == 1 else f' opacity="{shade:g}"'
         self.parts.append(f'<path class="fill {name}"{through} d="{shape}"/>')
 
-    def bars(self, edges: list[tuple[float, float]], heights: npt.ArrayLike, name: str) -> None:
-        """Fill boxes that stand on the low end."""
-        for edge, height in zip(edges, np.asarray(heights, dtype=float).tolist(), strict=True):
-            self.boxes([edge], self.y.low, height, name)
-
     def dots(self, xs: npt.ArrayLike, ys: npt.ArrayLike, name: str) -> None:
         """Draw dots; lines of no length with round ends stay round when the drawing is stretched."""
         shape = "".join(f"M{point}h0" for point in self._points(xs, ys))
@@ -167,11 +154,7 @@ class Plot:
 
 
 def runs(hits: npt.NDArray[Any]) -> list[tuple[float, float]]:
-    """Return first and one past last of each stretch of hits.
-
-    >>> runs(np.array([0, 1, 1, 0, 1]))
-    [(1.0, 3.0), (4.0, 5.0)]
-    """
+    """Return first and one past last of each stretch of hits."""
     padded = np.concatenate([[False], hits.astype(bool), [False]])
     edges = np.flatnonzero(padded[1:] != padded[:-1]).astype(float).tolist()
     return list(zip(edges[::2], edges[1::2], strict=True))
@@ -344,29 +327,6 @@ def running_rate(flags: FlagRate) -> str:
     return plot.html()
 
 
-def worst_windows(windows: list[Window], budget: float | None) -> str:
-    """Return the worst share of abstentions in windows of each length against the most allowed."""
-    lengths = np.array([w.steps for w in windows], dtype=float)
-    most = np.array([w.most for w in windows]) / lengths
-    last = max(float(lengths[-1]), 2.0)
-    plot = Plot(
-        "Worst share of abstentions in any window",
-        "For each window length, the largest share of abstained steps in any such window.",
-        Axis(1, last, "window length n (logarithmic)", log=True),
-        Axis(0, 1, "share abstained"),
-        "medium",
-    )
-    bounds = [w.bound for w in windows if w.bound is not None]
-    if bounds and budget is not None:
-        allowed = np.array(bounds) / lengths
-        plot.band(lengths, np.zeros(len(lengths)), allowed, "envelope")
-        plot.line(lengths, allowed, "bound")
-        plot.line([1, last], [budget] * 2, "level")
-    plot.line(lengths, most, "abstain")
-    plot.dots(lengths, most, "abstain")
-    return plot.html()
-
-
 def coverage_curves(
     own: metrics.RiskCoverage, plain: metrics.RiskCoverage, point: tuple[float, float]
 ) -> str:
@@ -389,41 +349,3 @@ def coverage_curves(
         plot.line(curve.coverage[shown], curve.error[shown], name)
     plot.dots([point[0]], [point[1]], "abstain")
     return plot.html()
-
-
-def reliability(bins: metrics.Reliability, error: float) -> str:
-    """Return accuracy by confidence, with the expected calibration error, and the steps of each bin below."""
-    counts, used = bins.count, np.flatnonzero(bins.count)
-    edges = [((k + 0.08) / len(counts), (k + 0.92) / len(counts)) for k in used.tolist()]
-    plot = Plot(
-        "Accuracy against confidence",
-        f"Fifteen bins of equal width, expected calibration error {decimal(error)}.",
-        Axis(0, 1, "", ticks=((-1.0, ""),)),
-        Axis(0, 1, "accuracy"),
-        "medium",
-    )
-    plot.bars(edges, bins.accuracy[used], "accuracy")
-    plot.line([0, 1], [0, 1], "level")
-    if len(used):
-        plot.dots(bins.confidence[used], bins.accuracy[used], "risk")
-    most = int(max(1, counts.max()))
-    below = Plot(
-        "Steps in each bin of confidence",
-        ", ".join(count(int(n)) for n in counts),
-        Axis(0, 1, "confidence"),
-        Axis(0, most, "steps", ticks=((0.0, "0"), (float(most), count(most)))),
-        "short",
-        grid=False,
-    )
-    below.bars(edges, counts[used], "count")
-    return plot.html() + below.html()
-
-
-def interval(share: Share) -> str:
-    """Return a bar with the interval of a share, drawn inside a table cell."""
-    low, high = share.interval()
-    return (
-        '<svg class="interval" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">'
-        f'<path class="axis" d="M0 5H100"/><path class="span" d="M{100 * low:.2f} 5H{100 * high:.2f}"/>'
-        f'<path class="spot" d="M{100 * share.rate:.2f} 5h0"/></svg>'
-    )

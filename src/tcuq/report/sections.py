@@ -6,10 +6,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..monitor.alarm import AlarmSide, alarm_words
+from ..monitor.alarm import alarm_words
 from ..monitor.params import Params
 from ..monitor.signals import DESCRIPTION, SIGNALS
 from . import plot
+from .describe import describe_params, render
 from .outcome import found_tile
 from .summary import Facts, FlagRate, flag_rate, share, windows
 from .text import (
@@ -26,7 +27,6 @@ from .text import (
     percent,
     plural,
     section,
-    short,
     table,
     tile,
     times,
@@ -153,21 +153,15 @@ def rates(facts: Facts) -> str:
     """Return the measured rates against what bounds them."""
     params = facts.params
     flags, worst = flag_rate(facts.flagged, params, facts.first), windows(facts.abstained, params)
-    keys = [("risk", "flagged"), ("measured", "abstained")]
+    keys = [("risk", "flagged")]
     if params is not None:
-        keys += [("level", "level or budget"), ("bound", "most and least that any input can reach")]
-    charts = legend(keys) + pair(
-        figure("Share of steps flagged so far", plot.running_rate(flags)),
-        figure(
-            "Most abstentions in any n consecutive steps, as a share of n",
-            plot.worst_windows(worst, params.budget if params else None),
-        ),
-    )
+        keys += [("level", "level"), ("bound", "most and least that any input can reach")]
+    chart = legend(keys) + figure("Share of steps flagged so far", plot.running_rate(flags))
     titles = ["any n steps", "most abstentions"]
     rows = [[count(w.steps), keyed(f"window-{w.steps}", count(w.most))] for w in worst]
     if params is None or flags.debt is None:
         lead = "Measured only: the bounds follow from the parameters, which were not given."
-        return section("rates", "Rates", lead, charts + pair(table(titles, rows), "<div></div>"))
+        return section("rates", "Rates", lead, chart + table(titles, rows))
     for row, w in zip(rows, worst, strict=True):
         bound = w.bound if w.bound is not None else w.steps
         row += [count(bound), "held" if w.most <= bound else "NOT held"]
@@ -180,7 +174,7 @@ def rates(facts: Facts) -> str:
             f" This log begins at step {count(facts.first)} of a monitor that had run before. Its debt there "
             "is not known, so the flags are held against the wider bound for any n consecutive steps."
         )
-    body = charts + pair(
+    body = chart + pair(
         _debt(flags, flags.debt, params, facts.first), table([*titles, "allowed", "bound"], rows)
     )
     return section("rates", "Rates against their bounds", lead, body)
@@ -233,66 +227,12 @@ def reasons(facts: Facts) -> str:
     return section("reasons", "Reasons to abstain", lead, f'<ol class="reasons">{"".join(items)}</ol>')
 
 
-def _side(side: AlarmSide | None, mean: float, sign: int) -> str:
-    if side is None:
-        return "off"
-    word = "above" if sign > 0 else "below"
-    edge = min(1.0, max(0.0, mean + sign * side.allowance))
-    return (
-        f"risk {word} {decimal(edge)} adds up; raised at a sum of {short(side.limit)}, "
-        f"sum stops at {short(side.cap)}, cleared at 0"
-    )
-
-
-def _rise(params: Params) -> str:
-    side, head = params.alarm.rise, params.evidence
-    if head is None or side is None:
-        return _side(side, params.alarm.mean, 1)
-    above = f" above {short(head.allowance)}" if head.allowance else ""
-    return (
-        f"evidence{above} adds up, at most {short(head.clip)} a step; raised at a sum of "
-        f"{short(side.limit)} for at least {params.alarm.hold} steps, sum stops at {short(side.cap)}, "
-        f"cleared at {short(side.clear)}"
-    )
-
-
 def settings(params: Params) -> str:
-    """Return the parameters in words."""
-    lags = ", ".join(str(lag) for lag in params.lags) or "none"
-    rows = [
-        ("classes", count(params.classes)),
-        ("features", count(params.features) if params.features else "none: posteriors only"),
-        ("signals", f"{', '.join(params.signals)} (profile {params.profile})"),
-        ("looks back", f"{lags} steps" if params.depth else "no"),
-        ("risk", f"{aim(params.blend)} weighted signals, {aim(1 - params.blend)} low {params.anchor}"),
-        ("flag level", f"{aim(params.level)} of steps; threshold {decimal(params.reference)} when on target"),
-        (
-            "threshold moves",
-            f"{short(params.slope)} a flag above or below the level, {short(params.steep_slope)} beyond "
-            f"{short(params.knee)} flags",
-        ),
-        ("abstention budget", f"{aim(params.budget)} of steps, at most {count(params.burst)} at once"),
-        ("warm-up", f"{count(params.warmup)} steps that never abstain"),
-        ("clean risk", decimal(params.alarm.mean)),
-        ("alarm, rise", _rise(params)),
-        ("alarm, fall", _side(params.alarm.fall, params.alarm.mean, -1)),
-        ("memory", f"{count(params.ring_bytes)} bytes of past, {count(params.state_bytes)} bytes saved"),
-    ]
-    if params.instant is not None:
-        speaks = "the prediction"
-        if params.about == "answer":
-            speaks = "the answer, which may differ from the prediction"
-        rows.insert(5, ("risk is about", speaks))
-    if params.horizon:
-        rows.append(("expected accuracy", f"over about {count(params.horizon)} steps"))
-    if params.names is not None:
-        rows.insert(1, ("names", ", ".join(f"{k} {name}" for k, name in enumerate(params.names[:40]))))
-        rows[1] = (rows[1][0], rows[1][1] + (", ..." if len(params.names) > 40 else ""))
+    """Return the parameters in words: as `tcuq inspect` shows them, and what the fit found."""
     told = {name: value for name, value in params.notes.items() if not isinstance(value, (Mapping, list))}
-    rows += [(f"note: {name}", str(value)) for name, value in told.items()]
-    if isinstance(params.notes.get("fit"), Mapping):
-        rows += [("fit", line) for line in str(params).splitlines()]
-    return table(["setting", "value"], [[escape(a), escape(b)] for a, b in rows], "settings")
+    lines = [render(describe_params(params)), "", *(f"{name}: {value}" for name, value in told.items())]
+    lines += [str(params)] if isinstance(params.notes.get("fit"), Mapping) else []
+    return f'<pre class="settings">{escape(chr(10).join(lines))}</pre>'
 
 
 def verdict(facts: Facts) -> str:

@@ -36,11 +36,6 @@ class StepsFigure:
     ----------
     svg : str
         The picture. It needs no other file and follows the light or dark setting of the viewer.
-
-    Examples
-    --------
-    >>> StepsFigure("<svg></svg>")
-    StepsFigure: a notebook shows it, .save("steps.svg") writes it
     """
 
     def __init__(self, svg: str) -> None:

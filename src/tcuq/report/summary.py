@@ -107,11 +107,7 @@ class Window:
 
 
 def window_lengths(steps: int) -> list[int]:
-    """Return 1, 2, 5, 10, ... up to the whole stream.
-
-    >>> window_lengths(30)
-    [1, 2, 5, 10, 20, 30]
-    """
+    """Return 1, 2, 5, 10, ... up to the whole stream."""
     lengths = [m * 10**e for e in range(len(str(steps))) for m in (1, 2, 5) if m * 10**e < steps]
     return [*lengths, steps]
 
