@@ -39,7 +39,7 @@ no/d.csv: folder no does not exist; make it first
 $ tcuq run dev.npz monitor.json
 dev.npz: not a parameter file (not text) (did you swap PARAMS and INPUT?)
 $ tcuq run dev.npz dev.npz
-dev.npz: is no parameter file; make one with: tcuq fit dev.npz -o monitor.json
+dev.npz: is not a parameter file; make one with: tcuq fit dev.npz -o monitor.json
 $ tcuq run monitor.json dev.txt
 dev.txt: extension '.txt' is unknown, expected .csv, .npz, .jsonl, .ndjson, .parquet, .arrow or .feather
 $ tcuq run - dev.npz
@@ -50,7 +50,7 @@ $ tcuq report dev.npz -o r.html
 dev.npz: array 'step' is missing, expected step, prediction, risk, threshold, uncertainty, abstain. This \
 is a log; `tcuq run` makes decisions of it
 $ tcuq audit dev.npz data.npz
-data.npz: is no parameter file; make one with: tcuq fit data.npz -o monitor.json
+data.npz: is not a parameter file; make one with: tcuq fit data.npz -o monitor.json
 $ tcuq export model.onnx fw
 model.onnx: is a model, expected a parameter file; make one with: tcuq start model.onnx DATA -o monitor/
 $ tcuq export monitor.json fw --name while
@@ -67,7 +67,7 @@ my_model.py, and pass my_model:net
 $ tcuq record math:sqroot data.npz -o log.npz
 MODEL is math:sqroot; the module math has no 'sqroot'
 $ tcuq live dev.npz -
-dev.npz: is no parameter file; make one with: tcuq fit dev.npz -o monitor.json
+dev.npz: is not a parameter file; make one with: tcuq fit dev.npz -o monitor.json
 $ tcuq live monitor.json /dev/nope
 /dev/nope: no such file; create it first, or name a serial port, tcp://, tcp-listen:// or mqtt://
 $ tcuq fleet status empty
@@ -84,7 +84,8 @@ the following arguments are required: CONFIG, --out; for example: tcuq-lab train
 --members 7 (see tcuq-lab train --help)
 $ tcuq-lab data get nope
 dataset 'nope' is unknown, expected one of mnist, fashion_mnist, cifar10, svhn, tinyimagenet, \
-tinyimagenet20, speech_commands, speech_commands_v2, speech_noise (tcuq-lab data list shows all)
+tinyimagenet20, speech_commands, speech_commands_v2, signs, motion, speech_noise (tcuq-lab data list shows \
+all)
 """
 
 
@@ -124,7 +125,7 @@ HALVES = np.full((60, 2), 0.5)
     ("call", "message"),
     [
         (lambda: Params(classes=1), "classes is 1, expected 2 to 1000"),
-        (lambda: Monitor(Params(classes=3)).step([0.5, 0.5]), "probs has 2 values a step; the params say 3"),
+        (lambda: Monitor(Params(classes=3)).step([1, 0]), "probs has 2 values per step; the params say 3"),
         (
             lambda: Monitor(Params(classes=2)).step([0.9, 0.9]),
             "probs sum to 1.8, expected 1.00 ± 0.02 (are these logits? apply tcuq.softmax first)",

@@ -85,7 +85,7 @@ def free_threaded() -> str:
 
 def test_threads_without_a_lock(tmp_path: Path) -> None:
     python = free_threaded()
-    assert extensions.facts(python)[2], f"{python} is no free-threaded Python"
+    assert extensions.facts(python)[2], f"{python} is not a free-threaded Python"
     library = extensions.build(python, extensions.SOURCES, tmp_path / "_core", "-std=c99", "-O1")
     (tmp_path / "fields").write_bytes(pickle.dumps(Params(classes=3, reference=0.3).integers()))
     done = subprocess.run(

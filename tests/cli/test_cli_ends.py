@@ -98,7 +98,7 @@ def test_a_fit_writes_over_no_log_and_no_model(tmp_path: Path, capsys: pytest.Ca
     for place, said in (
         (log, f"PARAMS and LOG are both {str(log)!r}; one would be lost"),
         (clean, f"PARAMS and --clean are both {str(clean)!r}; one would be lost"),
-        (model, f"{model}: exists and is no parameter file; remove it, or name another with -o"),
+        (model, f"{model}: exists and is not a parameter file; remove it, or name another with -o"),
     ):
         assert main(["fit", str(log), "--clean", str(clean), "-o", str(place)]) == 2
         assert said in capsys.readouterr().err

@@ -182,7 +182,7 @@ def test_instructions_do_not_creep_up(tmp_path: Path) -> None:
     program = instructions.build(tmp_path, gcc)
     first = instructions.count(program, *DEFAULTS)
     assert first == instructions.count(program, *DEFAULTS), "repeatable to the instruction"
-    print(f"{machine}: {first:.1f} instructions a step")
+    print(f"{machine}: {first:.1f} instructions per step")
     assert first <= NATIVE_MOST[machine]
 
 

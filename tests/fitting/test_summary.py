@@ -43,7 +43,7 @@ def test_there_are_six_lines(labels: bool, explain: bool, alarm: Any) -> None:
     assert ("proved" in alarms) == (alarm == "proved")
     assert ("held-out clean steps" in alarms) == explain
     assert accuracy.startswith("Expected accuracy: " + ("over about 32 steps" if labels else "none"))
-    assert ("fewer than two kinds" in accuracy) == (labels and explain)
+    assert ("fewer than two shift types" in accuracy) == (labels and explain)
 
 
 def test_too_few_clean_steps_set_no_alarm_of_any_kind() -> None:

@@ -73,7 +73,7 @@ def test_a_folder_and_a_function_of_ones_own(place: Path, capsys: pytest.Capture
     write_pictures(place / "pictures")
     assert main(["record", "own_net:net", "pictures", "-o", "dev.npz", "--input-shape", "8,8,1"]) == 0
     assert capsys.readouterr().err.startswith(
-        "tcuq: files are mixed, as a folder is no stream; pass a stream "
+        "tcuq: files are mixed, as a folder is not a stream; pass a stream "
     )
     assert read_log("dev.npz").names == NAMES
     more = ["--input-shape", "4,4", "--features", "none", "--quiet"]

@@ -246,7 +246,7 @@ def test_without_labels_it_says_what_is_missing(place: Path, capsys: pytest.Capt
 def test_a_single_shift_of_ones_own_is_in_both_parts(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["start", "own_net:net", "data.npz", "-o", "out", "--shifts", "own_net:loud"]) == 0
     assert capsys.readouterr().out.count("shifts: loud\n") == 2
-    assert "Both have the same kind of shift" in Path("out/README.md").read_text()
+    assert "Both have the same shift type" in Path("out/README.md").read_text()
     more = ["--shifts", "--shifts", "own_net:loud", "--quiet"]
     assert main(["start", "own_net:net", "data.npz", "-o", "more", *more]) == 0
     out, err = capsys.readouterr()
@@ -321,8 +321,8 @@ def test_the_verdict_says_what_the_alarm_finds_and_when_not_to_rely_on_it() -> N
         "dust": {"wrong_model": 0.12, "shifts": 5, "shifts_alarmed": 0},  # costs nothing
     }
     base: dict[str, Any] = {"has_alarm": True, "left_out": fit, "fit_accuracy": off, "by_kind": rows}
-    assert verdict(base).startswith("the alarm found 3 of 4 kinds of shift left out in turn (median ")
-    assert "nearer: ATC) and by 7.5 in the judged part; " in verdict(base | {"expected_off": 0.075})
+    assert verdict(base).startswith("the alarm found 3 of 4 shift types held out in turn (median ")
+    assert "closer: ATC) and by 7.5 in the test part; " in verdict(base | {"expected_off": 0.075})
     missed = {**rows, "fog": {"wrong_model": 0.4, "shifts": 4, "shifts_alarmed": 1}}
     few, loud = {**fit, "found": 1, "delay": None}, {**fit, "on_clean": 0.4}
     for bad in ({"left_out": few}, {"left_out": loud}, {"by_kind": missed}):

@@ -417,6 +417,6 @@ def test_kinds_that_the_fit_left_out_are_shown_by_name_whatever_the_notes_hold()
     row = {"stretches": 3, "found": 2, "delay": 12.0, "on": 0.5}
     told = {"found": 1, "kinds": 2, "on_shifted": 0.4, "on_clean": 0.01}
     page = left_out({"left_out": {**told, "by_kind": {"f<o>g": row, "dust": {"delay": None}, "rain": 3}}})
-    assert "f&lt;o&gt;g" in page and ">50.0" in page and "1 of 2 kinds" in page and "dust" in page
+    assert "f&lt;o&gt;g" in page and ">50.0" in page and "1 of 2 types" in page and "dust" in page
     for junk in (None, 3, {}, {"left_out": None}, {"left_out": {"by_kind": [1]}}, {"left_out": told}):
         assert left_out(junk) == ""

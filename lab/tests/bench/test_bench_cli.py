@@ -121,7 +121,7 @@ def test_streams_are_replaced_only_where_that_is_asked_for(
         (["confidence", "--page", "x"], "--page needs --table, or all"),
         (["--table", "--only"], "--only needs --table FILE: a result file of yours"),
         (["confidence", "--streams", "nowhere"], "nowhere has no streams.json, expected the streams"),
-        (["vote_8.json"], "vote_8.json is no method; for a result file type: tcuq-lab bench --table"),
+        (["vote_8.json"], "vote_8.json is not a method; for a result file type: tcuq-lab bench --table"),
         (["a/mine.py", "b/mine.py"], "b/mine.py would have the result file of a/mine.py"),
         (["--make", "--setting", "trial"], "pass --out DIR for other streams"),
         (["--table", "nowhere.json"], "nowhere.json: No such file or directory"),

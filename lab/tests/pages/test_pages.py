@@ -338,8 +338,8 @@ def test_the_command_writes_packs_and_checks(tmp_path: Path, capsys: pytest.Capt
         ("drop.json", lambda c: {**c, "lines": [c["lines"][0]] * 2}, "line 1 repeats mnist"),
         ("drop.json", lambda c: {**c, "lines": [{**c["lines"][0], "value": "x"}]}, "could not convert"),
         ("answers.json", lambda c: {**c, "lines": [[1]]}, "answers.json"),
-        ("answers.json", lambda c: {**c, "tables": ["drop.json"]}, "is no table of results"),
-        ("answers.json", lambda c: [], "is no result file"),
+        ("answers.json", lambda c: {**c, "tables": ["drop.json"]}, "is not a table of results"),
+        ("answers.json", lambda c: [], "is not a result file"),
     ],
 )
 def test_bad_files_are_refused_in_one_line(

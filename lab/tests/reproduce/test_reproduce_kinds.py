@@ -162,7 +162,7 @@ def test_a_fit_that_was_kept_is_the_same_fit(tmp_path: Path) -> None:
     for damaged in ("{", "[]", whole.replace("tcuq fit 1", "x"), whole.replace("held_out", "h"),
                     whole.replace('"classes": 10', '"classes": 1')):  # fmt: skip
         place.write_text(damaged)
-        with pytest.raises(ValueError, match=r"fit\.json is no fit that was kept: ") as caught:
+        with pytest.raises(ValueError, match=r"fit\.json is not a fit that was kept: ") as caught:
             fit_once(TcuqPaper(), dev, place)
         assert len(str(caught.value).splitlines()) == 1
 

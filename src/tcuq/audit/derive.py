@@ -263,7 +263,7 @@ def _abstentions(rules: Rules, abstained: Ints, numbers: Ints, start: State | No
     # What is spent minus what came in, in units of 1/den: may never pass the credit at the start.
     balance = np.cumsum(abstained * den - num, dtype=np.int64)
     credit = start.credit if start else 0
-    rate = f"{int(abstained.sum()):,} abstentions in {len(abstained):,} steps, {abstained.mean():.4f} a step"
+    rate = f"{int(abstained.sum()):,} abstentions in {len(abstained):,} steps, {abstained.mean():.2%}"
     allowed = f"budget {num / den:g}" + (f" and {credit / den:g} saved up before" if credit else "")
 
     def broken(row: int) -> str:
@@ -273,7 +273,7 @@ def _abstentions(rules: Rules, abstained: Ints, numbers: Ints, start: State | No
     budget = _judged("budget", balance > credit, numbers, f"{rate}; {allowed}", broken)
     # Worst window that ends at each step: the balance there minus its lowest point before.
     excess = balance - np.minimum.accumulate(np.concatenate([[0], balance[:-1]]))
-    held = f"worst window holds {int(excess.max()) / den:g} abstentions more than {num / den:g} a step"
+    held = f"worst window holds {int(excess.max()) / den:g} abstentions more than {num / den:g} per step"
     detail = f"{held}; at most {burst} are allowed"
     return [budget, _judged("burst", excess > burst * den, numbers, detail, lambda _: detail)]
 

@@ -171,7 +171,7 @@ def _take_along(source: Path, copy: Path, replaced: set[Path], inside: Path) -> 
             os.mkdir(place)
             copied += _take_along(Path(entry.path), place, replaced, path)
         elif not stat.S_ISREG(entry.stat(follow_symlinks=False).st_mode):
-            raise InputError("unsupported", f"{entry.path}: is no file or folder; export into another folder")
+            raise InputError("unsupported", f"{entry.path}: is not a file or folder; export elsewhere")
         elif path not in replaced:
             _link(entry.path, place)
     return [*copied, (source, copy)]

@@ -37,7 +37,7 @@ static int table_open(table_t *t, PyObject *object, const char *name, Py_ssize_t
     } else if (t->view.ndim != dimensions) {
         PyErr_Format(PyExc_ValueError, "%s has %d dimensions; %d expected", name, t->view.ndim, dimensions);
     } else if (t->view.shape[dimensions - 1] != width) {
-        PyErr_Format(PyExc_ValueError, "%s has %zd values a step; the params say %zd", name,
+        PyErr_Format(PyExc_ValueError, "%s has %zd values per step; the params say %zd", name,
                      t->view.shape[dimensions - 1], width);
     } else {
         t->rows = dimensions == 2 ? t->view.shape[0] : 1;

@@ -162,7 +162,7 @@ def add_logits_options(parser: Parser, what: str) -> None:
     """Declare that what stands for posteriors in a log may be logits."""
     add = parser.add_argument
     add("--logits", action="store_true", help=f"{what} holds logits, not probabilities: apply softmax")
-    add("--logits-scale", type=float, metavar="X", help="worth of one unit of int8 logits, with --logits")
+    add("--logits-scale", type=float, metavar="X", help="scale of int8 logits, with --logits")
 
 
 def add_run_length(add: Callable[..., Any]) -> None:

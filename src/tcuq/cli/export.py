@@ -32,7 +32,7 @@ def add(subparsers: Subparsers) -> None:
     )
     add = parser.add_argument
     add("params", metavar="PARAMS", help="parameter file, from tcuq fit")
-    add("folder", metavar="FOLDER", help="folder to write; made if it does not exist")
+    add("folder", metavar="FOLDER", help="folder to write; created if it does not exist")
     add("--name", default="monitor", metavar="NAME", help="name of the C constant (default: monitor)")
     forms = "; ".join(f"{name}: {about}" for name, about in PLATFORMS.items())
     add("--form", choices=PLATFORMS, default="c", metavar="FORM", help=f"{forms} (default: c)")
@@ -41,7 +41,7 @@ def add(subparsers: Subparsers) -> None:
     add("--projection", metavar="FILE", help=wide)
     glue = f"add a header that runs the network and the monitor: {', '.join(RUNTIMES)}"
     add("--glue", choices=RUNTIMES, metavar="RUNTIME", help=glue)
-    forced = "replace files that are there already, all at once; your own files stay"
+    forced = "replace existing files, all at once; your own files stay"
     add("--force", action="store_true", help=forced)
 
 

@@ -50,7 +50,7 @@ def _keep_others(path: str) -> None:
     with open(path, "rb") as file:
         start = file.read(64).lstrip()
     if start and not start.startswith(b"{"):
-        raise UsageError(f"{path}: exists and is no parameter file; remove it, or name another with -o")
+        raise UsageError(f"{path}: exists and is not a parameter file; remove it, or name another with -o")
 
 
 def _read(args: argparse.Namespace) -> tuple[Log, Log | None]:
@@ -121,7 +121,7 @@ def add(subparsers: Subparsers) -> None:
     add("--format", choices=common.FORMATS, help="format of LOG, if its extension does not say")
     common.add_logits_options(parser, "LOG (and the clean log)")
     add("--clean", metavar="LOG", help="a second log, of clean data only: it sets threshold and alarm")
-    add("--details", action="store_true", help="say also what each signal adds and what simple rules reach")
+    add("--details", action="store_true", help="also say what each signal adds and what simple rules achieve")
     add = parser.add_argument_group("rates").add_argument
     add("--budget", type=float, metavar="X", help="largest share of abstentions, 0 to 1 (default: 0.15)")
     tied = "the word budget ties it to --budget (default: budget; with profile paper 0.1)"
@@ -130,7 +130,7 @@ def add(subparsers: Subparsers) -> None:
         "--max-error",
         type=max_error,
         metavar="X[,N]",
-        help="for devices that are told labels up to N steps late (default: 16): largest share of wrong "
+        help="for devices that receive labels up to N steps late (default: 16): largest share of wrong "
         "answers among labeled accepted steps, proved up to a constant; the device then abstains beyond the "
         "budget where that needs it",
     )

@@ -89,7 +89,7 @@ def add_recording_options(parser: Parser, out: str, metavar: str, about_out: str
     )
     option("--posteriors", metavar="NAME", help="output with the softmax or logits, if there are several")
     option("--logits", action="store_true", help="the model has no softmax: apply one")
-    named = "names of the classes in the order of the model's outputs, or a file with one a line"
+    named = "names of the classes in the order of the model's outputs, or a file with one per line"
     option("--names", metavar="NAME,NAME,...|FILE", help=named)
     kernels = "int8 TFLite: optimized kernels; single bits may differ from the reference kernels"
     option("--fast", action="store_true", help=kernels)

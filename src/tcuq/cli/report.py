@@ -94,7 +94,7 @@ def add_audit(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--labels",
         metavar="FILE",
-        help="CSV of labels that the monitor was told, in their order: after (number of the last step then), "
+        help="CSV of labels that the monitor received, in order: after (number of the last step then), "
         "step (which it is for) and label (the true class, right or wrong)",
     )
 

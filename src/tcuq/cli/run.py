@@ -53,7 +53,7 @@ def add(subparsers: Subparsers) -> None:
         "standard output)",
     )
     common.add_logits_options(parser, "INPUT")
-    parser.add_argument("--skip-bad", action="store_true", help="skip and count bad lines, do not stop")
+    parser.add_argument("--skip-bad", action="store_true", help="count and skip bad lines")
     state = parser.add_argument_group("going on where another run ended")
     state.add_argument("--state-in", metavar="FILE", help="continue from this saved state")
     saved = "save the state here at the end, even if a live run is interrupted"

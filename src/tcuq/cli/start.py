@@ -24,7 +24,7 @@ def add(subparsers: Subparsers) -> None:
     parser = declare(
         subparsers,
         "start",
-        "record, fit, judge, report and export in one go",
+        "record, fit, test, report and export in one go",
         "tcuq start model.tflite data.npz -o monitor/\ntcuq start model.onnx pictures/ -o monitor/",
         command,
         "tcuq live monitor/monitor.json /dev/ttyUSB0@115200",
@@ -32,11 +32,11 @@ def add(subparsers: Subparsers) -> None:
         "shows how the monitor does on examples that it was not fitted to; monitor.json, its parameters; "
         "firmware/, a package for your device; and README.md with the next steps.",
     )
-    add_recording_options(parser, "--out", "FOLDER", "folder to write; made if it does not exist")
+    add_recording_options(parser, "--out", "FOLDER", "folder to write; created if it does not exist")
     option = parser.add_argument_group("monitor").add_argument
     option("--budget", type=float, metavar="X", help="largest share of abstentions, 0 to 1 (default: 0.15)")
     add_run_length(option)
-    forced = "replace files that are there already, all at once, and go on where the model is at chance"
+    forced = "replace existing files, all at once, and continue even if the model is at chance"
     option("--force", action="store_true", help=forced)
 
 
@@ -77,7 +77,7 @@ def add_demo(subparsers: Subparsers) -> None:
         about="Trains a small digit classifier, fits a monitor, shows both a day with five faults and writes "
         "logs, parameters, decisions and a report into one folder. Needs no data and no network.",
     )
-    folder = "folder to write; made if it does not exist (default: tcuq-demo)"
+    folder = "folder to write; created if it does not exist (default: tcuq-demo)"
     parser.add_argument("--out", metavar="FOLDER", default="tcuq-demo", help=folder)
     seed = "seed of the random numbers (default: 0)"
     parser.add_argument("--seed", type=int, default=0, metavar="N", help=seed)

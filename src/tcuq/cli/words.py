@@ -104,7 +104,7 @@ def expect_params(path: str) -> None:
     if _ending(path) in MODELS:
         what, way = "a model, expected a parameter file", f"tcuq start {path} DATA -o monitor/"
     elif _ending(path) in LOGS:
-        what, way = "no parameter file", f"tcuq fit {path} -o monitor.json"
+        what, way = "not a parameter file", f"tcuq fit {path} -o monitor.json"
     else:
         return
     raise UsageError(f"{path}: is {what}; make one with: {way}")

@@ -35,10 +35,10 @@ def fit(
     With labels, two heads are learned at once by a logistic regression of errors on the signals, as the
     integer core gives them, over the log and over its own shuffle: one for steps alone, one for steps with
     a past. Where classes hardly stay in the log, its steps are also put in an order in which they do. On the
-    device the persistence of the stream decides between them. Without labels
-    the uncertainty is one minus the posterior, or one minus the belief as far as classes stay. Threshold and
-    alarm come from clean steps: those of `clean`, else those that the log does not mark as shifted. Signals
-    that end up with coefficients of 0 are dropped, and the features too where no other signal reads them.
+    device the persistence of the stream decides between them. Without labels the uncertainty is one minus
+    the posterior where steps are independent, else one minus the belief. Threshold and alarm come from clean
+    steps: those of `clean`, else those that the log does not mark as shifted. Signals that end up with
+    coefficients of 0 are dropped, and the features too where no other signal reads them.
 
     Parameters
     ----------

@@ -71,7 +71,7 @@ def read_decisions(path: str | Path, format: str | None = None, *, limits: Limit
         for name, values in columns.items():
             if values.ndim != 1 or values.dtype.kind not in "iufb" or len(values) != len(columns["step"]):
                 shape = f"{values.dtype} of shape {values.shape}"
-                raise InputError("value", f"{where}: {name} is {shape}, expected one number a step")
+                raise InputError("value", f"{where}: {name} is {shape}, expected one number per step")
         lines = list(range(len(columns["step"])))
         with located(where):
             told = {} if names is None else dict(enumerate(checked_names(names, names.size) or ()))

@@ -88,7 +88,7 @@ class Decisions:
 
     def __post_init__(self) -> None:
         if getattr(self.steps, "dtype", None) != STEP_DTYPE or self.steps.ndim != 1:
-            raise wrong_type("steps", self.steps, "a row of tcuq.STEP_DTYPE a step")
+            raise wrong_type("steps", self.steps, "a row of tcuq.STEP_DTYPE per step")
         if self.signals is not None and self.signals.shape != (len(self.steps), len(SIGNALS)):
             expected = f"expected {(len(self.steps), len(SIGNALS))}"
             raise InputError("value", f"signals have shape {self.signals.shape}, {expected}")

@@ -185,7 +185,7 @@ def _refuse_wide(part: Columns) -> None:
     """Refuse at the first piece what a log does not take; the rest of such a file may fill the memory."""
     for name, rows, most in (("probs", part.probs, MAX_CLASSES), ("features", part.features, MAX_FEATURES)):
         if rows is not None and rows.shape[1] > most:
-            raise InputError("limit", f"{name} has {rows.shape[1]:,} values a row, expected at most {most}")
+            raise InputError("limit", f"{name} has {rows.shape[1]:,} values per row, expected at most {most}")
 
 
 def log_table(log: Log) -> Any:

@@ -170,7 +170,7 @@ def accuracy_from_labels(
     columns |= {"labels": np.asarray(labels, dtype=np.float64), "among": count, "expected": guess}
     for name, values in columns.items():
         if values.shape != (len(steps),):
-            raise InputError("value", f"{name} has shape {values.shape}, expected {len(steps)}, one a step")
+            raise InputError("value", f"{name} has shape {values.shape}, expected {len(steps)}, one per step")
     drawn, chances, given, guess = (columns[key][count] for key in ("asked", "chance", "labels", "expected"))
     if not ((chances > 0) & (chances <= 1)).all() or not ((guess >= 0) & (guess <= 1)).all():
         raise InputError("value", "chance or expected is out of range, expected above 0 to 1, and 0 to 1")

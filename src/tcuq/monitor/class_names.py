@@ -34,7 +34,7 @@ def checked_names(names: Any, classes: int) -> tuple[str, ...] | None:
         return None
     if isinstance(names, np.ndarray):
         if names.ndim != 1:
-            raise InputError("value", f"names has {names.ndim} dimensions, expected one name a class")
+            raise InputError("value", f"names has {names.ndim} dimensions, expected one name per class")
         names = texts_of(names)
     if isinstance(names, (str, bytes)) or not isinstance(names, Sequence):
         raise wrong_value("names", names, "a list of texts")

@@ -275,7 +275,7 @@ class Params:
             raise wrong_type("evidence", head, "an EvidenceHead or None")
         if len(head.offsets) != self.classes:
             count = len(head.offsets)
-            raise InputError("value", f"evidence has {count} offsets, expected {self.classes}, one a class")
+            raise InputError("value", f"evidence has {count} offsets, expected {self.classes}, one per class")
         known_only("evidence signal", head.coef, self.signals)
         if not {"odds", "distance"} & set(self.signals):
             raise InputError("missing", "evidence needs the signal odds or distance: they tell what is new")

@@ -80,7 +80,7 @@ def check_whole(content: Mapping[str, Any], kind: type[Params], sealed: bool) ->
     given, expected = content.get("checksum"), checksum_of(content)
     if sealed and given != expected:
         problem = f"checksum is {'missing' if given is None else repr(given)}, expected {expected!r}"
-        way = "after an edit of your own run `tcuq inspect FILE --seal`, or read it with sealed=False"
+        way = "after an edit, run `tcuq inspect FILE --seal`, or read it with sealed=False"
         raise InputError("damaged", f"{problem}: the file is damaged, or was edited; {way}")
 
 

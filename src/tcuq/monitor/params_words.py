@@ -43,7 +43,7 @@ def _chosen(params: Params, profile: str | None) -> str:
     inputs = f"posteriors and {params.features} features" if params.features else "posteriors alone"
     return (
         f"Chosen: {chosen} ({names}) for {params.classes} classes on {inputs}, about the {params.about}; "
-        f"{price.ram_bytes:,} bytes of RAM and about {price.instructions:,} instructions a step."
+        f"{price.ram_bytes:,} bytes of RAM and about {price.instructions:,} instructions per step."
     )
 
 
@@ -63,8 +63,8 @@ def _gain(params: Params, fitted: Mapping[str, Any]) -> str:
         return f"{wrong}."
     own = rules["monitor"]
     best = min((name for name in rules if name != "monitor"), key=lambda name: float(rules[name]["left"]))
-    held = "kinds of shift" if fitted["rules"]["kinds"] else "parts of the log"
-    text = f"{wrong}. Of the surest {fitted['rules']['coverage']:.0%}, with {held} left out in turn: "
+    held = "shift types" if fitted["rules"]["kinds"] else "parts of the log"
+    text = f"{wrong}. Of the surest {fitted['rules']['coverage']:.0%}, with {held} held out in turn: "
     text += f"{own['left']:.1%}; best simple rule, {best}: {rules[best]['left']:.1%}"
     if best != "confidence":
         text += f"; confidence: {rules['confidence']['left']:.1%}"
@@ -131,7 +131,7 @@ def _found(left_out: Mapping[str, Any] | None) -> list[str]:
     count, of, delay = left_out["found"], left_out["kinds"], left_out["delay"]
     shown = "above the length of a stretch" if delay is None else f"{delay:.0f} steps"
     on = f"{left_out['on_shifted']:.0%} of shifted and {left_out['on_clean']:.0%} of clean time"
-    text = f"found {count} of {of} kinds left out in turn, median delay {shown}, on for {on}"
+    text = f"found {count} of {of} shift types held out in turn, median delay {shown}, on for {on}"
     return [f"Alarm: do not rely on this alarm: it {text}." if 2 * count < of else f"Alarm: {text}."]
 
 
@@ -154,19 +154,19 @@ def _accuracy(params: Params, fitted: Mapping[str, Any]) -> list[str]:
         return [f"{text}."]
     error = measured["error"]
     if error is None:
-        unknown = "how far off it is under a new shift is unknown, as fewer than two kinds are marked"
+        unknown = "how far off it is under a new shift is unknown, as fewer than two shift types are marked"
         return [f"{text}; {unknown}."]
     beside = ", ".join(
-        f"{name} by {measured[key]:.3f}"
+        f"{name} by {100 * measured[key]:.1f}"
         for key, name in (("error_confidence", "mean confidence"), ("error_atc", "ATC"))
         if measured.get(key) is not None
     )
-    text += f"; off by {error:.3f} on average over 200 steps, on kinds of shift left out in turn"
+    text += f"; off by {100 * error:.1f} points on average over 200 steps, on shift types held out in turn"
     text = f"{text} ({beside})" if beside else text
     if params.accuracy_error is None:
         return [f"{text}."]
-    off, on = (f"{DEVIATIONS * each:.2f}" for each in params.accuracy_error)
-    return [f"{text}; a 90 % band is at least {off} wide on either side, {on} while the alarm is on."]
+    off, on = (f"{100 * DEVIATIONS * each:.0f}" for each in params.accuracy_error)
+    return [f"{text}; a 90 % band is at least {off} points wide on either side, {on} while the alarm is on."]
 
 
 def _steps(params: Params, fitted: Mapping[str, Any]) -> str:
@@ -226,7 +226,7 @@ def _dropped(dropped: Mapping[str, Any] | None) -> list[str]:
     text = f"Dropped: {' and '.join(what)}, as no weight reads them"
     if dropped["ram_bytes"] or dropped["instructions"]:
         text += f", which saves {dropped['ram_bytes']:,} bytes"
-        text += f" and about {dropped['instructions']:,} instructions a step"
+        text += f" and about {dropped['instructions']:,} instructions per step"
     return [f"{text}{'; call the monitor without features' if dropped['features'] else ''}."]
 
 

@@ -120,11 +120,11 @@ class Questions:
         """
         doubts = np.atleast_1d(np.asarray(uncertainty, dtype=np.float64))
         if doubts.ndim != 1 or not ((doubts >= 0) & (doubts <= 1)).all():
-            raise InputError("value", "uncertainty has other values, expected one number from 0 to 1 a step")
+            raise InputError("value", "uncertainty is out of range, expected 0 to 1, one number per step")
         places = self.steps + np.arange(len(doubts)) if seqs is None else np.atleast_1d(np.asarray(seqs))
         starts = np.broadcast_to(np.asarray(boots), doubts.shape)
         if places.shape != doubts.shape:
-            raise InputError("value", f"seqs are {len(places)}, expected {len(doubts)}, one a step")
+            raise InputError("value", f"seqs are {len(places)}, expected {len(doubts)}, one per step")
         chance = np.array([self._chance(each) for each in spread(doubts).tolist()])
         keys = np.repeat(device_keys("", [self.device]), len(doubts))
         return Asked(drawn(self.seed, keys, starts, places, chance), chance)

@@ -142,7 +142,7 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
         read = Layout.of(names, lists=True).known if holds_log(table) else PLAIN
         own = set(step_columns(self[:0], self.class_names))
         if len(table) != len(self):
-            raise InputError("conflict", f"beside has {len(table)} rows, expected {len(self)}, one a step")
+            raise InputError("conflict", f"beside has {len(table)} rows, expected {len(self)}, one per step")
         kept: dict[str, Any] = {}
         for place, name in enumerate(names):
             true = ALIASES.get(name, name) == "label"

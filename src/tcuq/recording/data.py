@@ -136,7 +136,7 @@ def picture_reader(shape: tuple[int | None, ...] | None, where: str) -> Callable
         except (InputError, MemoryError):
             raise
         except Exception:  # damage comes as whatever the decoder of the day runs into
-            raise InputError("damaged", f"{shown(path)}: is no picture, or is damaged; remove it") from None
+            raise InputError("damaged", f"{shown(path)}: not a picture, or damaged; remove it") from None
         if picture.size != (wanted.width, wanted.height):
             picture = picture.resize((wanted.width, wanted.height), pil.Resampling.BILINEAR)
         pixels = np.asarray(picture, np.uint8)
@@ -174,7 +174,7 @@ def read_folder(path: Path, asked: Asked) -> Folder:
     unknown = [each.name for each in folders if each.name not in names]
     if unknown:
         some = ", ".join(names[:8]) + ", ..." * (len(names) > 8)
-        raise InputError("unknown", f"{where}/{unknown[0]}: is no class, expected one of {some}")
+        raise InputError("unknown", f"{where}/{unknown[0]}: is not a class, expected one of {some}")
     endings = (*PICTURES, *SOUNDS)
     found = {each: sorted(f for f in each.rglob("*") if f.suffix.lower() in endings) for each in folders}
     empty = [each for each, files in found.items() if not files]
@@ -187,7 +187,7 @@ def read_folder(path: Path, asked: Asked) -> Folder:
         raise InputError("conflict", f"{where}: holds pictures and sounds, expected one kind")
     # Class after class would read as a stream in which a class stays for as long as its folder lasts.
     files = [files[n] for n in np.random.default_rng(0).permutation(len(files))]
-    notes = ("files are mixed, as a folder is no stream; pass a stream as NPZ with `segments`",)
+    notes = ("files are mixed, as a folder is not a stream; pass a stream as NPZ with `segments`",)
     if all(sounds):
         return Folder(files, names, SoundReader(asked.shape, where), False, notes)
     return Folder(files, names, picture_reader(asked.shape, where), True, notes)
@@ -230,7 +230,7 @@ def open_data(x: Any, y: Any, asked: Asked) -> Data:
     """Return the data that someone means."""
     if isinstance(y, (str, Path)):
         if Path(y).suffix.lower() != ".npy":
-            raise InputError("value", f"{shown(Path(y))}: is no .npy file; write labels with numpy.save")
+            raise InputError("value", f"{shown(Path(y))}: is not an .npy file; write labels with numpy.save")
         y = _npy(Path(y))
     if isinstance(x, (str, Path)):
         path = Path(x)

@@ -64,7 +64,7 @@ def _from_file(path: Path, kind: str, features: Features, posteriors: str | None
     try:
         loaded = models.load_model(path, compile=False)
     except (ValueError, OSError, TypeError, KeyError) as error:
-        problem = f"is no Keras model, or is truncated: {first_line(error)}"
+        problem = f"is not a Keras model, or is truncated: {first_line(error)}"
         raise InputError("damaged", problem, where=path.name) from None
     return Keras(loaded, features)
 
@@ -197,7 +197,7 @@ class Plain:
         try:
             rows = np.asarray(values)
         except (ValueError, TypeError):
-            raise self.info.refusal("value", f"{what} are no table of numbers") from None
+            raise self.info.refusal("value", f"{what} are not a table of numbers") from None
         if rows.dtype.kind not in "iuf":
             raise self.info.refusal("value", f"{what} are {rows.dtype}, expected numbers")
         if rows.ndim == 0 or len(rows) != count:

@@ -157,7 +157,7 @@ class Preparation:
         """Return values in the range that the model was trained on."""
         self._own = self._own or ((0.0, 255.0) if self._pixels else range_of(x))
         if self._own is None:
-            problem = f"values range from {x.min():.4g} to {x.max():.4g}, which is no usual range of inputs"
+            problem = f"values range from {x.min():.4g} to {x.max():.4g}, not a usual range of inputs"
             way = f"convert them to {shown_range(wanted)} and leave out `input_range`"
             raise InputError("value", f"{problem}; {way}", where=self._name)
         return moved(x, self._own, wanted)

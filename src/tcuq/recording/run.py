@@ -96,5 +96,5 @@ def read_names(text: str) -> list[str]:
     try:
         lines = read_limited(text).decode("utf-8-sig").splitlines()
     except UnicodeDecodeError:
-        raise InputError("damaged", f"{text}: is no text, expected one name of a class a line") from None
+        raise InputError("damaged", f"{text}: is not text, expected one class name per line") from None
     return [line.strip() for line in lines if line.strip()]

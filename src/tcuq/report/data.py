@@ -182,7 +182,7 @@ def checked(
             "value", f"decisions lack the field {missing[0]!r}, expected an array as Monitor.run gives it"
         )
     if steps.ndim != 1:
-        raise InputError("value", f"decisions have {steps.ndim} dimensions, expected one row a step")
+        raise InputError("value", f"decisions have {steps.ndim} dimensions, expected one row per step")
     if not len(steps):
         raise InputError("missing", "decisions are empty, expected at least one step")
     for name in ("risk", "threshold"):

@@ -196,7 +196,7 @@ def _params_text(content: dict[str, Any], features: str) -> str:
         lines += [f"  {value:+8.3f}  {name}" for name, value in instant["coef"].items() if value]
     if head is not None:
         low, high = min(head["offsets"]), max(head["offsets"])
-        lines += ["", f"evidence (at most {head['clip']:.4g} a step, offsets {low:+.3f} to {high:+.3f})"]
+        lines += ["", f"evidence (at most {head['clip']:.4g} per step, offsets {low:+.3f} to {high:+.3f})"]
         used = [(name in SLOW, f"  {value:+8.3f}  {name}") for name, value in head["coef"].items() if value]
         lines += [line for slow, line in used if not slow]
         lines += ["", f"what the alarm sums (bias {head['bias']:+.3f})"]

@@ -332,12 +332,12 @@ def delays(response: Response, first: int = 0) -> str:
         )
     more = len(response.delays) - len(rows)
     rest = fact(f"and {plural(more, 'more shift')}") if more > 0 else ""
-    titles = ["kind", "shifted steps", "length", "alarm", "side", "delay in steps"]
+    titles = ["type", "shifted steps", "length", "alarm", "side", "delay in steps"]
     body = f'<dl class="tiles">{tiles}</dl>'
     if rows:
         body += table(titles, rows, "numbers delays") + rest
     lead = (
-        "Stretches of different kinds count on their own. Delay counts from the first shifted step; 0 is an "
+        "Stretches of different types count separately. Delay counts from the first shifted step; 0 is an "
         "alarm at that very step. A shift is missed when it ends without an alarm. An alarm that begins at a "
         "clean step is false."
     )
@@ -365,10 +365,10 @@ def left_out(fit: Any) -> str:
         ]
         for name, row in kinds.items()
     ]
-    titles = ["kind left out", "stretches", "found", "median delay", "steps with the alarm on"]
+    titles = ["held-out type", "stretches", "found", "median delay", "steps with the alarm on"]
     lead = (
-        "The alarm was fitted again without each kind of shift that costs accuracy, then tried on it. It "
-        f"found {number(notes, 'found')} of {number(notes, 'kinds')} kinds, and was on for "
+        "The alarm was fitted again without each shift type that costs accuracy, then tried on it. It "
+        f"found {number(notes, 'found')} of {number(notes, 'kinds')} types, and was on for "
         f"{number(notes, 'on_shifted', True)} of harmful and {number(notes, 'on_clean', True)} of clean time."
     )
-    return section("left-out", "Kinds of shift that the fit left out in turn", lead, table(titles, rows))
+    return section("left-out", "Shift types that the fit held out in turn", lead, table(titles, rows))

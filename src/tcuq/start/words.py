@@ -18,7 +18,7 @@ def summary(facts: Mapping[str, Any]) -> list[str]:
         ("Verdict", verdict(facts)),
         ("Answers", answers_words(facts)),
         ("Fitted on", f"{facts['fit_steps']:,} steps{_kinds(facts, 'fit_kinds')}"),
-        ("Judged on", f"{facts['steps']:,} {_others(facts)}{_kinds(facts, 'judge_kinds')}"),
+        ("Tested on", f"{facts['steps']:,} {_others(facts)}{_kinds(facts, 'judge_kinds')}"),
     ]
     rows += _errors(facts) if "wrong_model" in facts else [("Wrong answers", "unknown without labels")]
     rows.append(("Abstains", f"on {facts['abstained']:.1%} of the steps (budget {share(facts['budget'])})"))
@@ -26,11 +26,11 @@ def summary(facts: Mapping[str, Any]) -> list[str]:
     kinds = {name: row for name, row in (facts.get("by_kind") or {}).items() if row.get("shifts")}
     if facts["has_alarm"] and len(kinds) > 1:
         told = (f"{name} {row['shifts_alarmed']} of {row['shifts']}" for name, row in kinds.items())
-        rows.append(("  by kind", ", ".join(told)))
+        rows.append(("  by type", ", ".join(told)))
     left_out = (facts.get("left_out") or {}).get("by_kind")
     if left_out:
         told = (f"{name} {row['found']} of {row['stretches']}" for name, row in left_out.items())
-        rows.append(("  left out in turn", f"{', '.join(told)} (stretches of the fit)"))
+        rows.append(("  held out in turn", f"{', '.join(told)} (stretches of the fit)"))
     if facts.get("alarm_on_shifted") or facts.get("alarm_on_clean"):
         rows.append(("  on during", _during(facts)))
     if "expected_off" in facts:
@@ -109,11 +109,11 @@ def _alarm_verdict(facts: Mapping[str, Any]) -> str:
     if told:
         delay = "" if told["delay"] is None else f"median delay {told['delay']:.0f} steps, "
         on = f"{told['on_shifted']:.0%} of harmful and {told['on_clean']:.0%} of clean time"
-        kinds = f"{told['found']} of {told['kinds']} kinds of shift left out in turn"
+        kinds = f"{told['found']} of {told['kinds']} shift types held out in turn"
         parts.append(f"{kinds} ({delay}on for {on})")
     hit, of = _harmful(facts)
     if of:
-        parts.append(f"{hit} of {of} harmful stretches of the judged part")
+        parts.append(f"{hit} of {of} harmful stretches of the test part")
     if not parts:
         return "whether the alarm finds shifts is open: no harmful ones are marked"
     said = f"found {' and '.join(parts)}"
@@ -139,9 +139,9 @@ def _accuracy_verdict(fit: Mapping[str, Any], judged: float | None) -> str:
     known = {name: error for name, error in others.items() if error is not None}
     beside = ", ".join(f"{name} {100 * error:.1f}" for name, error in known.items())
     nearer = " and ".join(name for name, error in known.items() if error < fit["error"])
-    beside += f"; nearer: {nearer}" if nearer else ""
-    also = "" if judged is None else f" and by {100 * judged:.1f} in the judged part"
-    said = f"expected accuracy is off by {100 * fit['error']:.1f} points on kinds left out"
+    beside += f"; closer: {nearer}" if nearer else ""
+    also = "" if judged is None else f" and by {100 * judged:.1f} in the test part"
+    said = f"expected accuracy is off by {100 * fit['error']:.1f} points on held-out shift types"
     return f"{said}{f' ({beside})' if beside else ''}{also}"
 
 
@@ -191,20 +191,20 @@ Made by `tcuq start` (tcuq {version}, seed {seed}) from {data}.
 
 | File | What it is |
 | --- | --- |
-| `report.html` | the judged stream, step by step: open it in a browser |
+| `report.html` | the test stream, step by step: open it in a browser |
 | `monitor.json` | the monitor: `tcuq run`, `tcuq inspect` and `tcuq export` read it |
 | `firmware/` | the monitor as C files in one folder, with an example and a self-check; its README says \
 how to build it |
-| `dev.npz`, `test.npz` | what the model said on the steps to fit and on those to judge |
+| `dev.npz`, `test.npz` | what the model said on the steps to fit and on those to test |
 | `decisions.csv` | what the monitor decided on `test.npz` |
 
-## How it was judged
+## How it was tested
 
 {judged}{tables}
 ## What to do next
 
 1. Open `report.html`. Look at what the monitor does when a shift begins.
-2. Build `firmware/` and call the monitor after each inference. The self-check tells whether your compiler \
+2. Build `firmware/` and call the monitor after each inference. The self-check says whether your compiler \
 agrees.
 3. Record a stream of your own, as the device will see it: `tcuq record MODEL stream.npz -o own.npz`. \
 Then try the monitor on it: `tcuq run monitor.json own.npz -o own.csv` and \
@@ -227,7 +227,7 @@ all is shuffled, clean and degraded in turn. **The degradations are generic. Tho
 others**, so expect other figures there. Add your own with `--shifts module:function`."""
 
 REAL = """Your data are a stream already, so nothing was made up: its first part fitted the monitor, the \
-rest judged it."""
+rest tested it."""
 
 
 def readme(facts: Mapping[str, Any]) -> str:
@@ -257,14 +257,14 @@ def _export(facts: Mapping[str, Any]) -> str:
 def _judged(facts: Mapping[str, Any]) -> str:
     if not facts["made"]:
         fitted, judged = facts["fit_steps"], facts["steps"]
-        return f"The first {fitted:,} steps were used to fit, the last {judged:,} to judge.\n"
+        return f"The first {fitted:,} steps were used to fit, the last {judged:,} to test.\n"
     text = f"{facts['fit_examples']:,} examples were used to fit"
-    text += f", {facts['judge_examples']:,} others to judge."
+    text += f", {facts['judge_examples']:,} others to test."
     if facts["fit_kinds"] and set(facts["fit_kinds"]).isdisjoint(facts["judge_kinds"]):
         fitted, judged = (", ".join(map(plain_text, facts[key])) for key in ("fit_kinds", "judge_kinds"))
-        text += f" The fit saw the shifts {fitted}; it is judged by others: {judged}."
+        text += f" The fit saw the shifts {fitted}; it is tested on others: {judged}."
     elif facts["fit_kinds"]:
-        text += " Both have the same kind of shift, as there is only one."
+        text += " Both have the same shift type, as there is only one."
     return f"{text}\n"
 
 
@@ -292,9 +292,9 @@ def _left_out(facts: Mapping[str, Any]) -> str:
     rows: Mapping[str, Mapping[str, Any]] = (facts.get("left_out") or {}).get("by_kind") or {}
     if not rows:
         return ""
-    text = "\nThe alarm was also fitted without each kind of shift in turn, and tried on it:\n"
-    text += "\n| Shift left out | Found | Median delay | Alarm on |\n| --- | --- | --- | --- |\n"
+    text = "\nThe alarm was also fitted without each shift type in turn, and tried on it:\n"
+    text += "\n| Shift held out | Found | Median delay | Alarm on |\n| --- | --- | --- | --- |\n"
     for name, row in rows.items():
         delay = "" if row["delay"] is None else f"{row['delay']:.0f} steps"
         text += f"| {plain_text(name)} | {row['found']} of {row['stretches']} | {delay} | {row['on']:.1%} |\n"
-    return f"{text}\nOn the judged part:\n"
+    return f"{text}\nOn the test part:\n"

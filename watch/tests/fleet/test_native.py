@@ -72,7 +72,7 @@ def test_steps_of_no_monitor_are_not_counted(name: str, values: tuple[float, ...
     tallies.grow(1)
     for value in values:
         steps[name][2] = value
-        with pytest.raises(ValueError, match=r"steps\[2\] is no step of a monitor of 3 classes"):
+        with pytest.raises(ValueError, match=r"steps\[2\] is not a step of a monitor of 3 classes"):
             tallies.update(np.zeros(3, np.int64), np.zeros(3), steps)
     assert tallies.devices["steps"][0] == 0 and not len(tallies.over_time()["time"])
 

@@ -70,7 +70,7 @@ def command(args: argparse.Namespace) -> int:
     if Path(args.file).suffix.lower() == ".npz":
         return network_cost(args, on)
     if args.params is not None:
-        raise UsageError(f"--params goes with a network, and {args.file} is no graph (.npz); leave it out")
+        raise UsageError(f"--params goes with a network, and {args.file} is not a graph (.npz); leave it out")
     return monitor_cost(args, on)
 
 

@@ -29,7 +29,7 @@ def add(actions: Subparsers) -> None:
     option = parser.add_argument
     option("graph", metavar="GRAPH", help="int8 graph (.npz), from tcuq device import")
     option("params", metavar="PARAMS", help="parameter file of the monitor, fitted to a log of this network")
-    option("-o", "--out", required=True, metavar="FOLDER", help="folder to write; made if it does not exist")
+    option("-o", "--out", required=True, metavar="FOLDER", help="folder to write; created if needed")
     option(
         "--name", default="app", metavar="NAME", help="first part of all names in the package (default: app)"
     )
@@ -39,7 +39,7 @@ def add(actions: Subparsers) -> None:
         metavar="BOARD",
         help="board whose start-up code is included, or none (default: netduinoplus2)",
     )
-    option("--force", action="store_true", help="replace files that are there already; your own files stay")
+    option("--force", action="store_true", help="replace existing files; your own files stay")
 
 
 def command(args: argparse.Namespace) -> int:

@@ -108,7 +108,7 @@ def add_outputs(actions: Subparsers) -> None:
     parser = declare(
         actions,
         "outputs",
-        "write a copy of a TFLite model that also gives out its features, for other runtimes",
+        "write a copy of a TFLite model that also outputs its features, for other runtimes",
         "tcuq device outputs model.tflite -o features.tflite",
         outputs,
         "tcuq export monitor.json firmware --glue tflm",

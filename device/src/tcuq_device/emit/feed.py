@@ -213,7 +213,7 @@ def loaded(file: Path, np: Any) -> Any:
             return np.load(io.BytesIO(content), allow_pickle=False)
     except Exception as error:  # damage comes as whatever numpy and zipfile run into
         said = str(error) if isinstance(error, LookupError) and str(error).startswith(f"{file}: ") else ""
-        raise ValueError(said or f"{file}: is no NPZ or NPY file, or is damaged") from None
+        raise ValueError(said or f"{file}: is not an NPZ or NPY file, or is damaged") from None
 
 
 def read_inputs(path: str | Path, size: int, folder: Path = HERE) -> list[bytes]:

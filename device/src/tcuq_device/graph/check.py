@@ -140,14 +140,14 @@ def _tensor(name: str, tensor: Tensor) -> None:
 def _named(graph: Graph, step: Step, ready: set[str]) -> None:
     for name in sources_of(step):
         if name not in graph.tensors:
-            raise InputError("unknown", f"source {name!r} is no tensor of the graph")
+            raise InputError("unknown", f"source {name!r} is not a tensor of the graph")
         if name not in ready:
             raise InputError("missing", f"source {name} is not there yet; an earlier step must make it")
     if step.target not in graph.tensors:
-        raise InputError("unknown", f"target {step.target!r} is no tensor of the graph")
+        raise InputError("unknown", f"target {step.target!r} is not a tensor of the graph")
     if isinstance(step, Keep):
         if step.target not in graph.states or step.source == step.target:
-            raise InputError("unknown", f"target {step.target} is no state, or is the source")
+            raise InputError("unknown", f"target {step.target} is not a state, or is the source")
     elif step.target in ready:
         raise InputError("conflict", f"target {step.target} is made twice or is the input")
 

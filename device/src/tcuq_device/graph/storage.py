@@ -76,7 +76,7 @@ def load_graph(path: str | Path, limits: Limits | None = None) -> Graph:
     Raises
     ------
     ValueError
-        In one line, where the file is no graph or one that cannot be run.
+        In one line, where the file is not a graph or one that cannot be run.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def load_graph(path: str | Path, limits: Limits | None = None) -> Graph:
     try:
         header = from_json(bytes(arrays.pop(HEADER)), given)
         if not isinstance(header, dict):
-            raise InputError("damaged", "the header is no object")
+            raise InputError("damaged", "the header is not an object")
         if header["format"] not in (FORMAT, FIRST_FORMAT):
             raise wrong_value("format", header["format"], f"{FORMAT!r}")
         tensors = {

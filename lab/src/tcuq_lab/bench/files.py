@@ -315,6 +315,6 @@ def listed_files(path: str | Path) -> Mapping[str, Mapping[str, Any]]:
     except ValueError as error:
         raise ValueError(f"{path} is not JSON: {str(error).splitlines()[0]}") from None
     if not isinstance(content, dict) or content.get("format") != LIST_FORMAT:
-        raise ValueError(f"{path} is no list of streams, expected the format {LIST_FORMAT!r}")
+        raise ValueError(f"{path} is not a list of streams, expected the format {LIST_FORMAT!r}")
     found: Mapping[str, Mapping[str, Any]] = content["files"]
     return found

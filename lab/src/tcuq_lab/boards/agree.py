@@ -32,7 +32,7 @@ def expected(firmware: Firmware, inputs: Int8) -> list[str]:
         stack, which Python does not have.
     """
     if len(firmware.graphs) != 1 or not isinstance(firmware.rule, Watch):
-        raise ValueError(f"{firmware.name} is no network with a monitor, expected one of each")
+        raise ValueError(f"{firmware.name} is not a network with a monitor, expected one of each")
     (graph,) = firmware.graphs
     said = oracle.run(graph, inputs.reshape(len(inputs), *graph.tensors[graph.input].shape))
     monitor, lines = Monitor(firmware.rule.params), []

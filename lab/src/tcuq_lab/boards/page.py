@@ -126,7 +126,7 @@ def _monitor_rows(measured: Iterable[Mapping[str, Any]], more: Sequence[Sequence
         ]
         for each in measured
     ]
-    head = ["core", "monitor", "compiled", "flash, bytes", "RAM, bytes", "instructions a step"]
+    head = ["core", "monitor", "compiled", "flash, bytes", "RAM, bytes", "instructions per step"]
     return _rows(head, [*rows, *([core, name, "`-Os`", *figures] for core, name, *figures in more)], 3)
 
 

@@ -58,7 +58,7 @@ def load(path: str | Path) -> dict[str, Any]:
 
 
 def figures(entry: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    """Give the figures of an entry that may not grow: code, and instructions a step."""
+    """Give the figures of an entry that may not grow: code, and instructions per step."""
     if "over" not in entry:
         yield "code bytes", entry["flash"]["code"]
         for part in ("network", "rule", "step"):

@@ -149,7 +149,7 @@ def _run(args: argparse.Namespace) -> int:
     stems = [Path(name).stem for name in names]
     for number, name in enumerate(names):
         if name.endswith(".json"):
-            raise UsageError(f"{name} is no method; for a result file type: tcuq-lab bench --table {name}")
+            raise UsageError(f"{name} is not a method; for a result file type: tcuq-lab bench --table {name}")
         if stems[number] in stems[:number]:
             raise UsageError(f"{name} would have the result file of {names[stems.index(stems[number])]}")
     entries = [

@@ -168,7 +168,7 @@ def _results(args: argparse.Namespace, file: str, part: bool = False) -> Path:
     if args.write and part:
         raise UsageError(f"--write stores all of {file}; leave out what chooses a part")
     if args.write and not home.is_dir():
-        raise UsageError(f"{home} is no folder; --write needs one that exists, see --results")
+        raise UsageError(f"{home} is not a folder; --write needs one that exists, see --results")
     return home / file
 
 
@@ -200,7 +200,7 @@ def _quantize_one(args: argparse.Namespace) -> int:
 
     integer("--features", args.features, 1, 32)
     if args.out and not Path(args.out).resolve().parent.is_dir():
-        raise UsageError(f"{Path(args.out).parent} is no folder; -o needs one that exists")
+        raise UsageError(f"{Path(args.out).parent} is not a folder; -o needs one that exists")
     graph = quantize_file(args.weights_file, projection=narrowed(args.weights_file, args.features))
     count, said = _compared(graph, stored_path(args.weights_file))
     if args.out:
@@ -221,7 +221,7 @@ def _quantize_tasks(args: argparse.Namespace) -> int:
 
     home = _weights(args)
     if args.write and not (home / FOLDER).is_dir():
-        raise UsageError(f"{home / FOLDER} is no folder; --write needs one that exists")
+        raise UsageError(f"{home / FOLDER} is not a folder; --write needs one that exists")
     found: dict[str, Any] = {}
     for task in [known("task on boards", each, TASKS) for each in args.task]:
         networks = TaskGraphs(task, home, _say(args))

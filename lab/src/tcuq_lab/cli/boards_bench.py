@@ -106,7 +106,7 @@ def render(found: Mapping[str, Any]) -> str:
         f"{found['compiler']}; {found['emulator']}",
         "flash and RAM: what a monitor adds to a firmware with a network; instructions: counted; "
         "cycles and energy: estimates without wait states",
-        f"{'board':<12} {'monitor':<27} {'level':<5} {'flash':>6} {'RAM':>5} {'instructions a step':>24} "
+        f"{'board':<12} {'monitor':<27} {'level':<5} {'flash':>6} {'RAM':>5} {'instructions per step':>24} "
         f"{'cycles':>15} {'microjoules':>12}",
     ]
     for entry in found["measured"]:

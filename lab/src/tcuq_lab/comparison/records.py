@@ -235,7 +235,7 @@ def load(path: str | Path) -> Results:
 
 
 def _refuse(name: str) -> float:
-    raise ValueError(f"{name} is no number there, expected null")
+    raise ValueError(f"{name} is not a number there, expected null")
 
 
 def _read(path: str | Path, at: int, row: Any) -> Record:

@@ -169,7 +169,7 @@ def _array(path: Path, dtype: str | None, shape: tuple[int, ...]) -> npt.NDArray
         # Unlike np.load, it takes no zip file for an archive, which it would leave open where it is broken.
         found = np.lib.format.open_memmap(path, mode="r")
     except DAMAGED:
-        raise ValueError(f"{path}: is no readable npy file, expected an array of numbers") from None
+        raise ValueError(f"{path}: is not a readable npy file, expected an array of numbers") from None
     if found.shape != shape or (found.dtype != dtype if dtype else found.dtype.kind not in "iu"):
         wanted = np.dtype(dtype).name if dtype else "integers"
         raise ValueError(f"{path}: is {found.dtype} {found.shape}, expected {wanted} {shape}")

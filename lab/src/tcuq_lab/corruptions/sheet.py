@@ -128,7 +128,7 @@ def own_picture(path: str, suite: Suite) -> Dataset:
         try:
             pixels = decode_rgb(content, path)
         except (image.DecompressionBombWarning, TypeError) as error:  # the second for broken TIFF tags
-            raise ValueError(f"{path}: is no readable image ({error})") from None
+            raise ValueError(f"{path}: is not a readable image ({error})") from None
     whole = image.fromarray(pixels).convert("L" if suite.name == "mnist_c" else "RGB")
     least = min(whole.size)
     left, top = (whole.width - least) // 2, (whole.height - least) // 2

@@ -130,7 +130,7 @@ def unpickle(content: bytes) -> Any:
     except MemoryError:
         raise ValueError("asks for more memory than there is, expected a CIFAR-10 batch") from None
     except Exception as error:  # a damaged pickle can fail in every way there is
-        raise ValueError(f"is no readable pickle ({type(error).__name__}: {error})") from None
+        raise ValueError(f"is not a readable pickle ({type(error).__name__}: {error})") from None
 
 
 class _Array:
@@ -146,7 +146,7 @@ class _Array:
         """Return the rows of a C-ordered array of unsigned bytes, 3072 wide; refuse all else."""
         expected = f"expected uint8 in C order, (n, {PIXELS})"
         if not isinstance(self._state, tuple) or len(self._state) != 5:
-            raise ValueError(f"'data' is no whole array, {expected}")
+            raise ValueError(f"'data' is not a whole array, {expected}")
         _, shape, kind, fortran, raw = self._state
         if not isinstance(kind, _Kind) or kind.code not in ("u1", b"u1") or fortran:
             raise ValueError(f"'data' is of another type or order, {expected}")

@@ -184,7 +184,7 @@ def data_folder(make: bool = False) -> Path:
     if make:
         folder.mkdir(parents=True, exist_ok=True)
     if not folder.is_dir():
-        raise ValueError(f"{VARIABLE} is {value!r}, which is no folder; set it to one {filled}")
+        raise ValueError(f"{VARIABLE} is {value!r}, which is not a folder; set it to one {filled}")
     return folder
 
 

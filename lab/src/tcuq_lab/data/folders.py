@@ -37,7 +37,7 @@ def decode_rgb(content: bytes, where: str) -> npt.NDArray[np.uint8]:
         with image.open(io.BytesIO(content)) as opened:
             return np.asarray(opened.convert("RGB"), dtype=np.uint8)
     except (OSError, ValueError, SyntaxError, EOFError, image.DecompressionBombError) as error:
-        raise ValueError(f"{where}: is no readable image ({error})") from None
+        raise ValueError(f"{where}: is not a readable image ({error})") from None
 
 
 def read_tiny(folder: str | Path, split: str, every: int = 1, first: int = 500) -> Arrays:
@@ -197,7 +197,7 @@ def read_wav(path: str | Path) -> npt.NDArray[np.int16]:
                 frames, content = clip.getnframes(), clip.readframes(clip.getnframes())
         except (wave.Error, EOFError, RuntimeError) as error:
             raise ValueError(
-                f"{path}: is no readable wav file ({str(error) or 'it ends too early'})"
+                f"{path}: is not a readable wav file ({str(error) or 'it ends too early'})"
             ) from None
     if form != (1, 16, RATE):
         raise ValueError(

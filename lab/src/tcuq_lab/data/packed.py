@@ -39,9 +39,9 @@ def members(path: str | Path, *names: str) -> Members:
         except KeyError:
             raise ValueError(f"{path}: lacks the member {name!r}, expected {', '.join(names)}") from None
         except UNREADABLE as error:
-            raise ValueError(f"{path}: is no readable npz file ({error})") from None
+            raise ValueError(f"{path}: is not a readable npz file ({error})") from None
         except (TypeError, AttributeError):
-            raise ValueError(f"{path}: is no npz file, expected one with {', '.join(names)}") from None
+            raise ValueError(f"{path}: is not an npz file, expected one with {', '.join(names)}") from None
     return found
 
 

@@ -124,7 +124,7 @@ def _matrix(content: memoryview, names: tuple[str, ...]) -> tuple[str, npt.NDArr
         return name, None
     flags = int.from_bytes(parts[0][1][:4], "little")
     if flags & 0xFF not in CLASSES or flags & COMPLEX or len(parts) != 4 or parts[3][0] not in NUMBERS:
-        raise ValueError(f"{name} is no array of plain numbers; one is needed")
+        raise ValueError(f"{name} is not an array of plain numbers; one is needed")
     kind, raw = np.dtype(NUMBERS[parts[3][0]]), parts[3][1]
     shape = tuple(size for (size,) in struct.iter_unpack("<i", parts[1][1][: len(parts[1][1]) // 4 * 4]))
     if len(shape) < 2 or min(shape) < 0 or math.prod(shape) * kind.itemsize != len(raw):

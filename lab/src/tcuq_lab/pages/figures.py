@@ -291,7 +291,7 @@ def _content(path: Path) -> Mapping[str, Any]:
     except ValueError as error:
         raise ValueError(f"{path} is not JSON: {str(error).splitlines()[0]}") from None
     if not isinstance(content, dict):
-        raise ValueError(f"{path} is no result file, expected an object")
+        raise ValueError(f"{path} is not a result file, expected an object")
     return content
 
 

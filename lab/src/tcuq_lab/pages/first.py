@@ -297,8 +297,8 @@ def first_page(sources: Sources, compared: Sequence[Comparison]) -> str:
         parts += [
             "Wrong answers among the 90 % of steps that a method trusts most (selective risk at 90 % "
             f"coverage), in percent; lower is better. All methods are fitted on {fitted} and tested on "
-            f"corruption types that no fit has seen; means over {networks}. The ensemble takes five passes a "
-            "step, all others one.",
+            f"corruption types that no fit has seen; means over {networks}. The ensemble takes five passes "
+            "per step, all others one.",
             errors_table(answers, first_places(places)),
             gain_sentences(answers, places),
             "![Errors left by stream and method](results/overview.svg)",

@@ -43,7 +43,7 @@ READ = "\n".join(
         "steps, half of them with a slow onset. *Long runs*: of 80 steps. *Fast*: another class at each "
         "step. *Short shifts*: of 30 to 100 steps.",
         "- *mixed, label shift*: clean; two classes have 70 % of the runs and a third of the others is "
-        "missing, anew every 1,000 steps. *Mostly clean*: shifts of 20 to 50 steps, 3 to 5 % of the time. "
+        "missing, redrawn every 1,000 steps. *Mostly clean*: shifts of 20 to 50 steps, 3 to 5 % of the time. "
         "*Day and night*: one corruption that rises and recedes.",
         "- *as recorded*: real recordings in their own order, traffic signs track after track, a wrist "
         "sensor trial after trial, with shifts laid over them.",
@@ -155,7 +155,7 @@ def answers_page(sources: Sources) -> str:
             *parts,
             "## By method",
             "Wrong answers among the 90 % of steps that a method trusts most, in percent. The ensemble, MC "
-            "dropout and ODIN take several passes a step. [N]: a method that was run on N of these streams "
+            "dropout and ODIN take several passes per step. [N]: a method that was run on N of these streams "
             "only.",
             group_means(field, places, rows, ERRORS),
             "AUROC of a method's own errors, in percent: how well its score ranks them above its right "
@@ -208,7 +208,7 @@ def alarms_page(sources: Sources) -> str:
         "points. *False alarms*: per 10,000 clean steps, with a grace of 50 steps after a shift, at most one "
         f"in 150 steps; {ASKED:g} were asked for, limits come from development data alone. *Collapse found*: "
         "faults after which the network answers one class. `X, deep` watches an ensemble of five, at five "
-        "passes a step.",
+        "passes per step.",
     ]
     for group in GROUPS:
         here = [place for place in field.places("clean on", ALARM) if group_of(*place) == group]

@@ -92,7 +92,7 @@ def unpacked(path: str | Path, content: Mapping[str, Any]) -> Mapping[str, Any]:
             text = table.read_text(encoding="utf-8")
             lines += ({"task": table.stem, **line} for line in _lines(text))
         except (IndexError, StopIteration, ValueError) as error:
-            raise ValueError(f"{table} is no table of results: {error}") from None
+            raise ValueError(f"{table} is not a table of results: {error}") from None
     return {**content, "lines": lines}
 
 

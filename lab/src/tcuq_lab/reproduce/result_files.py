@@ -116,7 +116,7 @@ def read_content(path: str | Path, form: str, of: str) -> Mapping[str, Any]:
     except ValueError as error:
         raise ValueError(f"{path} is not JSON: {str(error).splitlines()[0]}") from None
     if not isinstance(content, dict) or content.get("format") != form:
-        raise ValueError(f"{path} is no result of {of}, expected the format {form!r}")
+        raise ValueError(f"{path} is not a result of {of}, expected the format {form!r}")
     return content
 
 

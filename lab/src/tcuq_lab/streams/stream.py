@@ -184,7 +184,7 @@ def one_row_each(description: Description) -> None:
     for name in ("held", "sliding"):
         if getattr(description, name) is not None:
             raise ValueError(
-                f"stream is {name}: its steps are no examples of a bank; use tcuq_lab.streams.inputs"
+                f"stream is {name}: its steps are not examples of a bank; use tcuq_lab.streams.inputs"
             )
 
 

@@ -27,8 +27,8 @@ BIAS_LIMIT = 256.0
 STOCK = "the log has no labels: stock coefficients are used, which know nothing of this classifier"
 
 UNLABELED = (
-    "the log has no labels: uncertainty is one minus the posterior, or one minus the belief as far as "
-    "classes stay, and knows no more of this classifier than it does itself"
+    "the log has no labels: uncertainty is one minus the top posterior on uncorrelated "
+    "streams and one minus the belief on correlated ones, so it is only as calibrated as the classifier"
 )
 
 GATHERED = (

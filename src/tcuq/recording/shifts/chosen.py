@@ -260,7 +260,7 @@ def choose(
         way += ", or `shifts=signals` if they were measured"
         raise InputError("unsupported", f"{problem}; {way}", where=data.name)
     if family is None and generic:
-        problem = f"an input has shape {sample.shape[1:]}, which is no picture, sound or signal"
+        problem = f"an input has shape {sample.shape[1:]}, which is not a picture, sound or signal"
         raise InputError("unsupported", f"{problem}; {way}", where=data.name)
     form = None if family is None or indices else form_of(family, sample, data.pixels, data.name)
     kinds: list[Kind] = []

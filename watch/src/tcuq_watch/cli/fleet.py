@@ -57,7 +57,7 @@ def add(subparsers: Subparsers) -> None:
     option("--out", metavar="mqtt://HOST/TOPIC/{device}", help="send decisions there, too")
     option("--follow", action="store_true", help="wait for more lines and files at the end of SOURCE")
     option("--batch", type=int, default=20_000, metavar="N", help="events in a commit (default: 20000)")
-    option("--closed", metavar="FILE", help="accept only the devices named in this file, one a line")
+    option("--closed", metavar="FILE", help="accept only the devices named in this file, one per line")
     picked = "steps to pick for labeling each day, over all devices (default: none)"
     option("--labels-per-day", type=int, metavar="N", help=picked)
     newest = "decisions to keep, the newest: a size such as 500MB, days such as 30d, or 0 (default: 10GB)"
@@ -167,7 +167,7 @@ def _names(path: str | None) -> list[str] | None:
     names = read_limited(path, "file").decode("utf-8-sig", "replace").split("\n")
     named = [name.strip() for name in names if name.strip()]
     if not named:
-        raise InputError("missing", f"{path}: names no device, expected one a line")
+        raise InputError("missing", f"{path}: names no device, expected one per line")
     return named
 
 

@@ -95,7 +95,7 @@ def read_labels(path: Path) -> list[dict[str, Any]]:
     try:
         text = read_limited(path, "file").decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise InputError("damaged", f"{path}: is no text, expected the file that was asked for") from None
+        raise InputError("damaged", f"{path}: is not text, expected the file that was asked for") from None
     reader = csv.DictReader(io.StringIO(text, newline=""))
     try:
         missing = {"device", "version", "boot", "seq", "label"}.difference(reader.fieldnames or ())
@@ -103,7 +103,7 @@ def read_labels(path: Path) -> list[dict[str, Any]]:
     except csv.Error as error:
         raise InputError("damaged", f"{path}, line {reader.line_num + 1}: {error}") from None
     except ValueError:
-        raise InputError("value", f"{path}, line {reader.line_num}: boot or seq is no integer") from None
+        raise InputError("value", f"{path}, line {reader.line_num}: boot or seq is not an integer") from None
     if missing:
         expected = "expected those of the file that was asked for"
         raise InputError("missing", f"{path}: column {min(missing)!r} is missing, {expected}")
@@ -127,7 +127,7 @@ def told_text(counts: Mapping[str, Any]) -> str:
         "used": "reached monitors",
         "unlabeled": "rows had none",
         "unknown": "were not asked for",
-        "bad": "are no class",
+        "bad": "are not a class",
     }
     said += "".join(f", {counts[name]:,} {word}" for name, word in words.items() if counts.get(name))
     if "accuracy" in counts:

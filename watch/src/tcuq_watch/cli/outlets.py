@@ -55,7 +55,7 @@ def _headers() -> dict[str, str]:
     headers = {name.strip(): unquote(value.strip()) for name, _, value in pairs}
     words = "".join([*headers, *headers.values()])
     if "" in headers or not words.isascii() or not words.isprintable():
-        raise UsageError(f"{HEADERS} is no list of headers, expected one such as api-key=VALUE,tenant=VALUE")
+        raise UsageError(f"{HEADERS} is not a list of headers, such as api-key=VALUE,tenant=VALUE")
     return headers
 
 

@@ -87,7 +87,7 @@ class Store:
             raise
 
     def _check(self) -> None:
-        """Refuse what is no folder of a fleet."""
+        """Refuse what is not a folder of a fleet."""
         if self._path.is_file():
             return
         if self.read_only:

@@ -184,7 +184,7 @@ class Session:
             often("reboot", f"the device has started again: now at boot {boot}, step {seq}", self.step)
         words = {
             "wrong width": f"expected {params.classes} classes and {params.features} features",
-            "bad features": f"features are missing or are no numbers, expected {params.features}",
+            "bad features": f"features are missing or not numbers, expected {params.features}",
             "bad posterior": "a posterior does not add up to 1 (--logits reads logits)",
             "unknown version": f"made with other parameters, expected {params.fingerprint}",
         }

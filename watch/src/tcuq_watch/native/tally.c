@@ -187,7 +187,7 @@ static int steps_fit(const step_row_t *steps, size_t count, int32_t classes)
         if (s->answer < 0 || s->answer >= classes || s->prediction < 0 || s->prediction >= classes ||
             !(s->risk >= 0 && s->risk < 1) || !(s->severity > -32768 && s->severity < 32768) ||
             s->expected_accuracy >= 1) {
-            PyErr_Format(PyExc_ValueError, "steps[%zu] is no step of a monitor of %d classes", i, (int)classes);
+            PyErr_Format(PyExc_ValueError, "steps[%zu] is not a step of a monitor of %d classes", i, (int)classes);
             return 0;
         }
     }

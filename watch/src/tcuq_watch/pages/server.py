@@ -205,7 +205,7 @@ class Server(AbstractContextManager["Server"]):
         except (ValueError, KeyError, TypeError, RecursionError):
             return _text(400, 'a mark is not readable, expected {"step": number, "label": number or null}')
         if not all(type(n) is int and 0 <= n < 2**53 for n in (step, 0 if label is None else label)):
-            return _text(400, "step or label is no whole number from 0 on")
+            return _text(400, "step or label is not a whole number from 0 on")
         try:
             async with self._working:
                 return _text(200, await run_in_threadpool(self._mark, step, label))

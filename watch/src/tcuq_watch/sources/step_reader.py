@@ -182,7 +182,7 @@ class StepReader:
                     self._items(decoder.push(line + b"\n"), device, when)
         self._items(decoder.push(rest), device, when)
         if decoder.broken > broken:
-            kind, problem = "broken", "a damaged frame, half a line, or a line that is no text"
+            kind, problem = "broken", "a damaged frame, half a line, or a line that is not text"
             if decoder.skipped - skipped > decoder.max_bytes:
                 kind, problem = "long line", f"a line is longer, {self._limits.beyond(self._limit, None)}"
             self.bad(kind, f"{self.where}: {problem}", decoder.broken - broken)

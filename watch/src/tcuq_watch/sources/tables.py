@@ -94,7 +94,7 @@ def _layout(path: Path, names: list[str]) -> Layout:
         if len(names) > (most := limits_given().fields):
             raise InputError("limit", f"has {len(names):,} columns, expected at most {most:,}")
         if not {"probs", "p", "p0"} & set(names):
-            raise InputError("missing", "column 'probs' is missing, expected a list a row, or p0, p1, ...")
+            raise InputError("missing", "column 'probs' is missing, expected lists in it, or p0, p1, ...")
         return Layout.of(names, lists=True)
 
 

@@ -42,7 +42,7 @@ def read_tags(path: str, by: str | None = None) -> tuple[str, dict[str, str]]:
                 where = f"{path}, line {reader.line_num}"
                 raise InputError("conflict", f"{where}: device {device!r} comes again with another {column}")
     except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError("damaged", f"{path}: is no CSV file ({error})") from None
+        raise InputError("damaged", f"{path}: is not a CSV file ({error})") from None
     return column, tags
 
 

@@ -30,7 +30,7 @@ def fit_once(method: Method, dev: Labeled, place: Path | None = None) -> None:
         try:
             method.restore(dev, _read(place))
         except ValueError as error:
-            raise ValueError(f"{place} is no fit that was kept: {str(error).splitlines()[0]}") from None
+            raise ValueError(f"{place} is not a fit that was kept: {str(error).splitlines()[0]}") from None
     else:
         method.fit(dev)
         content = {"format": FORMAT, **method.fit_record()}
