@@ -10,6 +10,7 @@ step, --write stores the counts in bench/cmsis_nn.json. Needs arm-none-eabi-gcc 
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import sys
 import tempfile
@@ -20,8 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from tcuq_device.changes import keep
-from tcuq_device.tflite.reference import channel_factors, evaluate
+from tflite_reference import evaluate
 
 from tcuq.base.errors import InputError
 from tcuq_device.boards import board
@@ -32,9 +32,10 @@ from tcuq_device.generate.arena import lay_out
 from tcuq_device.generate.source import write
 from tcuq_device.tflite.convert import graph_of
 from tcuq_device.tflite.curves import limits
-from tcuq_device.tflite.fixed_point import multiplier_of, radius
+from tcuq_device.tflite.fixed_point import channel_factors, multiplier_of, radius
 from tcuq_device.tflite.model import Model, Operator, Options, Tensor, spread
 from tcuq_device.tools import version
+from tcuq_lab.changes import put
 
 LEVEL = "-O3"
 STORED = Path(__file__).resolve().parents[1] / "bench" / "cmsis_nn.json"
@@ -434,7 +435,7 @@ def count(options: argparse.Namespace) -> None:
                 )
     found = {"compiler": version("arm-none-eabi-gcc"), "level": LEVEL, "measured": rows}
     if options.only is None:
-        keep(STORED, found, options.write, print)
+        put(STORED, json.dumps(found, indent=1, allow_nan=False) + "\n", options.write)
 
 
 if __name__ == "__main__":

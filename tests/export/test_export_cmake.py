@@ -59,14 +59,14 @@ def test_build_test_install_and_find(tmp_path: Path) -> None:
     assert "tcuq_internal.h" not in installed
     use = project(
         tmp_path / "use",
-        "find_package(tcuq_test 0.2 REQUIRED)\nfind_package(tcuq_Cam REQUIRED)\nadd_executable(use use.c)\n"
+        "find_package(tcuq_test 0.3 REQUIRED)\nfind_package(tcuq_Cam REQUIRED)\nadd_executable(use use.c)\n"
         "target_link_libraries(use PRIVATE tcuq::test tcuq::Cam)\n",
         USE.format(first="test", FIRST="TEST"),
     )
     found = build(use, tmp_path / "use_made", f"-DCMAKE_PREFIX_PATH={tmp_path / 'prefix'}")
     subprocess.run([found / "use"], check=True)
     # A version that is not there is not found.
-    (use / "CMakeLists.txt").write_text((use / "CMakeLists.txt").read_text().replace(" 0.2 ", " 0.1 "))
+    (use / "CMakeLists.txt").write_text((use / "CMakeLists.txt").read_text().replace(" 0.3 ", " 0.1 "))
     with pytest.raises(AssertionError, match="compatible with requested version"):
         cmake("-S", use, "-B", found)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -15,6 +14,8 @@ from ..reproduce.field.stretch_figures import Auroc, EventShare, Figure, LeftAt,
 from .files import CLEAN, Shown, Task
 from .interface import Said, Stream
 
+LEAST = 0.005
+"""Added to both shares of errors before they are compared: a stream with hardly any error must not decide."""
 AUROC, ERRORS, LEFT, RELATIVE = "error AUROC", "errors", "errors at 90 %", "relative errors"
 FOUND, DELAY, CLEAN_ON, SHIFTED_ON = "found", "delay", "clean on", "shifted on"
 COSTLY_ON, BENIGN_ON = "costly on", "benign on"
@@ -83,18 +84,17 @@ def figures(task: Task, stream: str, said: Said, plain: Said) -> dict[str, Drawn
 
 
 def over(first: Drawn, second: Drawn) -> Drawn:
-    """Return a paired ratio; undefined (NaN) where the second is 0.
+    """Return a paired ratio, with `LEAST` added to both.
 
     Examples
     --------
-    >>> one = Drawn(0.5, np.array([0.5, 1.0], np.float32))
-    >>> found = over(one, Drawn(1.0, np.array([1.0, 0.0], np.float32)))
+    >>> one = Drawn(0.495, np.array([0.495, 0.0], np.float32))
+    >>> found = over(one, Drawn(0.995, np.array([0.995, 0.0], np.float32)))
     >>> found.value, found.replicates.tolist()
-    (0.5, [0.5, nan])
+    (0.5, [0.5, 1.0])
     """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = np.where(second.replicates > 0, first.replicates / second.replicates, np.nan)
-    value = first.value / second.value if second.value > 0 else math.nan
+    ratios = (first.replicates + LEAST) / (second.replicates + LEAST)
+    value = (first.value + LEAST) / (second.value + LEAST)
     return first._replace(value=value, replicates=ratios.astype(np.float32))
 
 

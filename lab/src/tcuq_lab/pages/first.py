@@ -251,6 +251,11 @@ def overview(field: Field, form: str = "auto") -> str:
     return dots(PLOT_TITLE, [place_name(*place) for place in places], series, form)
 
 
+def remarks(field: Field) -> str:
+    """Return what a result file says about how parts of it were measured; nothing where it says nothing."""
+    return "\n".join(f"- {each}" for each in field.about.get("remarks", ()))
+
+
 def gain_block(sources: Sources) -> str:
     """Return what README shows: errors left on five streams, and what the alarm finds there."""
     answers, alarms = sources.fields["answers"], sources.fields["alarms"]
@@ -333,6 +338,7 @@ def first_page(sources: Sources, compared: Sequence[Comparison]) -> str:
             "those of one pass.",
             alarm_table(alarms, first_places(told)),
             label_shift(alarms),
+            remarks(alarms),
             "Delays, time under alarm, benign shifts, all rivals: [alarms](results/alarms.md).",
         ]
     else:

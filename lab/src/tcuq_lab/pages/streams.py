@@ -24,7 +24,7 @@ from .figures import (
     better,
     group_of,
 )
-from .first import AGAINST, NOT_RUN, Place, alarm_cell, best_alarm
+from .first import AGAINST, NOT_RUN, Place, alarm_cell, best_alarm, remarks
 from .losses import ASKED, DISTANCE, EQUAL, ERRORS, FALSE, FOUND
 from .words import MADE, grid, lasting, page, percent, place_name, plain, row_name, steps, task_name
 
@@ -75,6 +75,7 @@ def _head(field: Field, title: str, about: str) -> list[str]:
     if field.about:
         took = lasting(float(field.about.get("seconds") or 0))
         parts.append(f"Run it again: `{field.about['command']}` ({took} of processor time). {_data(field)}")
+        parts.append(remarks(field))
     else:
         parts.append(NOT_RUN)
     return parts

@@ -91,7 +91,7 @@ def plan_of(backbone: str, sizes: StreamSizes | None = None) -> BackbonePlan:
     sizes : StreamSizes, optional
     """
     task = TASK_OF[known("backbone", backbone, TASK_OF)]
-    return BackbonePlan(task, 0, sizes or StreamSizes(), SETTING.severities, backbone)
+    return BackbonePlan(task, 0, sizes or StreamSizes(), SETTING.severities, backbone=backbone)
 
 
 class Measured(NamedTuple):
