@@ -21,6 +21,7 @@ SHAPES = {
     "resnet50": (3, 64, 64),
     "vit": (3, 32, 32),
     "text": (1, 1, 64),
+    "cnn1d": (3, 64, 1),
 }
 
 
@@ -104,7 +105,7 @@ def test_use_counts_what_an_answer_takes(name: str) -> None:
     assert network.training and all(each.grad is None for each in network.parameters())
 
 
-@pytest.mark.parametrize("kind", ["", "_assisted", "_dropout_10", "_exits", "_godin", "_postnet", "_wide"])
+@pytest.mark.parametrize("kind", ["", "_assisted", "_dropout_10", "_exits", "_godin", "_postnet"])
 def test_checkpoints_of_every_recipe_load(kind: str) -> None:
     from tcuq_lab.zoo.weights import load_weights
 

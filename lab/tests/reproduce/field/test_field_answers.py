@@ -32,7 +32,7 @@ def few_laws(unit: Unit, *laws: str) -> None:
 
 class _Few:
     def __init__(self, plan: Any, laws: tuple[str, ...]) -> None:
-        self._plan, self.laws, self.types = plan, laws, plan.types[:2]
+        self._plan, self.laws, self.judged, self.types = plan, laws, laws, plan.types[:2]
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._plan, name)

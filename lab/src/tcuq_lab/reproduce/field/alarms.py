@@ -108,7 +108,7 @@ def measure(unit: Unit, laws: Sequence[str] | None = None, rivals: Sequence[Riva
         if TOLD in fits_of(law):
             told.setdefault(unit.plan.fitted_on(law, TOLD), []).append(law)
     untold = [law for law in laws if UNTOLD in fits_of(law)]
-    first = [(UNTOLD, [CLEAN, *untold])] if untold else []
+    first = [] if unit.plan.only and not untold else [(UNTOLD, [CLEAN, *untold])]
     for fit, streams in (*first, *((TOLD, each) for each in told.values())):
         role = unit.plan.fitted_on(streams[-1], fit)
         about: dict[str, Any] = {}
