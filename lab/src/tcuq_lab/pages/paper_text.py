@@ -37,13 +37,14 @@ def sensitivity(sources: Sources) -> list[str]:
     elif max(lags) == 0:
         out.append(
             "- Lags: the standard monitor has no signal that looks back by a lag; other lags and windows "
-            "change no risk. Of the paper's monitor, other lags were not measured."
+            "change no risk."
         )
     else:
         out.append(f"- Lags: other lags and windows change a risk by up to {plain(max(lags))}.")
     selective = sources.repeat("selective")
     for what, label, column in (
         ("blend", "Blend (the paper's \u03bb), area under risk and coverage", "AURC"),
+        ("lags", "Lags of the paper's monitor, area under risk and coverage", "AURC"),
         ("level", "Level (the paper's \u03b1), coverage", "coverage of the monitor"),
     ):
         said = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -29,10 +30,10 @@ def measure(experiment: PaperExperiment, unit: Unit, recordings: Recordings) -> 
     """Measure the risk-coverage curve of every row on streams of unseen kinds, and monitors at work.
 
     Options are values for rows with a monitor, which are altered in their best setting that looks at the
-    past: `blend`, each with a curve, where a monitor has one (the standard profile blends nothing); `level`,
-    to which the budget is tied, each with what its monitor accepts.
+    past: `blend` and `lags`, each with a curve, where a monitor has them (the standard profile has neither);
+    `level`, to which the budget is tied, each with what its monitor accepts.
     """
-    blends, levels = _checked(experiment)
+    curved, levels = _checked(experiment)
     schedule = unit.schedule(recordings)
     dev, test = unit.banks(experiment.rows, recordings, schedule)
     streams = schedule.unseen_tests()
@@ -42,8 +43,8 @@ def measure(experiment: PaperExperiment, unit: Unit, recordings: Recordings) -> 
         found += curves(label, method, streams, bank)
         if method.has_monitor:
             monitor = method.monitored()
-            for blend in blends if BLENDED in monitor.setting else ():
-                found += curves(f"{label}, blend {blend:g}", monitor.altered(blend=blend), streams, bank)
+            for what, changes in curved.items() if BLENDED in monitor.setting else ():
+                found += curves(f"{label}, {what}", monitor.altered(**changes), streams, bank)
             for level in levels:
                 other = monitor.altered(level="budget", budget=level)
                 found += decisions(f"{label}, level {level:g}", other, streams, bank)
@@ -93,14 +94,17 @@ def decisions(label: str, method: Monitored, streams: Mapping[str, Stream], bank
     return found
 
 
-def _checked(experiment: PaperExperiment) -> tuple[list[float], list[float]]:
-    ranges = {"blend": (0.0, 1.0), "level": (0.001, 0.9)}
-    known_options(experiment, *ranges)
+def _checked(experiment: PaperExperiment) -> tuple[dict[str, dict[str, Any]], list[float]]:
+    """Return what is altered for a curve, by its name, and levels."""
+    known_options(experiment, "blend", "lags", "level")
     options = experiment.options
     for name, values in options.items():
         if not isinstance(values, list) or not values:
             raise ValueError(f"option {name} is {values!r}, expected a list of values")
-    blends, levels = (
-        [number(name, value, *ends) for value in options.get(name, [])] for name, ends in ranges.items()
-    )
-    return blends, levels
+    curved: dict[str, dict[str, Any]] = {}
+    for value in options.get("blend", []):
+        curved[f"blend {number('blend', value, 0.0, 1.0):g}"] = {"blend": value}
+    for value in options.get("lags", []):
+        lags = tuple(value) if isinstance(value, list) else value
+        curved[f"lags {'+'.join(map(str, lags))}"] = {"lags": lags}
+    return curved, [number("level", value, 0.001, 0.9) for value in options.get("level", [])]
