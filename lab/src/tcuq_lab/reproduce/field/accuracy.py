@@ -180,7 +180,7 @@ def measure(unit: Unit) -> Measured:
                     figures[key._replace(column=column)] = value
 
     keep(CLEAN_STREAM, UNTOLD, CLEAN_TEST, on_clean)
-    for law in unit.plan.laws:
+    for law in unit.plan.judged:
         for how in fits_of(law):
             keep(law, how, f"test {law}", judged(unit, f"test {law}", fits(unit.plan.fitted_on(law, how))))
     types = {name: judged(unit, f"type {name}", fits(DEV)) for name in unit.plan.types}
@@ -191,7 +191,7 @@ def measure(unit: Unit) -> Measured:
     for row, params in fits(DEV).monitors.items():
         figures[Key("dev", row, UNTOLD, SAID)] = _constant(params.notes["fit"]["expected_accuracy"]["error"])
     roles = dict.fromkeys(
-        [DEV, *(unit.plan.fitted_on(law, how) for law in unit.plan.laws for how in fits_of(law))]
+        [DEV, *(unit.plan.fitted_on(law, how) for law in unit.plan.judged for how in fits_of(law))]
     )
     return Measured(figures, {role: fits(role).choices() for role in roles})
 

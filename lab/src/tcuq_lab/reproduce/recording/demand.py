@@ -108,8 +108,11 @@ def streams(task: str, seed: int, setting: RunSize) -> list[Description]:
         return []
     found: dict[Description, None] = {}
     for sizes in all_sizes():
-        plan = UnitPlan(task, seed, sizes, setting.severities)
+        plan = UnitPlan(task, seed, sizes, setting.severities, setting.streams)
         for role in plan.roles:
+            law = role.partition(" ")[2]
+            if role.startswith("test ") and law in plan.laws and law not in plan.judged:
+                continue
             shown = plan.stretches(role)
             if shown[0].held is not None or shown[0].sliding is not None:
                 found.update(dict.fromkeys(shown))
