@@ -35,18 +35,21 @@ tcuq_children = {
     "RESULTS": ["results/*"],
 }
 """Pages below a page that GitHub shows as well, which therefore has no list of them in itself."""
-tcuq_keywords = {
+SEARCHED = {
     "START": "install getting started quickstart begin setup first steps",
     "index": "install installation pip",
     "concepts/when_not": "when not to use limitations drawbacks weaknesses disadvantages",
     "concepts/monitor": "drift detection out-of-distribution uncertainty pace persistence",
-    "results/alarms": "drift shift detection delay false alarms per hour",
+    "results/alarms": "drift shift detection delay false alarms alarm per hour",
     "results/answers": "selective prediction selective risk abstention coverage",
     "results/accuracy": "accuracy estimation ATC label-free",
+    "concepts/words": "ground truth glossary terms",
+    "EXPORT": "export firmware arduino zephyr",
+    "FLEET": "fleet devices",
     "COST": "flash size RAM memory footprint",
     "GUARANTEES": "proof bound guarantee",
 }
-"""Words that newcomers search for, by the page that answers them."""
+"""Words that newcomers search for, by the page that the search shows first; the page must have them."""
 
 myst_enable_extensions = ["attrs_inline", "attrs_block"]
 myst_heading_anchors = 6
@@ -80,6 +83,7 @@ html_css_files = ["site.css"]
 html_js_files = ["site.js"]
 html_favicon = "_static/favicon.svg"
 html_copy_source = False
+html_context = {"searched": SEARCHED}
 html_search_scorer = str(ROOT / "docs" / "_ext" / "scorer.js")
 html_show_sphinx = False
 html_sidebars = {

@@ -68,9 +68,6 @@ def read(app: Sphinx, name: str, source: list[str]) -> None:
     children = app.config.tcuq_children.get(name)
     if children:
         text += "\n".join(["", "```{toctree}", ":hidden:", ":glob:", "", *children, "```", ""])
-    words = app.config.tcuq_keywords.get(name)
-    if words:  # the search reads them as it reads titles
-        text = f'---\nmyst:\n  html_meta:\n    keywords: "{words}"\n---\n{text}'
     source[0] = text
 
 
@@ -98,7 +95,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_config_value("tcuq_repository", "", "env")
     app.add_config_value("tcuq_tag", "", "env")
     app.add_config_value("tcuq_children", {}, "env")
-    app.add_config_value("tcuq_keywords", {}, "env")
     app.connect("env-before-read-docs", find_pages)
     app.connect("source-read", read)
     app.connect("html-page-context", add_versions)
