@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlencode
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -26,6 +27,15 @@ from site_check import axe as axe_core
 from site_check.links import Site
 from site_check.problems import Problem, lines
 from site_check.visit import Place, page_problems
+
+SEARCH = "search.html"
+FIRST = {
+    "when not to use": "concepts/when_not.html",
+    "limitations": "concepts/when_not.html",
+    "install": "START.html",
+    "drift": "results/alarms.html",
+}
+"""What newcomers search for, and the page that must come first."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -95,7 +105,21 @@ def _visits(tab: Tab, what: str, axe: axe_core.Axe | None, only: list[str] | Non
             url = (site.folder / name).as_uri()
             place = Place(url, site.folder)
             found = [*site.problems(name), *_checked(tab, name, url, place, axe)]
-            yield found
+            yield found + (_ranked(tab, url) if name == SEARCH else [])
+
+
+def _ranked(tab: Tab, url: str) -> list[Problem]:
+    """Return the searches whose first hit is another page than it should be."""
+    found = []
+    for words, wanted in FIRST.items():
+        tab.load(f"{url}?{urlencode({'q': words})}")
+        try:
+            hit = str(tab.wait("document.querySelector('#search-results li a')?.getAttribute('href')"))
+        except BrowserError:
+            hit = "nothing"
+        if hit.partition("?")[0].partition("#")[0] != wanted:
+            found.append(Problem(SEARCH, "", "", f"{words!r} finds {hit} first, expected {wanted}"))
+    return found
 
 
 def _checked(tab: Tab, name: str, url: str, place: Place, axe: axe_core.Axe | None) -> list[Problem]:
