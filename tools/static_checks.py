@@ -2,7 +2,7 @@
 """Analyzers, warnings and the rules of MISRA C:2012 over the core, the exported C and the binding.
 
 The exported C is what every package carries along, and what is generated for a monitor: its parameters,
-its self-check, an example that calls them. These are made anew from stock monitors.
+its self-check, an example that calls them. These are made again from stock monitors.
 
     python tools/static_checks.py           all tools, a table
     python tools/static_checks.py --quick   those that take seconds

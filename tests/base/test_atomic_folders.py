@@ -144,7 +144,7 @@ def test_a_folder_that_cannot_be_put_back_is_kept_and_named(
         with refused("failed"):
             recover(target)
     assert content(shop / "old") == OLD | MINE
-    # Made anew by someone before the next export: which one is right is not for us to say.
+    # Made again by someone before the next export: which one is right is not for us to say.
     target.mkdir()
     with refused("exists"):
         write_folder(target, NEW)

@@ -188,7 +188,7 @@ static void verify_counters(const tcuq_t *sound)
         WRONG(head, 4);
         WRONG(fill, 4);
         m = *sound;
-        m.head = 3; /* the slot after the last: the next step begins anew */
+        m.head = 3; /* the slot after the last: the next step starts over */
         NEED(tcuq_verify(&m) == TCUQ_OK);
     }
 #undef WRONG

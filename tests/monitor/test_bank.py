@@ -117,7 +117,7 @@ def test_batches_do_not_matter() -> None:
     whole = Bank(params, 5).run(slots, probs, features)
     bank = Bank(params, 5)
     for size in (1, 7, 100):
-        bank.reset(range(5), anew=True)
+        bank.reset(range(5), everything=True)
         parts = [
             bank.run(
                 slots[at : at + size],

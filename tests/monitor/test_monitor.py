@@ -148,7 +148,7 @@ def test_reset_keeps_debt_credit_alarm_and_forgets_the_past() -> None:
     for name in ("divergence", "flips"):
         assert abs(step.signals[SIGNALS.index(name)] - 0.2) < 1e-4, "the clean mean stands in"
     fresh = Monitor(params).step(probs[0], signals=True)
-    assert fresh.signals == step.signals, "beliefs start anew"
+    assert fresh.signals == step.signals, "beliefs start over"
 
 
 def test_pickle_copy_and_repr() -> None:

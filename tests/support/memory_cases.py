@@ -118,7 +118,7 @@ def bank_cases() -> list[Case]:
         case("load_many refused", lambda bank: partial(bank.load_many, every, broken)),
         case("feedback", lambda bank: partial(bank.feedback, SLOTS, zeros, zeros, np.empty(3, np.int8))),
         case("reset", lambda bank: partial(bank.reset, SLOTS, False)),
-        case("reset anew", lambda bank: partial(bank.reset, SLOTS, True)),
+        case("reset everything", lambda bank: partial(bank.reset, SLOTS, True)),
         case("grow", lambda bank: partial(bank.grow, 1000)),
         case("sizes", lambda bank: partial(bank.sizes)),
     ]

@@ -296,7 +296,7 @@ const char *game_play(game_t *g)
         return "allowed parameters are accepted";
     }
     if (g->direct) {
-        fill_tables(g); /* in the ring of the monitor, which starts anew */
+        fill_tables(g); /* in the ring of the monitor, which starts over */
         (void)tcuq_init(&g->monitor, p, (uint32_t *)(void *)g->ring.bytes, g->ring.size);
     }
     if (below(&g->dice, 4) == 0u) {

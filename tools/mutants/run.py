@@ -49,7 +49,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--floor", type=float, help="percent below which the status is 1")
     parser.add_argument("--selfcheck", action="store_true", help="judge the self-checks of exported packages")
     parser.add_argument(
-        "--packages", type=Path, help="their folder, as packages.py writes it; else exported anew"
+        "--packages", type=Path, help="their folder, as packages.py writes it; else exported again"
     )
     parser.add_argument("--out", type=Path, default=ROOT / "out" / "mutants", help="folder of the results")
     asked = parser.parse_args(arguments)

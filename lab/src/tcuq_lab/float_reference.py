@@ -57,7 +57,7 @@ def likelihoods(p: Floats) -> Floats:
 
 
 def predicted(belief: Floats, shift: int) -> Floats:
-    """Return the belief before a step: the class was drawn anew with probability 2^-shift."""
+    """Return the belief before a step: the class was redrawn with probability 2^-shift."""
     fresh = (65536 >> shift) // len(belief) / 65536
     return np.asarray(belief * (1 - 2.0**-shift) + fresh)
 

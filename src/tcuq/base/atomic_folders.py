@@ -84,7 +84,7 @@ def _shop(target: Path) -> Iterator[Path]:
         # What is there now was left by a process that was killed.
         _put_back(shop, target)
         if (shop / "old").is_dir() and (shop / "new").is_dir():
-            problem = f"{target}: was made anew after an export was interrupted"
+            problem = f"{target}: was made again after an export was interrupted"
             way = f"move the folder as it was, {shop / 'old'}, where you want it, then remove {shop}"
             raise InputError("exists", f"{problem}; {way}")
         for left in list(shop.iterdir()):

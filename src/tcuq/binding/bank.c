@@ -345,18 +345,18 @@ close_slots:
     return result;
 }
 
-/* reset(slots, anew): after a gap (`anew` false), or as a new monitor. */
+/* reset(slots, everything): after a gap (`everything` false), or as a new monitor. */
 static PyObject *bank_reset(PyObject *object, PyObject *const *args, Py_ssize_t count)
 {
     bank_t *self = (bank_t *)object;
     slots_t slots;
     size_t i;
-    int anew = count == 2 ? PyObject_IsTrue(args[1]) : 0;
-    if (anew < 0 || enter(self, &slots, args, count, 2) < 0) {
+    int everything = count == 2 ? PyObject_IsTrue(args[1]) : 0;
+    if (everything < 0 || enter(self, &slots, args, count, 2) < 0) {
         return NULL;
     }
     for (i = 0; i < slots.count; i++) {
-        if (anew) {
+        if (everything) {
             renew(self, slots.at[i]);
         } else {
             tcuq_reset(monitor_at(self, slots.at[i]));

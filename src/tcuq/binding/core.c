@@ -100,7 +100,7 @@ static PyObject *core_save(PyObject *object, PyObject *unused)
     if (status < 0) {
         Py_DECREF(bytes);
         PyErr_SetString(PyExc_ValueError,
-                        "the monitor's memory is damaged, so it is not saved; load a saved state, or start anew");
+                        "the monitor's memory is damaged, so it is not saved; load a saved state, or start over");
         return NULL;
     }
     return bytes;

@@ -72,7 +72,7 @@ def _plain(value: Any) -> Any:
 
 
 class Progress:
-    """A bar on standard error; silent when that is no terminal."""
+    """A bar on standard error; silent when that is not a terminal."""
 
     def __init__(self, quiet: bool) -> None:
         self._on = not quiet and sys.stderr.isatty()

@@ -53,7 +53,7 @@ def open_streams() -> None:
 
 
 def tell(text: str, end: str = "\n") -> None:
-    """Print on standard error; where nobody listens there, that is no error."""
+    """Print on standard error; where nobody listens there, that is not an error."""
     try:
         print(text, end=end, file=sys.stderr, flush=True)
     except (OSError, ValueError):

@@ -191,7 +191,7 @@ static void flag(tcuq_t *m, tcuq_step_t *out)
     int32_t up = p->level_den - p->level_num;
     int32_t down = -(int32_t)p->level_num;
     out->threshold = threshold_at(p, m->debt);
-    /* One step closer to 0 the threshold is in 0..65535 again, or no input led here: start anew. */
+    /* One step closer to 0 the threshold is in 0..65535 again, or no input led here: start over. */
     if ((uint32_t)out->threshold > Q16_MAX &&
         (uint32_t)threshold_at(p, m->debt - (m->debt < 0 ? down : up)) > Q16_MAX) {
         m->debt = 0;

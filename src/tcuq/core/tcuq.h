@@ -311,7 +311,7 @@ size_t tcuq_state_size(const tcuq_params_t *params);
 
 /* Write the state, the same bytes on every machine. Return their number (at most 32767 where int has
  * 16 bits), TCUQ_ERR_SIZE, or TCUQ_ERR_STATE when memory errors have put a number out of range: what
- * is in `bytes` is then no state. Steps go on; try again later, or start anew. */
+ * is in `bytes` is then no state. Steps go on; try again later, or start over. */
 int tcuq_save(const tcuq_t *monitor, uint8_t *bytes, size_t size);
 
 /* Take over a saved state; the monitor must be initialized with the same params.

@@ -68,7 +68,7 @@ static inline uint32_t share_of(const divisor_t *by, uint32_t joint)
     return (joint >> by->scale) * by->factor >> 15;
 }
 
-/* What a class keeps of a belief when the class is drawn anew with probability 2^-shift. */
+/* What a class keeps of a belief when the class is redrawn with probability 2^-shift. */
 ALWAYS_INLINE static inline uint32_t kept_of(uint32_t old, uint32_t shift)
 {
     return old - (old >> shift);

@@ -18,7 +18,7 @@ uint32_t *tcuq_internal_feedback(const tcuq_t *m)
     debt = m->ring + at.feedback;
     numbers = feedback_numbers(debt);
     if (*debt + head->error_shut > (uint32_t)error_bound_of(head) + head->error_shut) {
-        *debt = 0; /* no label led here: start anew */
+        *debt = 0; /* no label led here: start over */
     }
     if (number_at(numbers, NEXT) >= head->memory) {
         number_put(numbers, NEXT, 0);

@@ -205,8 +205,8 @@ def fair_bet(added: Floats, clip: float) -> tuple[tuple[float, float], dict[str,
     """Return base and slope of a bet that does not win on clean data, and figures for the notes.
 
     The evidence is mapped to a score x in [0, 1]. The bet multiplies its stake by 1 + stake * (x - level)
-    at each step. As long as the mean of x given the past is at most `level`, its sum of logarithms, started
-    anew whenever it falls below 0, stays below log(n) for n steps on average, whatever the dependence.
+    at each step. As long as the mean of x given the past is at most `level`, its sum of logarithms, restarted
+    whenever it falls below 0, stays below log(n) for n steps on average, whatever the dependence.
     `clip` is the largest size of the evidence.
     """
     mean = float((added / (2 * clip) + 0.5).mean())

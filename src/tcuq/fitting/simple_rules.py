@@ -75,11 +75,11 @@ def _last(values: Floats, starts: Sequence[int]) -> Floats:
 
 def _belief(p: Floats, starts: Sequence[int]) -> Floats:
     out = np.empty_like(p)
-    classes, anew = p.shape[1], set(starts)
+    classes, first = p.shape[1], set(starts)
     floored = p + 0.01 / classes
     belief = np.full(classes, 1 / classes)
     for step in range(len(p)):
-        if step in anew:
+        if step in first:
             belief = np.full(classes, 1 / classes)
         belief = (belief * (1 - RATE) + RATE / classes) * floored[step]
         belief /= belief.sum()

@@ -215,7 +215,7 @@ class Decoder:
         return items
 
     def finish(self, cut: bool = False) -> list[Item]:
-        """Take the end of the input; what comes afterwards begins anew.
+        """Take the end of the input; what comes afterwards starts over.
 
         After a `cut` a last line without a newline may be half a one and is dropped; else it is taken.
         """

@@ -1,4 +1,4 @@
-"""Reading and writing logs in whatever format they are; CSV, one row a step."""
+"""Reading and writing logs in whatever format they are; CSV, one row per step."""
 
 from __future__ import annotations
 

@@ -102,17 +102,17 @@ class Bank:
         self._core.run(self._slots(slots), rows, more, buffer.bytes, buffer.raw, most)
         return buffer.filled()
 
-    def reset(self, slots: npt.ArrayLike, anew: bool = False) -> None:
-        """Forget past posteriors and features, as `Monitor.reset` does; `anew` forgets everything.
+    def reset(self, slots: npt.ArrayLike, everything: bool = False) -> None:
+        """Forget past posteriors and features, as `Monitor.reset` does, or everything.
 
         Parameters
         ----------
         slots : array of n integers
             Which monitors.
-        anew : bool, default False
+        everything : bool, default False
             Also forget threshold, budget and alarm: the monitor is as new.
         """
-        self._core.reset(self._slots(slots), anew)
+        self._core.reset(self._slots(slots), everything)
 
     def feedback(
         self, slots: npt.ArrayLike, ago: npt.ArrayLike, labels: npt.ArrayLike

@@ -95,14 +95,14 @@ class Monitor:
             A log, or a data frame or Arrow table with the columns of one (see `Log.from_frame`), brings its
             own features; past outputs are forgotten where a new segment begins.
         features : array of shape (T, d), optional
-            One row a step; int8 in the scale of the params, or float. Ignored where the params use none.
+            One row per step; int8 in the scale of the params, or float. Ignored where the params use none.
         signals : bool, default False
             Also return the signals.
 
         Returns
         -------
         Steps
-            Structured array of `STEP_DTYPE`, one row a step. Its `reason` holds numbers of signals, 255 on
+            Structured array of `STEP_DTYPE`, one row per step. Its `reason` holds numbers of signals, 255 on
             steps that are not flagged; `Steps.to_pandas` and `tcuq.step_columns` give their names. With
             ``signals=True`` a pair: that, and a float array of shape (T, 17) in registry order, 0 where a
             signal is unused.
@@ -229,7 +229,7 @@ class Monitor:
         status = self._core.verify()
         if status:
             what = "a counter is out of range" if status == _core.ERR_STATE else "its parameters have changed"
-            raise RuntimeError(f"the monitor's memory is damaged: {what}; load a saved state, or start anew")
+            raise RuntimeError(f"the monitor's memory is damaged: {what}; load a saved state, or start over")
 
     @property
     def steps(self) -> int:

@@ -1,4 +1,4 @@
-"""What a monitor says of a whole stream: an array with one row a step, as a table or as a picture."""
+"""What a monitor says of a whole stream: an array with one row per step, as a table or as a picture."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
         return part if whole else part.view(np.ndarray)
 
     def to_pandas(self, beside: Any = None) -> Any:
-        """Return the steps as a pandas DataFrame, one row a step.
+        """Return the steps as a pandas DataFrame, one row per step.
 
         Parameters
         ----------

@@ -31,7 +31,7 @@ def measure(
     levels: Levels | None = None,
     kept: Path | None = None,
 ) -> tuple[dict[str, Any], Ran | None]:
-    """Build a firmware, run it over inputs (one row a step), and return what it costs and what it said.
+    """Build a firmware, run it over inputs (one row per step), and return what it costs and what it said.
 
     A firmware that does not fit has sizes and `over`, the bytes that each memory lacks, and no run. `kept` is
     a folder for what other measurements can use again.

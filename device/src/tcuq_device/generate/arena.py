@@ -51,7 +51,7 @@ from .pack import as_called, is_spread, kernel_of, scratch_of, up4
 TRIES = 60
 """Orders that are tried when the first ones miss the bound."""
 SCRATCH = "scratch of step "
-"""Begins the name of a place that is no tensor; no tensor's name has a blank."""
+"""Begins the name of a place that is not a tensor; no tensor's name has a blank."""
 
 
 @dataclass(frozen=True)

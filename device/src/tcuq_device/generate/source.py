@@ -121,7 +121,7 @@ def _reset(graph: Graph, name: str, where: ArenaLayout, body: bool) -> str:
         return ""
     begin = f"void {name}_reset(int8_t *arena)"
     if not body:
-        return f"\n/* Fill what lives from run to run: before the first one, or to begin anew. */\n{begin};\n"
+        return f"\n/* Fill what lives from run to run: before the first one, or to start over. */\n{begin};\n"
     fills = [
         f"    tcuq_nn_clamp(arena + {state}_at, {graph.tensors[state].size}, {value}, {value});\n"
         for state, value in graph.states.items()

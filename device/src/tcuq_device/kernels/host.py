@@ -93,7 +93,7 @@ class Network:
         return self._run(x)
 
     def reset(self) -> None:
-        """Begin a stream anew: states of the network are as before its first run."""
+        """Start a stream over: states of the network are as before its first run."""
         self._run.reset()
 
 

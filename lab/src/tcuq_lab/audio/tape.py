@@ -15,7 +15,7 @@ BLOCK = 4 * RATE  # sound that is shifted together
 BEFORE = RATE  # what a block hears of the past, so that filters and rooms have settled
 FADE = RATE // 10  # from one block to the next
 JOIN = 800  # samples over which one second of noise goes over to the next
-# Their disturbance is drawn anew for each block. The others keep theirs for a stretch: one room, one filter.
+# Their disturbance is redrawn for each block. The others keep theirs for a stretch: one room, one filter.
 FRESH = ("gaussian_noise", "background_noise", "time_mask")
 
 Sound = npt.NDArray[np.int16]

@@ -150,7 +150,7 @@ class TaskGraphs:
         return stored_or(self.path(name), lambda: self.quantized(name), self._say)
 
     def quantized(self, name: str) -> Graph:
-        """Quantize a network anew.
+        """Quantize a network again.
 
         Members of a firmware see one input: that of the first.
         """

@@ -55,7 +55,7 @@ def corrupted(
     """Return one split of a dataset, corrupted.
 
     The official pictures of MNIST-C and CIFAR-10-C are the test split, in its order. Those of Tiny-ImageNet-C
-    were cut anew from ImageNet: they have the classes of the dataset, but no clean twins in it.
+    were cut again from ImageNet: they have the classes of the dataset, but no clean twins in it.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def _tiny(folder: Path, name: str, split: str, done: str) -> Corrupted:
         if pixels.shape != TINY:
             raise ValueError(f"{path}: is {pixels.shape[0]}x{pixels.shape[1]}, expected 64x64")
         x[index] = pixels
-    source = f"{done}; cut anew from ImageNet, so not paired with the clean pictures of {name} {split}"
+    source = f"{done}; cut again from ImageNet, so not paired with the clean pictures of {name} {split}"
     return Corrupted(name, split, x, np.array(labels, np.int64), entry(name).license, source, True)
 
 

@@ -1,6 +1,6 @@
 """Corruptions of sound by the library audiomentations, each clip from random numbers of its own.
 
-The library draws from the two global generators, `random` and `numpy.random`. Both are seeded anew from the
+The library draws from the two global generators, `random` and `numpy.random`. Both are reseeded from the
 clip's own numbers before each clip, and are as before when a function here returns. Threads that draw from
 them meanwhile would disturb this; processes do not.
 """

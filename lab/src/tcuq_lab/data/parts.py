@@ -128,7 +128,7 @@ def part(name: str, which: str) -> tuple[str, npt.NDArray[np.int64]]:
 
 
 def load_part(name: str, which: str) -> Dataset:
-    """Return one part of a dataset; labels of tinyimagenet20 are numbered anew, 0 to 15.
+    """Return one part of a dataset; labels of tinyimagenet20 are renumbered, 0 to 15.
 
     Parameters
     ----------

@@ -39,7 +39,7 @@ def jumper(p: Floats, rate: float, bets: str) -> Floats:
     p : array (K, T)
         p-values of K runs.
     rate : float
-        Share of the stakes that is spread evenly anew at each step; 1 learns nothing from the past.
+        Share of the stakes that is spread evenly again at each step; 1 learns nothing from the past.
     bets : {"linear", "power"}
         1 + slope * (p - 1/2), or exponent * p^(exponent - 1).
 

@@ -1,6 +1,6 @@
 """Bayesian online change point detection (Adams and MacKay 2007): how far a score has risen since a change.
 
-The score is normal about a level that is drawn anew at a change point. What is kept is the probability of
+The score is normal about a level that is redrawn at a change point. What is kept is the probability of
 each run length, the steps since the last change, with the level that these steps tell. A run length alone
 does not tell a rise from a fall, so the statistic is the level in its own standard errors, expected over all
 run lengths.

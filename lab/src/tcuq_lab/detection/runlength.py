@@ -1,7 +1,7 @@
 """Limits of alarm statistics from a wanted run length, and the run length that a limit achieves.
 
-An alarm is a step at which the statistic is above its limit; at the next step it begins anew from its
-starting state. The run length is clean steps per alarm, over runs that each begin anew too. Where some steps
+An alarm is a step at which the statistic is above its limit; at the next step it starts over from its
+starting state. The run length is clean steps per alarm, over runs that each start over too. Where some steps
 are not judged, the statistic runs over them all the same, but they and alarms at them are not counted.
 """
 
@@ -165,7 +165,7 @@ def find_limit(
     """Return a limit at which clean steps per alarm are at least `wanted`, as low as bisection finds it.
 
     The limits tried are the values that the statistic takes on the runs without any alarm. More limit means
-    fewer alarms for all that begin anew at their lowest value, so it is the smallest of these values. Others
+    fewer alarms for all that start over at their lowest value, so it is the smallest of these values. Others
     (means that begin in their middle) may deviate; then the limit holds, and the next lower value that was
     tried does not.
 

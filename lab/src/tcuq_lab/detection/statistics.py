@@ -77,8 +77,8 @@ class Reference:
 class Statistic(ABC):
     """A statistic of one score.
 
-    It is a pointwise map of the score, `terms`, followed by the part with a memory, `run`; whoever starts
-    anew often maps once.
+    It is a pointwise map of the score, `terms`, followed by the part with a memory, `run`; whoever restarts
+    often maps once.
     """
 
     reference: Reference

@@ -87,7 +87,7 @@ def page_hinkley(values: Floats, limits: Limits, allowance: float) -> Bools:
     """Return the alarm of a Page-Hinkley test on standard scores, for rises and for falls.
 
     Two one-sided sums of what lies beyond the running mean and an allowance; either of them at the limit is
-    a change, and mean and sums begin anew. A rise turns the alarm on. A fall turns it off, and so does
+    a change, and mean and sums start over. A rise turns the alarm on. A fall turns it off, and so does
     a mean since the last change that is back at the clean level, over 64 steps at least.
 
     Parameters

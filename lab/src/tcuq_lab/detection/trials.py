@@ -87,7 +87,7 @@ def arm(
 
 
 def alarms(armed: Armed, risk: npt.ArrayLike, truth: Truth) -> Ints:
-    """Return the steps of a stream with an alarm; the statistic begins anew after it and in each segment."""
+    """Return the steps of a stream with an alarm; the statistic starts over after it and in each segment."""
     values = np.asarray(risk)
     found = [
         piece.start + alarm_steps(armed.statistic, values[piece], armed.limit) for piece in truth.pieces()
@@ -98,7 +98,7 @@ def alarms(armed: Armed, risk: npt.ArrayLike, truth: Truth) -> Ints:
 def trials(armed: Armed, risk: npt.ArrayLike, truth: Truth, memory: int = WINDOW) -> Trials:
     """Let an armed statistic watch a stream and compare its alarms with the known changes.
 
-    The statistic knows nothing of the changes: it goes on from step to step and begins anew after each of
+    The statistic knows nothing of the changes: it goes on from step to step and starts over after each of
     its alarms, false ones included.
 
     Parameters

@@ -27,7 +27,7 @@ class Truth:
     kinds : array of T integers, optional
         0 where the input is clean, else the kind of shift; all clean when left out.
     segments : array of T integers, optional
-        Independent streams within this one; windows and statistics begin anew where the number changes.
+        Independent streams within this one; windows and statistics start over where the number changes.
     judged : array of T booleans, optional
         Steps that count; all when left out. A device does not know them, so statistics and smoothing run
         over every step. Accuracy windows count where all their steps are judged; clean scores, run lengths

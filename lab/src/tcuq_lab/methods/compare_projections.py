@@ -18,7 +18,7 @@ from .temporal.paper import TcuqPaper
 def compare_projections(dev: Labeled, draws: int = 3, **changes: Any) -> dict[str, float]:
     """Return the held-out AUROC of errors with each projection, and without features.
 
-    Nothing but the projection differs. Coefficients are fitted anew each time, to other folds than those
+    Nothing but the projection differs. Coefficients are refitted each time, to other folds than those
     that they are judged on, and a projection is made from clean steps. The monitor has the signals of the
     paper, of which one reads features.
 

@@ -24,7 +24,7 @@ class Chain(Protocol):
 
 
 class Redrawn:
-    """At each step the class is drawn anew with a chance that gives runs of a mean length.
+    """At each step the class is redrawn with a chance that gives runs of a mean length.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ class DrawnRuns:
 
 
 def redraw_chance(classes: int, mean: float) -> int:
-    """Return the chance, in 2**64ths, to draw a class anew that gives runs of a mean length.
+    """Return the chance, in 2**64ths, to redraw a class that gives runs of a mean length.
 
     Examples
     --------

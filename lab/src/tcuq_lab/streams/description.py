@@ -193,7 +193,7 @@ class Description:
         return ("clean", *(each.kind for each in self.shifts), *(f"ood/{each.name}" for each in self.ood))
 
     def replace(self, **changes: Any) -> Description:
-        """Return a copy with some fields changed; a digest that is not given anew is dropped.
+        """Return a copy with some fields changed; a digest that is not given again is dropped.
 
         Parameters
         ----------

@@ -27,9 +27,9 @@ SCALES = 256
 class Geometric:
     """A class stays for a geometric number of steps.
 
-    At each step the class is drawn anew from all L classes with chance min(1, L / (mean (L - 1))). As the
+    At each step the class is redrawn from all L classes with chance min(1, L / (mean (L - 1))). As the
     same class may come again, the mean run is `mean`, where that is at least L / (L - 1); below, each step
-    is drawn anew.
+    is redrawn.
 
     Parameters
     ----------
@@ -318,7 +318,7 @@ class Recorded:
         Returns
         -------
         Geometric
-            Each step is drawn anew.
+            Each step is redrawn.
         """
         return Geometric(1)
 

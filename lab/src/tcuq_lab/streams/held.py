@@ -19,7 +19,7 @@ BYTES = 8
 MIDDLE, SPREAD = 255 * BYTES // 2, 209
 """Mean and, rounded, standard deviation of the sum of 8 random bytes, which is nearly normal."""
 FRESH = ("gaussian_noise", "shot_noise", "impulse_noise", "speckle_noise")
-"""Corruptions of the sensor, drawn anew at every step. The others stay with the object: one fog, one lens."""
+"""Corruptions of the sensor, redrawn at every step. The others stay with the object: one fog, one lens."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Which example of a class is shown next: all of them evenly, in an order shuffled anew each round."""
+"""Which example of a class is shown next: all of them evenly, in an order reshuffled each round."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Integers = npt.NDArray[np.int64]
 
 
 class Queue:
-    """Examples in a random order, shuffled anew whenever all were shown; none comes twice in a row.
+    """Examples in a random order, reshuffled whenever all were shown; none comes twice in a row.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class Queue:
 
 
 class RecordedRuns:
-    """Whole runs of one label, frame by frame; the order of runs is shuffled anew whenever all were shown.
+    """Whole runs of one label, frame by frame; the order of runs is reshuffled whenever all were shown.
 
     Parameters
     ----------

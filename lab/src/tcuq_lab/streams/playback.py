@@ -55,7 +55,7 @@ def inputs(
 
     An example is corrupted as it would be with the whole set: ``corrupt(data.x, suite, kind, severity,
     seed)`` has the same bytes in its row. A held picture is shaken before it is corrupted, and noise of the
-    sensor (`held.FRESH`) is drawn anew at every step. Continuous sound is corrupted before it is windowed.
+    sensor (`held.FRESH`) is redrawn at every step. Continuous sound is corrupted before it is windowed.
     Where the input is frozen, every step shows what the last step before it showed.
 
     Parameters

@@ -23,7 +23,7 @@ BYTES = 2  # of a class in the state of a device
 class Belief(Streaming):
     """A belief over the classes: before each step the class may have changed, then the posterior is heard.
 
-    The class is drawn anew, evenly, with a chance of 1 in 16; the belief is multiplied by the posterior plus
+    The class is redrawn, evenly, with a chance of 1 in 16; the belief is multiplied by the posterior plus
     0.01 / L and brought to a sum of 1. Its class is the one believed in most, its score 1 less that belief.
     Nothing is tuned, and nothing is told.
     """
@@ -50,7 +50,7 @@ class Belief(Streaming):
 class BeliefTold(Belief):
     """The same belief, told how long classes stay: an upper bound for what nobody tells.
 
-    The class is drawn anew with a chance of min(1, L / (dwell (L - 1))), as streams of geometric dwell do.
+    The class is redrawn with a chance of min(1, L / (dwell (L - 1))), as streams of geometric dwell do.
     `fit` takes the dwell from the labels of the development stream; `tell` gives another.
     """
 
@@ -82,7 +82,7 @@ def beliefs(seen: Observed, redraw: float) -> npt.NDArray[np.float64]:
     ----------
     seen : Observed
     redraw : float
-        Chance that the class is drawn anew before a step.
+        Chance that the class is redrawn before a step.
 
     Examples
     --------

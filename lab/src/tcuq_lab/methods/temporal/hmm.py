@@ -29,7 +29,7 @@ Doubles = npt.NDArray[np.float64]
 class Hmm(Belief):
     """A hidden Markov model of the class; the answer is its filtered belief.
 
-    The class is drawn anew, evenly, with some chance at each step; what is heard is the posterior at some
+    The class is redrawn, evenly, with some chance at each step; what is heard is the posterior at some
     temperature. Both numbers are learned by expectation maximization (Baum and Welch) on the development
     stream, whose labels are not read: states and switches are expected from the whole stream, then
     the chance is the share of expected redraws, and the temperature the one under which posteriors
@@ -68,7 +68,7 @@ def _logs(seen: Observed) -> tuple[Doubles, npt.NDArray[np.bool_]]:
 
 
 def expected(heard: npt.NDArray[Any], redraw: float) -> tuple[Doubles, Doubles]:
-    """Return the expected states of whole streams, and the chance that the class was drawn anew at each step.
+    """Return the expected states of whole streams, and the chance that the class was redrawn at each step.
 
     Parameters
     ----------

@@ -85,7 +85,7 @@ class FrozenWeights(TcuqPaper):
     name = "tcuq_paper_frozen_weights"
 
     def settled(self, params: Params, log: Log) -> Params:
-        """Replace what was learned from labels, and set threshold and alarm anew from clean steps."""
+        """Replace what was learned from labels, and set threshold and alarm again from clean steps."""
         assert params.clean_means is not None
         means = params.clean_means.values()
         equal = params.replace(coef=dict.fromkeys(params.signals, 1.0), bias=-sum(means))

@@ -322,7 +322,7 @@ class UnitPlan:
             return {"dwell": OTHER_PACE}
         if name == OBJECT:
             return {"dwell": Geometric(16), "held": Held()}
-        return {"dwell": Geometric(1), "sliding": Sliding()}  # each word is drawn anew, and has five windows
+        return {"dwell": Geometric(1), "sliding": Sliding()}  # each word is redrawn, and has five windows
 
     def _mixed(self, part: str, place: int, number: int, law: str) -> Description:
         """Return a stretch of a mixed stream or of a recording.

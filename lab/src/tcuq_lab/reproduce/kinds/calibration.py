@@ -97,7 +97,7 @@ def posteriors(method: Method, recorded: Recorded) -> Floats:
 def _with_intervals(label: str, probs: Floats, labels: Ints, seed: int, replicates: int) -> list[Record]:
     found = []
     for name, metric in METRICS.items():
-        rng = np.random.default_rng(seed)  # anew, so that all rows and metrics meet the same examples
+        rng = np.random.default_rng(seed)  # a new one, so that all rows and metrics meet the same examples
         got = block_bootstrap(metric, [probs, labels], 1, replicates, rng)
         ends = {"low": got.low, "high": got.high}
         found.append(record(CLEAN, label, name, CLEAN, got.estimate, len(labels), **ends))
