@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from places import LAB
 from tcuq_lab.corruptions import corrupt
 from tcuq_lab.data import Dataset
 from tcuq_lab.reproduce import recordings as recordings_module
+from tcuq_lab.reproduce.field.plan import UnitPlan
 from tcuq_lab.reproduce.recording import demand
 from tcuq_lab.reproduce.recordings import Recordings
 from tcuq_lab.reproduce.rows import row_of
@@ -112,3 +114,13 @@ def test_all_rows_and_seeds_see_one_corrupted_set(kept: Recordings, monkeypatch:
     gone = kept.place("mnist", "test", 3, row_of("deep")) / "clean.npz"
     gone.unlink()
     assert record_all(kept, rows, (0, 3)) == 1 and gone.exists()
+
+
+def test_a_run_of_a_few_streams_records_those_alone() -> None:
+    every = demand.streams("mnist", 0, SMALL)
+    few = demand.streams("mnist", 0, replace(SMALL, streams=("mixed, fast",)))
+    assert set(few) < set(every)
+    plan = UnitPlan("mnist", 0, severities=SMALL.severities)
+    assert set(plan.stretches("test mixed, fast")) <= set(few)
+    assert set(plan.stretches("law mixed")) <= set(few)  # what it is fitted to
+    assert set(few).isdisjoint(plan.stretches("test mixed, label shift"))

@@ -36,7 +36,7 @@ def _value(found: list[Record], method: str, metric: str, variant: str) -> float
 
 def test_curves_and_decisions_are_those_of_the_rows(tmp_path: Path) -> None:
     kept = Kept(tmp_path)
-    plan = _plan("base", "tcuq_paper", blend=[0, 1], level=[0.05, 0.3])
+    plan = _plan("base", "tcuq_paper", blend=[0, 1], lags=[[1, 2, 4], [8]], level=[0.05, 0.3])
     found = measure(plan, UNIT, kept)  # type: ignore[arg-type]
     schedule = UNIT.schedule(kept)  # type: ignore[arg-type]
     (kind,) = schedule.unseen
@@ -55,6 +55,9 @@ def test_curves_and_decisions_are_those_of_the_rows(tmp_path: Path) -> None:
     base = _value(found, "base", "aurc", "curve")
     assert _value(found, "tcuq_paper, blend 0", "aurc", "curve") == pytest.approx(base, abs=0.003)
     assert _value(found, "tcuq_paper, blend 1", "aurc", "curve") < base - 0.003
+    # Its own lags are 1, 2 and 4.
+    own, far = (_value(found, f"tcuq_paper, lags {lags}", "aurc", "curve") for lags in ("1+2+4", "8"))
+    assert own == _value(found, "tcuq_paper", "aurc", "curve") != far
     row = row_of("tcuq_paper")
     dev = kept.banks("cifar10", "dev", 0, [row], schedule.sources("dev"))
     method = fit_rows([row], dev, schedule)["tcuq_paper"]

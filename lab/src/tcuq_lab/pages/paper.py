@@ -214,8 +214,8 @@ def section(sources: Sources, part: Part) -> list[str]:
 
 def severity_calibration(sources: Sources) -> str:
     """Return Brier score and NLL by severity, as far as it was measured."""
-    rows = []
-    for name, found in sources.repeated.items():
+    rows: dict[str, list[str]] = {}
+    for found in sources.repeated.values():
         for task in dict.fromkeys(place[0] for place in found.figures):
             for row in found.rows(task):
                 for column, words in (("Brier score, sum over classes", "Brier score"), ("NLL, nats", "NLL")):
@@ -224,11 +224,11 @@ def severity_calibration(sources: Sources) -> str:
                         clean = found.get(task, row, f"{column}, clean")
                         if math.isnan(clean):
                             clean = found.get(task, row, column)
-                        cells = [plain(value) for value in (clean, *values)]
-                        rows.append((name, [f"{task_name(task)}, {row_name(row)}, {words}", *cells]))
+                        label = f"{task_name(task)}, {row_name(row)}, {words}"
+                        rows[label] = [label, *(plain(value) for value in (clean, *values))]
     if not rows:
         return "Brier score and NLL by severity were not measured."
-    return grid(["sum over classes; nats", "clean", *map(str, SEVERITIES)], [cells for _, cells in rows])
+    return grid(["sum over classes; nats", "clean", *map(str, SEVERITIES)], list(rows.values()))
 
 
 def delays_table(sources: Sources) -> str:

@@ -209,7 +209,7 @@ def alarms_page(sources: Sources) -> str:
         "points. *False alarms*: per 10,000 clean steps, with a grace of 50 steps after a shift, at most one "
         f"in 150 steps; {ASKED:g} were asked for, limits come from development data alone. *Collapse found*: "
         "faults after which the network answers one class. `X, deep` watches an ensemble of five, at five "
-        "passes per step.",
+        "passes per step. [N]: a method that was run on N of these streams only, so its mean is of others.",
     ]
     for group in GROUPS:
         here = [place for place in field.places("clean on", ALARM) if group_of(*place) == group]
@@ -272,7 +272,9 @@ def _alarm_group(field: Field, places: Sequence[Place], rows: Sequence[str], gro
             else:
                 cells.append(plain(fmean(values), 1) if column == FALSE else percent(fmean(values)))
         if any(cells):
-            table.append([row_name(row), *cells])
+            run = len(_lines(field, places, row, columns[0]))
+            fewer = f" [{run}]" if run < len(places) else ""
+            table.append([row_name(row) + fewer, *cells])
     return grid(["mean over streams", *(ALARM_COLUMNS[column] for column in columns)], table)
 
 
