@@ -89,12 +89,14 @@ static int in_units(const table_t *t, Py_ssize_t row)
     return units;
 }
 
+#define LEAST_TOLERANCE (0.02 + 1e-6) /* the sum 0.98 in single precision is a little less */
+
 /* SPEC section 13. Rounding to int8 moves a class by up to half a unit of 1/256, an integer softmax by up
    to a whole one: a row of such units gets as much. `sum_tolerances` of quantize.py is the same rule. */
 static double sum_tolerance(Py_ssize_t classes, int units)
 {
     double tolerance = (double)classes / (units ? 256.0 : 512.0);
-    return tolerance > 0.02 ? tolerance : 0.02;
+    return tolerance > LEAST_TOLERANCE ? tolerance : LEAST_TOLERANCE;
 }
 
 /* Refuse what is no posterior, or not finite: 0, or -1 with an exception set. Integers are always fine. */

@@ -257,7 +257,7 @@ def remarks(field: Field) -> str:
 
 
 def gain_block(sources: Sources) -> str:
-    """Return what README shows: errors left on five streams, and what the alarm finds there."""
+    """Return what README shows: errors left on five streams, and what the alarm finds on all."""
     answers, alarms = sources.fields["answers"], sources.fields["alarms"]
     places = first_places(answers.places(ERRORS, ANSWER))
     if not places:
@@ -268,13 +268,15 @@ def gain_block(sources: Sources) -> str:
         "others one.",
         errors_table(answers, places),
     ]
-    found = [line.value for place in places for line in [alarms.get(*place, ALARM, FOUND)] if line]
-    false = [line.value for place in places for line in [alarms.get(*place, ALARM, FALSE)] if line]
+    told = alarms.places(FOUND, ALARM)
+    found = [line.value for place in told for line in [alarms.get(*place, ALARM, FOUND)] if line]
+    false = [line.value for place in told for line in [alarms.get(*place, ALARM, FALSE)] if line]
     if found and false:
         parts.append(
-            f"The alarm finds {percent(min(found))} to {percent(max(found))} % of the shifts that cost 10 "
-            f"points of accuracy or more, with {min(false):.1f} to {max(false):.1f} false alarms per 10,000 "
-            f"clean steps ({ASKED:g} were asked for)."
+            f"Over {count(len(found), 'stream')}, the alarm finds {percent(fmean(found))} % of the shifts that "
+            f"cost 10 points of accuracy or more ({percent(min(found))} to {percent(max(found))} % by stream), "
+            f"with {fmean(false):.1f} false alarms per 10,000 clean steps ({min(false):.1f} to "
+            f"{max(false):.1f} by stream; {ASKED:g} were asked for)."
         )
     return "\n\n".join(parts)
 
