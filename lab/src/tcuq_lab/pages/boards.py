@@ -8,9 +8,7 @@ from typing import Any
 from .figures import Sources
 from .words import SPACE, grid, plain, row_name, task_name
 
-STANDARD = "standard"
-"""The default monitor, as benchmarks name it."""
-NAMES = {"base": "network alone", STANDARD: "network and tcuq"}
+NAMES = {"base": "network alone", "tcuq": "network and tcuq"}
 BOARDS = {"stm32f767zi": "Big-MCU, STM32F767ZI", "stm32l432kc": "Small-MCU, STM32L432KC"}
 
 
@@ -21,7 +19,7 @@ def board_tables(sources: Sources) -> list[str]:
     for board, title in BOARDS.items():
         rows = []
         for task in ("speech_commands", "cifar10", "mnist"):
-            for method in ("base", "early_exit", "deep", "tcuq_paper", STANDARD):
+            for method in ("base", "early_exit", "deep", "tcuq_paper", "tcuq"):
                 row = _board_row(sources, board, task, method, table)
                 if row:
                     rows.append(row)
@@ -56,17 +54,10 @@ def energy_table(sources: Sources) -> str:
 def _board_row(
     sources: Sources, board: str, task: str, method: str, table: Sequence[Mapping[str, Any]]
 ) -> list[str]:
-    ours = _one(table, board=board, task=task, firmware="base" if method == STANDARD else method)
+    ours = _one(table, board=board, task=task, firmware=method)
     theirs = {name: printed_on(sources, board, task, method, name) for name in ("table", "bars", "energy")}
     if not ours or not printed_on(sources, board, task, "base"):
         return []
-    flash = float(ours["flash"]["total"])
-    if method == STANDARD:
-        monitors = sources.boards.get("monitors", {}).get("measured", ())
-        added = _one(monitors, board=board, name=STANDARD, level="-O2")
-        if not added:
-            return []
-        flash += added["overhead"]["flash"]
     cycles = (ours.get("network") or {}).get("cycles") or {}
     estimate = f"{SPACE}to{SPACE}".join(f"{end:.0f}" for end in cycles["milliseconds"]) if cycles else ""
     sizes = [
@@ -76,7 +67,7 @@ def _board_row(
     times = [f"{row['ms']:g}" if row.get("ms") else "\u2013" for row in theirs.values()]
     return [
         f"{task_name(task)}: {NAMES.get(method, row_name(method))}",
-        plain(flash / 1024, 1) + (", does not fit" if "over" in ours else ""),
+        plain(float(ours["flash"]["total"]) / 1024, 1) + (", does not fit" if "over" in ours else ""),
         *sizes,
         estimate,
         f"{SPACE}/{SPACE}".join(times) if set(times) != {"\u2013"} else "",

@@ -279,9 +279,6 @@ def load(folder: str | Path) -> Sources:
             what = f"lacks {error}" if isinstance(error, KeyError) else str(error)
             raise ValueError(what if str(home) in what else f"{path}: {what}") from None
     boards = {path.stem: _content(path) for path in sorted((home / "device").glob("*.json"))}
-    monitors = home.parent.parent / "bench" / "monitors.json"
-    if monitors.exists():
-        boards["monitors"] = _content(monitors)
     return Sources(fields, repeated, printed, trainings, boards)
 
 

@@ -273,9 +273,9 @@ def gain_block(sources: Sources) -> str:
     false = [line.value for place in told for line in [alarms.get(*place, ALARM, FALSE)] if line]
     if found and false:
         parts.append(
-            f"Over {count(len(found), 'stream')}, the alarm finds {percent(fmean(found))} % of the shifts that "
-            f"cost 10 points of accuracy or more ({percent(min(found))} to {percent(max(found))} % by stream), "
-            f"with {fmean(false):.1f} false alarms per 10,000 clean steps ({min(false):.1f} to "
+            f"Over {count(len(found), 'stream')}, the alarm finds {percent(fmean(found))} % of the shifts "
+            f"that cost 10 points of accuracy or more ({percent(min(found))} to {percent(max(found))} % by "
+            f"stream), with {fmean(false):.1f} false alarms per 10,000 clean steps ({min(false):.1f} to "
             f"{max(false):.1f} by stream; {ASKED:g} were asked for)."
         )
     return "\n\n".join(parts)

@@ -262,9 +262,9 @@ def paper_page(sources: Sources) -> str:
         "No data. What ours computes: [the monitor](../concepts/monitor.md).",
         "## Microcontrollers: the figure of bars, Big-MCU, Small-MCU, energy",
         "Ours are linked images of int8 networks, run in an emulator; milliseconds are estimates without "
-        "wait states, and there is none for the Cortex-M7. *Network and tcuq* is the sum of the network and "
-        "the standard monitor, measured apart (`-O2`). Networks of the paper are not published: sizes are "
-        "not comparable. RAM, instructions, energy: [DEVICE.md](../DEVICE.md).",
+        "wait states, and there is none for the Cortex-M7. *Network and tcuq* has the standard monitor. "
+        "Networks of the paper are not published: sizes are not comparable. RAM, instructions, energy: "
+        "[DEVICE.md](../DEVICE.md).",
         *(board_tables(sources) or ["Not run yet."]),
         energy_table(sources),
     ]
