@@ -100,7 +100,11 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / name).write_bytes(b"model")
     (folder / "pictures" / "cat").mkdir(parents=True)
     (folder / "empty").mkdir()
-    for name, text in (("nohead", "0.9,0.1\n0.2,0.8\n"), ("logits", "p0,p1\n2.5,-1.0\n"), ("void", "")):
+    for name, text in (
+        ("nohead", "0.9,0.1,cat\n0.2,0.8,dog\n"),
+        ("logits", "p0,p1\n2.5,-1.0\n"),
+        ("void", ""),
+    ):
         (folder / f"{name}.csv").write_text(text)
     return folder
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -10,10 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from places import ROOT
 from tiers import first_quick
 
 from tcuq import SIGNALS, Alarm, AlarmSide, EvidenceHead, Monitor, Params
-from tcuq.export import export
+from tcuq.export import export, sources
 from tcuq.export.contents import Contents
 from tcuq.export.selfcheck import SelfCheck
 from tcuq.monitor.heads import InstantHead
@@ -247,3 +249,51 @@ def test_alarms_are_raised_and_cleared_in_the_self_check(profile: str) -> None:
     alarm = SelfCheck(Contents(PROFILES[profile])).column("alarm")
     for bit in (1,) if PROFILES[profile].evidence else (1, 2):
         assert {*np.diff(np.minimum(alarm & bit, 1)).tolist()} >= {1, -1}
+
+
+# Whose alarm never rises, or never clears, in short stretches, or with features far from its centers.
+FITS = json.loads((ROOT / "tests/fitting/same_fits.json").read_text())
+HARD = {
+    "standard": standard("standard, bet"),
+    "paper": Params(
+        classes=10,
+        coef={"divergence": -0.13, "flips": 0.72, "doubt": 4.31},
+        bias=-1.3,
+        alarm=Alarm(0.27, AlarmSide(0.09, 23.5), AlarmSide(0.09, 1.4)),
+    ),
+    "standard, posteriors": standard("standard, posteriors alone"),
+    "fitted": Params.from_json(json.dumps(FITS["standard, one segment, nothing marked"])),
+    "fitted, class mix": Params.from_json(json.dumps(FITS["standard with a class mix"])),
+}
+
+
+@pytest.mark.parametrize("profile", first_quick(HARD))
+def test_an_alarm_that_is_edited_away_or_always_on_fails_the_self_check(tmp_path: Path, profile: str) -> None:
+    of, folder = HARD[profile], tmp_path / "c"
+    export(of, folder)
+    core, call = folder / "tcuq.c", "    alarm(m, &now, own, labels, out);\n"
+    text = core.read_text()
+    assert text.count(call) == 1
+    edits = ["", "out->alarm = 0;", "out->alarm &= 2u;", "out->alarm |= 1u;"]
+    if of.alarm.fall is not None:
+        edits += ["out->alarm &= 1u;", "out->alarm |= 2u;"]
+    files = sorted(file.name for file in folder.glob("*.c"))
+    compile = ["cc", "-std=c99"]
+    subprocess.run([*compile, "-c", *files], cwd=folder, check=True)
+    objects = [file.replace(".c", ".o") for file in files if file != "tcuq.c"]
+    said = []
+    for edit in edits:
+        core.write_text(text.replace(call, f"{call}    {edit}\n"))
+        subprocess.run([*compile, "tcuq.c", *objects, "-o", "try"], cwd=folder, check=True)
+        done = subprocess.run(folder / "try", stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        said.append((done.returncode, done.stderr.partition(":")[0]))
+    assert said == [(0, "self-check passed"), *[(1, "monitor_selfcheck")] * (len(edits) - 1)]
+
+
+def test_the_readme_says_which_side_of_the_alarm_is_not_tried() -> None:
+    """No input has a risk below the fall side of the last one."""
+    wide = HARD["paper"].replace(alarm=Alarm(0.1, AlarmSide(0.09, 23.5), AlarmSide(0.09, 1.4)))
+    for of, fall in ((HARD["paper"], "rises and clears"), (wide, "does **not** both rise and clear")):
+        text = sources(of)["README.md"]
+        assert "The rise side of the alarm rises and clears." in text
+        assert f"The fall side of the alarm {fall}" in text

@@ -53,3 +53,16 @@ def test_too_few_clean_steps_set_no_alarm_of_any_kind() -> None:
         assert params.alarm.rise is None and params.alarm.fall is None
         text = str(params)
         assert "Alarm: none, as 150 clean steps are too few" in text and "no alarm is set" in text
+
+
+def test_what_the_monitor_does_not_do_is_said() -> None:
+    log = made(kinds=2)
+    params = fit(replace(log, probs=np.eye(5)[log.predictions()], features=None), run_length=200)
+    assert "Alarm: evidence from no signal (none tells shifts from clean steps), " in str(params)
+    fitted: Any = params.notes["fit"]
+    rules = fitted["rules"]["of"]
+    best = min(row["left"] for name, row in rules.items() if name != "monitor")
+    for left, said in ((best, True), (best - 0.01, False)):
+        told_of = {**fitted["rules"], "of": {**rules, "monitor": {"wrong": 0.2, "left": left}}}
+        text = str(params.replace(notes={"fit": {**fitted, "rules": told_of}}))
+        assert (". This simple rule does as well as the monitor or better." in text) == said

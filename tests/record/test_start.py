@@ -232,11 +232,13 @@ def test_kinds_of_an_own_stream_have_names_and_stay_apart(tmp_path: Path, text: 
 
 @pytest.mark.usefixtures("bare_package")
 def test_without_labels_it_says_what_is_missing(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    np.save("x.npy", bars(600)[0])
+    np.save("x.npy", bars(400)[0])
     assert main(["start", "own_net:net", "x.npy", "-o", "out"]) == 0
     out, err = capsys.readouterr()
     assert "Wrong answers" in out and "unknown without labels" in out and "open: only labels can tell" in out
     assert "raised in " in out and "without labels no class can stay" in err
+    assert "no alarm is set" not in err and "hardly ever repeat" not in err, "400 examples will do"
+    assert re.search(r"found \d of \d shifted stretches of the test part", out) and "harmful" not in out
     assert main(["start", "own_net:net", "x.npy", "-o", "bare", "--shifts", "none"]) == 0
     out, _ = capsys.readouterr()
     assert "on during " in out and "not marked" in out and "shifts: " not in out
@@ -327,6 +329,10 @@ def test_the_verdict_says_what_the_alarm_finds_and_when_not_to_rely_on_it() -> N
     few, loud = {**fit, "found": 1, "delay": None}, {**fit, "on_clean": 0.4}
     for bad in ({"left_out": few}, {"left_out": loud}, {"by_kind": missed}):
         assert verdict(base | bad).startswith("DO NOT RELY ON THE ALARM: it found ")
+    short = {"made": True, "shifts": 4, "shifts_already_raised": 1, "shifted": 0.4, "fit_steps": 1800}
+    short |= {"steps": 500, "by_kind": missed, "judge_kinds": ("fog", "dust")}
+    assert "have only about 40 steps; they become longer from 3,000 examples on); " in verdict(base | short)
+    assert "longer" not in verdict(base | short | {"steps": 5000}) + verdict(base | {"by_kind": missed})
     assert verdict({"has_alarm": False}).startswith("there is no alarm")
     assert verdict({"has_alarm": True}).startswith("whether the alarm finds shifts is open")
 
@@ -342,6 +348,12 @@ def test_words_are_honest_where_the_monitor_adds_nothing() -> None:
     assert "as many errors" in even and "(95% interval as many to as many)" in even
     worse = answers_words(base | {"gain": 0.02, "gain_low": 0.01, "gain_high": 0.03})
     assert worse.startswith("WORSE than confidence: 2.0 points more errors")
+    log = tcuq.Log(np.tile([0.9, 0.1], (480, 1)), labels=np.arange(480) >= 400)
+    steps = np.zeros(480, STEP)
+    steps["expected_accuracy"] = 1
+    found = judge(tcuq.Params(classes=2, horizon=32), log, steps, 0)
+    off = found["expected_accuracy"] - found["accuracy"]
+    assert found["expected_off"] == pytest.approx(off) == pytest.approx(80 / 480), "of the same steps"
 
 
 @pytest.mark.slow

@@ -46,11 +46,6 @@ class InputError(ValueError):
     >>> error = wrong_value("burst", 0, "1 to 10")
     >>> str(error), error.code, error.name
     ('burst is 0, expected 1 to 10', 'value', 'burst')
-    >>> with located("monitor.json"):
-    ...     raise error
-    Traceback (most recent call last):
-    ...
-    tcuq.InputError: monitor.json: burst is 0, expected 1 to 10
     """
 
     __module__ = "tcuq"

@@ -86,11 +86,6 @@ class Limits:
         >>> found = Limits.of("line=4M, file=8G")
         >>> found.line, found.file
         (4194304, 8589934592)
-        >>> Limits.of("lines=4M")
-        Traceback (most recent call last):
-        ...
-        tcuq.InputError: TCUQ_LIMITS has 'lines=4M', expected NAME=NUMBER such as file=4G, with a NAME of \
-line, live_line, file, inputs, document, model, message, waiting, fields, nesting, pixels, devices
         """
         names = [item.name for item in fields(cls)]
         sizes: dict[str, int] = {}

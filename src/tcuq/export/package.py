@@ -30,6 +30,7 @@ def readme(contents: Contents, check: SelfCheck, form: Form, paths: Collection[s
         check=f"{check.table_bytes:,}",
         saves=check.saves,
         about=check.about,
+        alarms=check.alarms,
     )
 
 

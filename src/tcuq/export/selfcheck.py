@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ from .csource import rows_of
 
 Int8 = npt.NDArray[np.int8]
 Ints = npt.NDArray[np.int64]
+Kind = tuple[int, int, int]
+"""What a long stretch is: kind of posterior, kind of features, and steps that a class stays."""
 
 STEP_FIELDS = (
     *("threshold", "severity", "prediction", "answer", "risk", "uncertainty", "persistence", "look"),
@@ -36,11 +39,11 @@ def taken(monitor: Monitor, probs: Int8, features: Int8) -> tuple[Ints, Ints]:
     return fields, np.asarray(signals * ONE).astype(np.int64)
 
 
-STRETCHES = 16
-"""Stretches of a check: calm, mixed, bad and wild ones in turn."""
+STRETCHES, LENGTH = 16, 64
+"""Stretches of a check, calm, mixed, bad and wild ones in turn, and their steps."""
 
-LENGTHS = (64, 256)
-"""Steps of a stretch, tried in turn until every alarm has been raised and cleared."""
+SHORT = STRETCHES * LENGTH
+"""Unless all alarms rise and clear in so many steps, three stretches as long follow: calm, bad, calm."""
 
 EVERY = 16
 """Steps from one saved state to the next."""
@@ -76,12 +79,15 @@ def _draw(n: npt.ArrayLike) -> npt.NDArray[np.uint32]:
     return bits ^ bits >> np.uint32(16)
 
 
-def _inputs(params: Params, length: int) -> tuple[Int8, Int8]:
+def _inputs(params: Params, step: Ints, long: tuple[Kind, ...]) -> tuple[Int8, Int8]:
     """Return the rows that `tcuq_check_input` makes, see templates/common.txt."""
-    classes, step = params.classes, np.arange(STRETCHES * length)
-    stretch, drawn = step // length, _draw(step).astype(np.int64)
+    classes, stretch, drawn = params.classes, step // LENGTH, _draw(step).astype(np.int64)
     kind = np.array([0, 0, 2, 0])[stretch % 4] + (drawn & 255) % np.array([2, 4, 4, 8])[stretch % 4]
     stay = np.where((stretch // 4 % 2 != 0) | (kind == 4), 1, np.where(stretch % 4 == 0, 64, 12))
+    spread, late = kind, step >= SHORT
+    if long:
+        stretch = np.where(late, step // SHORT % 2, stretch)
+        kind, spread, stay = np.where(late, np.array(long)[stretch % 2].T, [kind, spread, stay])
     label = _draw(step // stay + stretch).astype(np.int64) % classes
     second = (label + 1 + (drawn >> 16) % (classes - 1)) % classes
     part = drawn >> 8 & 255
@@ -99,11 +105,34 @@ def _inputs(params: Params, length: int) -> tuple[Int8, Int8]:
     probs = (np.minimum(value, 255) - 128).astype(np.int8)
     place = np.arange(params.features)
     more = _draw((~drawn)[:, None] + place).astype(np.int64)
-    feature = (_draw(label[:, None] * params.features + place).astype(np.int64) & 127) - 64
-    feature += more % (16 * each + 1) - 8 * each
+    each, place = spread[:, None], label[:, None] * params.features + place
+    if params.centers is None:
+        center = 64 + (_draw(place).astype(np.int64) & 127)
+    else:
+        center = 128 + np.ravel(params.centers)[place]
+    feature = (center * (16 - each) + (more & 255) * each) // 16 - 128
     wild = np.select([parts < 64, parts < 128], [127, -128], (more & 255) - 128)
     features = np.select([each == 6, each == 7], [params.feature_zero_point, wild], feature)
     return probs, features.astype(np.int8)
+
+
+def _long(params: Params) -> tuple[Kind, ...]:
+    """Return what is bad in the long stretches, and what is calm, by what the alarm adds a step."""
+    added = {}
+    for kind in product(range(8), (0, 1, 4, 7), (1, SHORT)):
+        probs, features = _inputs(params, SHORT + np.arange(2 * LENGTH), (kind, kind))
+        steps, signals = Monitor(params).run(probs, features if params.features else None, signals=True)
+        values = steps["risk"]
+        if params.evidence is not None:
+            values = params.evidence.added(signals, steps[params.about], steps["look"])
+        added[kind] = float(np.mean(values[LENGTH:]))
+    return max(added, key=added.__getitem__), min(added, key=added.__getitem__)
+
+
+def _turned(params: Params, alarm: Ints) -> dict[str, bool]:
+    """Return whether the alarm rises and clears, by side that is on."""
+    used = [(side, bit) for side, bit in (("rise", 1), ("fall", 2)) if params.integers()[f"{side}_limit"]]
+    return {side: {*np.diff(np.minimum(alarm & bit, 1)).tolist()} >= {1, -1} for side, bit in used}
 
 
 def _span(classes: int) -> int:
@@ -140,6 +169,13 @@ class SelfCheck:
             f"{count['alarm']} in alarm"
         )
 
+    @property
+    def alarms(self) -> str:
+        """What each side of the alarm does in them, in words."""
+        said = {True: "rises and clears", False: "does **not** both rise and clear: an error in it may pass"}
+        turned = _turned(self.contents.params, self.column("alarm"))
+        return "".join(f"\nThe {side} side of the alarm {said[both]}." for side, both in turned.items())
+
     def column(self, field: str) -> Ints:
         """Return one field of all steps."""
         return np.asarray(self._run[0][:, STEP_FIELDS.index(field)])
@@ -147,7 +183,7 @@ class SelfCheck:
     @property
     def outputs(self) -> int:
         """CRC-32 of every field and signal of every step."""
-        fields, signals, _ = self._run
+        fields, signals, *_ = self._run
         words = np.concatenate(
             [fields.astype("<u4").view(np.uint8), signals.astype("<u2").view(np.uint8)], axis=1
         )
@@ -159,11 +195,12 @@ class SelfCheck:
         return self._run[2]
 
     @cached_property
-    def _run(self) -> tuple[Ints, Ints, int]:
+    def _run(self) -> tuple[Ints, Ints, int, tuple[Kind, ...]]:
         params = self.contents.params
-        sides = [bit for side, bit in (("rise", 1), ("fall", 2)) if params.integers()[f"{side}_limit"]]
-        for length in LENGTHS:
-            probs, features = _inputs(params, length)
+        for more in (False, True):
+            long = _long(params) if more else ()
+            length = 4 * LENGTH if more else LENGTH
+            probs, features = _inputs(params, np.arange(STRETCHES * length), long)
             monitor, parts, states = Monitor(params), [], 0
             for step in range(0, len(probs), EVERY):
                 if self.saves:
@@ -178,11 +215,10 @@ class SelfCheck:
                 rows = slice(first, step + EVERY)
                 parts.append(taken(monitor, probs[rows], features[rows]))
             fields, signals = (np.concatenate(each) for each in zip(*parts, strict=True))
-            alarm, late = fields[:, STEP_FIELDS.index("alarm")], params.warmup or 0
-            turns = [set(np.diff(np.minimum(alarm & bit, 1)).tolist()) >= {1, -1} for bit in sides]
-            if all(turns) and len(fields) > 2 * late:
+            turned = _turned(params, fields[:, STEP_FIELDS.index("alarm")])
+            if all(turned.values()) and len(fields) > 2 * params.warmup:
                 break
-        return fields, signals, states
+        return fields, signals, states, long
 
     def _saved(self, state: bytes, tried: bool, crc: int) -> int:
         """Add a saved state, and what becomes of changed ones, to a CRC."""
@@ -248,7 +284,10 @@ class SelfCheck:
             saves=self.saves,
             tables="".join(tables),
             part_checks=checks,
-            stretch=length,
+            stretch=LENGTH,
+            short=SHORT,
+            centers=params.centers is not None,
+            long=", ".join(f"{{{a}, {b}, {c}}}" for a, b, c in self._run[3]),
             every=EVERY,
             tried=TRIED * length,
             reset=RESET * length,

@@ -173,7 +173,7 @@ def _header(cells: Sequence[str], where: str) -> Layout:
     """Read the first row; refuse one without posteriors, and note columns that are not known."""
     if len(cells) == 1 and ";" in cells[0]:
         raise InputError("unsupported", "the columns are separated by semicolons, expected commas")
-    if all(map(_is_number, cells)):
+    if _is_number(cells[0]) and {"p", "p0"}.isdisjoint(map(str.strip, cells)):
         raise InputError("missing", "the first line must name the columns: p0,p1,...")
     layout = Layout.of(cells)
     note_unknown("column", layout.names, layout.known, where)

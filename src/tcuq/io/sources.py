@@ -40,11 +40,6 @@ def format_of(path: str | Path, chosen: str | None = None) -> str:
     --------
     >>> format_of("log.csv"), format_of("-"), format_of("log.txt", "csv")
     ('csv', 'jsonl', 'csv')
-    >>> format_of("log.txt")
-    Traceback (most recent call last):
-    ...
-    tcuq.InputError: log.txt: extension '.txt' is unknown, expected .csv, .npz, .jsonl, .ndjson, .parquet, \
-.arrow or .feather
     """
     if chosen is not None:
         if chosen not in FORMATS:

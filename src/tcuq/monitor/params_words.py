@@ -68,6 +68,8 @@ def _gain(params: Params, fitted: Mapping[str, Any]) -> str:
     text += f"{own['left']:.1%}; best simple rule, {best}: {rules[best]['left']:.1%}"
     if best != "confidence":
         text += f"; confidence: {rules['confidence']['left']:.1%}"
+    if rules[best]["left"] <= own["left"]:
+        text += ". This simple rule does as well as the monitor or better"
     return f"{text}."
 
 
@@ -107,6 +109,7 @@ def _alarm(params: Params, fitted: Mapping[str, Any]) -> str:
     what = "risk"
     if params.evidence is not None:
         names = ", ".join(name for name, value in params.evidence.coef.items() if value)
+        names = names or "no signal (none tells shifts from clean steps)"
         what = f"evidence from {names}, {_source(fitted['evidence'])}"
     proved = (fitted.get("evidence") or {}).get("proved")
     if proved:

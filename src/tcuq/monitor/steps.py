@@ -196,15 +196,7 @@ class StepBuffer:
 def reason_names(codes: npt.ArrayLike) -> list[str]:
     """Return the names of the signals that the column `reason` of `Monitor.run` gives as numbers.
 
-    Parameters
-    ----------
-    codes : array of integers
-        The column ``steps["reason"]``.
-
-    Returns
-    -------
-    list of str
-        "" where there is no reason (`Monitor.step` says None there).
+    "" stands where there is no reason (`Monitor.step` says None there).
 
     Examples
     --------

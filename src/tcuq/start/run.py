@@ -50,6 +50,9 @@ TIMES, USUAL, MOST = 3, 3_000, 12_000
 """Steps: fewer examples than `USUAL` are shown up to `TIMES` times, for room for all kinds of shift; of more
 than `MOST`, some are left out."""
 
+SEGMENTS = 8
+"""Segments to fit, at least: clean steps right after a shift do not set the alarm, those at a start do."""
+
 
 class Parts(NamedTuple):
     """What is shown to fit and to judge."""
@@ -106,7 +109,7 @@ def plan_parts(
     groups, kinds = groups_of(data), split_kinds(chosen.kinds, seed)
     lengths = round(FITTED * steps), steps - round(FITTED * steps)
     fit, judge = (
-        make_plan(groups, own, length, paces, shown, seed, name)
+        make_plan(groups, own, length, paces, shown, seed, name, SEGMENTS if name == "fit" else 1)
         for own, length, shown, name in zip(examples, lengths, kinds, ("fit", "judge"), strict=True)
     )
     fitted = tuple(chosen.kinds[number - 1].name for number in shown_kinds(fit))

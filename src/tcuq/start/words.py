@@ -11,6 +11,9 @@ from ..base.generated import plain_text
 HARM = 0.05
 """Share of wrong predictions above that of clean steps from which on a kind of shift is harmful."""
 
+SHORT = 100
+"""Steps of a shifted stretch, on average, below which many alarms come too late for it."""
+
 
 def summary(facts: Mapping[str, Any]) -> list[str]:
     """Return the result as lines; honest where the monitor adds nothing."""
@@ -111,25 +114,34 @@ def _alarm_verdict(facts: Mapping[str, Any]) -> str:
         on = f"{told['on_shifted']:.0%} of harmful and {told['on_clean']:.0%} of clean time"
         kinds = f"{told['found']} of {told['kinds']} shift types held out in turn"
         parts.append(f"{kinds} ({delay}on for {on})")
-    hit, of = _harmful(facts)
+    what, hit, of = _harmful(facts)
     if of:
-        parts.append(f"{hit} of {of} harmful stretches of the test part")
+        parts.append(f"{hit} of {of} {what} stretches of the test part")
     if not parts:
         return "whether the alarm finds shifts is open: no harmful ones are marked"
     said = f"found {' and '.join(parts)}"
     missed = 2 * hit < of
     if told:  # an alarm that is on about as often while all is well finds shifts by chance
         missed |= 2 * told["found"] < told["kinds"] or told["on_shifted"] < 2 * told["on_clean"]
-    return f"DO NOT RELY ON THE ALARM: it {said}" if missed else f"the alarm {said}"
+    return f"DO NOT RELY ON THE ALARM: it {said}{_short(facts)}" if missed else f"the alarm {said}"
 
 
-def _harmful(facts: Mapping[str, Any]) -> tuple[int, int]:
-    """Return how many judged stretches were found, and how many there are, of kinds that cost accuracy."""
+def _short(facts: Mapping[str, Any]) -> str:
+    """Say how made stretches become longer, where they leave an alarm little time."""
+    count = facts.get("shifts", 0) + facts.get("shifts_already_raised", 0)
+    steps = facts["shifted"] * facts["steps"] / count if count and facts.get("made") else SHORT
+    said = f"shifted stretches have only about {steps:.0f} steps; they become longer from 3,000 examples on"
+    return f" ({said})" if steps < SHORT else ""
+
+
+def _harmful(facts: Mapping[str, Any]) -> tuple[str, int, int]:
+    """Return which judged stretches count, those that cost accuracy if it is known; those found, and all."""
     rows: Mapping[str, Mapping[str, Any]] = facts.get("by_kind") or {}
     clean = (rows.get("clean") or {}).get("wrong_model")
     kinds = [row for row in rows.values() if row.get("shifts")]
     kinds = [row for row in kinds if clean is None or row["wrong_model"] >= clean + HARM]
-    return sum(row["shifts_alarmed"] for row in kinds), sum(row["shifts"] for row in kinds)
+    what = "shifted" if clean is None else "harmful"
+    return what, sum(row["shifts_alarmed"] for row in kinds), sum(row["shifts"] for row in kinds)
 
 
 def _accuracy_verdict(fit: Mapping[str, Any], judged: float | None) -> str:

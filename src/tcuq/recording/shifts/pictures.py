@@ -99,7 +99,8 @@ def _between(x: Floats, rows: Floats, columns: Floats) -> Floats:
 
 def shaken(x: Floats, rng: np.random.Generator) -> Floats:
     """Return what a camera that is not quite still sees next: moved, a little brighter or darker, noisy."""
-    reach = [max(1, round(side / 16)) for side in x.shape[:2]]
+    # By no pixel where one is a large part of the side: the features would be those of another object.
+    reach = [round(side / 16) for side in x.shape[:2]]
     for axis, most in enumerate(reach):
         size = x.shape[axis]
         by = int(rng.integers(-most, most + 1))

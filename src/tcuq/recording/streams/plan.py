@@ -128,18 +128,19 @@ class Stretch(NamedTuple):
 
 
 def lay_out(
-    steps: int, kinds: Sequence[int], paces: Sequence[Pace], seed: int, name: str = "fit"
+    steps: int, kinds: Sequence[int], paces: Sequence[Pace], seed: int, name: str = "fit", fewest: int = 1
 ) -> list[Stretch]:
     """Return the stretches of a stream, in order.
 
     A pair of stretches is a clean one and a shifted one of at most its length. Kinds come in shuffled rounds.
     Each segment has some pairs and one pace; the order of paces is turned by one from round to round.
+    There are at least `fewest` segments, if there are as many pairs.
     """
     mean = round(SHIFTED * steps / (TIMES * max(1, len(kinds))))
     mean = min(max(mean, SHORTEST), LONGEST)
     pairs = _pairs(steps, kinds, mean, Numbers(seed, f"{name}/layout"))
     rounds = max(1, len(pairs) // (2 * len(paces)))
-    segments = min(len(pairs), rounds * len(paces))
+    segments = min(len(pairs), max(fewest, rounds * len(paces)))
     stretches = []
     for index, pair in enumerate(pairs):
         segment = index * segments // len(pairs)
@@ -197,13 +198,14 @@ def make_plan(
     kinds: Sequence[int],
     seed: int,
     name: str = "fit",
+    fewest: int = 1,
 ) -> Plan:
     """Return a plan; the same arguments give the same one with every numpy."""
     classes = [among[groups[among] == each] for each in np.unique(groups[among])]
     pool = Pool(classes, Numbers(seed, f"{name}/pool"))
     stays = [_stay(pace, len(classes)) for pace in paces]
     lengths = [waits(Numbers(seed, f"{name}/{n}"), stay - 1) for n, stay in enumerate(stays)]
-    stretches = lay_out(steps, kinds, paces, seed, name)
+    stretches = lay_out(steps, kinds, paces, seed, name, fewest)
     rows = np.repeat(np.arange(len(stretches)), [each.steps for each in stretches])
     segments = np.array([each.segment for each in stretches])[rows]
     chosen = np.array([each.pace for each in stretches])[rows]
