@@ -20,7 +20,8 @@ CLASSES, STRETCH, STRETCHES = 3, 400, 4
 class Plan:
     """Two laws and a corruption type."""
 
-    laws, types = ("class 1", "class 16"), ("fog",)
+    laws = judged = ("class 1", "class 16")
+    types = ("fog",)
 
     def fitted_on(self, law: str, fit: str) -> str:
         return "dev" if fit == "untold" else f"law {law}"
