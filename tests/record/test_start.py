@@ -331,7 +331,7 @@ def test_the_verdict_says_what_the_alarm_finds_and_when_not_to_rely_on_it() -> N
         assert verdict(base | bad).startswith("DO NOT RELY ON THE ALARM: it found ")
     short = {"made": True, "shifts": 4, "shifts_already_raised": 1, "shifted": 0.4, "fit_steps": 1800}
     short |= {"steps": 500, "by_kind": missed, "judge_kinds": ("fog", "dust")}
-    assert "have only about 40 steps; they become longer from 3,000 examples on); " in verdict(base | short)
+    assert "have only about 40 steps; more than 3,000 examples make longer ones); " in verdict(base | short)
     assert "longer" not in verdict(base | short | {"steps": 5000}) + verdict(base | {"by_kind": missed})
     assert verdict({"has_alarm": False}).startswith("there is no alarm")
     assert verdict({"has_alarm": True}).startswith("whether the alarm finds shifts is open")

@@ -36,15 +36,6 @@ class IntegerProjection:
         Offset, both zero points and the half that makes rounding down round to the nearest.
     shift : uint8 array of shape (outputs,)
         Bits that each output is shifted right by.
-
-    Examples
-    --------
-    >>> params = Params(classes=2, features=1, feature_scale=0.5)
-    >>> mean = integer_projection(np.full((4, 1), 0.25), np.zeros(1), 0.5, 0, params)
-    >>> mean.matrix.tolist(), mean.shift.tolist()
-    ([[64, 64, 64, 64]], [8])
-    >>> mean(np.array([[1, 2, 3, 5]], np.int8)).tolist()
-    [[3]]
     """
 
     matrix: npt.NDArray[np.int8]

@@ -196,7 +196,10 @@ class StepBuffer:
 def reason_names(codes: npt.ArrayLike) -> list[str]:
     """Return the names of the signals that the column `reason` of `Monitor.run` gives as numbers.
 
-    "" stands where there is no reason (`Monitor.step` says None there).
+    Parameters
+    ----------
+    codes : array of integers
+        The column ``steps["reason"]``; the name is "" where there is no reason (`Monitor.step` says None).
 
     Examples
     --------

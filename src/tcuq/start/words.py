@@ -130,8 +130,10 @@ def _short(facts: Mapping[str, Any]) -> str:
     """Say how made stretches become longer, where they leave an alarm little time."""
     count = facts.get("shifts", 0) + facts.get("shifts_already_raised", 0)
     steps = facts["shifted"] * facts["steps"] / count if count and facts.get("made") else SHORT
-    said = f"shifted stretches have only about {steps:.0f} steps; they become longer from 3,000 examples on"
-    return f" ({said})" if steps < SHORT else ""
+    # Fewer than 3,000 examples are shown again, stretches have a least length, and at most 12,000 count.
+    more = max(3_000, 750 * len(facts["judge_kinds"]), facts["fit_steps"] + facts["steps"]) if count else 0
+    said = f"shifted stretches have only about {steps:.0f} steps; more than {more:,} examples"
+    return f" ({said} make longer ones)" if steps < SHORT and more < 12_000 else ""
 
 
 def _harmful(facts: Mapping[str, Any]) -> tuple[str, int, int]:

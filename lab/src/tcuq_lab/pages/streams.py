@@ -209,7 +209,7 @@ def alarms_page(sources: Sources) -> str:
         "points. *False alarms*: per 10,000 clean steps, with a grace of 50 steps after a shift, at most one "
         f"in 150 steps; {ASKED:g} were asked for, limits come from development data alone. *Collapse found*: "
         "faults after which the network answers one class. `X, deep` watches an ensemble of five, at five "
-        "passes per step. [N]: a method that was run on N of these streams only, so its mean is of others.",
+        "passes per step. [N]: a method that was run on N of these streams only; its means are over those.",
     ]
     for group in GROUPS:
         here = [place for place in field.places("clean on", ALARM) if group_of(*place) == group]
