@@ -7,7 +7,6 @@
 #include "binding/fields.h"
 #include "binding/input.h"
 #include "binding/lock.h"
-#include "binding/many.h"
 #include "binding/step.h"
 
 #include <string.h>
@@ -15,14 +14,12 @@
 #include <sys/mman.h>
 #endif
 
-/* Events that a thread looks through at a time, and the fewest that are worth another thread. */
-#define CHUNK 1024u
+/* The fewest events that are worth another thread. */
 #define WORTH_A_THREAD 2048u
 #define MOST_THREADS 64
 
 typedef struct {
     base_t base;
-    many_t many; /* the code for these params */
     uint8_t *records; /* a tcuq_t each, then its ring */
     uint8_t *fresh;   /* a record as a new monitor has it */
     size_t record;    /* bytes, a multiple of 8 */
@@ -36,6 +33,16 @@ typedef struct {
     uint32_t *at;
     size_t count;
 } slots_t;
+
+/* The events of one call, and where their rows are. */
+typedef struct {
+    const tcuq_params_t *params;
+    uint8_t *records; /* of `record` bytes, a tcuq_t and its ring each */
+    size_t record;
+    const uint32_t *slots; /* whose event it is */
+    const run_tables_t *tables;
+    float feature_scale;
+} run_t;
 
 #define MONITOR_BYTES ((sizeof(tcuq_t) + 7u) & ~(size_t)7u)
 
@@ -139,28 +146,38 @@ static void leave(bank_t *self, slots_t *slots)
 }
 
 /* Where events come from, and where steps go. */
-typedef struct {
-    const run_tables_t *tables;
-    float feature_scale;
-} rows_t;
-
-const int8_t *run_read(const run_t *run, size_t event, int8_t *probs, int8_t *features)
+/* Fetch what an event will need some events before its turn: in a large bank it is far away. */
+#define AHEAD 8u
+#define CACHE_LINE 64u
+static inline void fetch(const run_t *run, size_t event)
 {
-    const rows_t *rows = run->rows;
-    probs_row(&rows->tables->probs, (Py_ssize_t)event, probs);
-    return features_row(&rows->tables->features, (Py_ssize_t)event, rows->feature_scale, run->params->zero_point, features);
+#if defined(__GNUC__)
+    const uint8_t *record = run->records + run->slots[event] * run->record;
+    size_t at;
+    for (at = 0; at < run->record; at += CACHE_LINE) {
+        __builtin_prefetch(record + at, 1);
+    }
+#else
+    (void)run;
+    (void)event;
+#endif
 }
 
-void run_write(const run_t *run, size_t event, const tcuq_step_t *step)
+static void take(const run_t *run, size_t event)
 {
-    const rows_t *rows = run->rows;
-    step_row((step_row_t *)rows->tables->out.buf + event, step, run->params->horizon);
+    int8_t probs[TCUQ_MAX_CLASSES], features[TCUQ_MAX_FEATURES];
+    const int8_t *read;
+    tcuq_step_t step;
+    probs_row(&run->tables->probs, (Py_ssize_t)event, probs);
+    read = features_row(&run->tables->features, (Py_ssize_t)event, run->feature_scale, run->params->zero_point, features);
+    tcuq_step((tcuq_t *)(void *)(run->records + run->slots[event] * run->record), probs, read, &step,
+              run->tables->signals == NULL ? NULL : run->tables->signals + event * TCUQ_SIGNAL_COUNT);
+    step_row((step_row_t *)run->tables->out.buf + event, &step, run->params->horizon);
 }
 
 /* One of several threads: each has monitors of its own, so no order between threads changes a bit. */
 typedef struct {
     const run_t *run;
-    many_t many;
     size_t count;   /* events of all threads */
     uint32_t share; /* which thread, of how many */
     uint32_t shares;
@@ -170,17 +187,16 @@ typedef struct {
 static void work(void *argument)
 {
     const worker_t *worker = argument;
-    uint32_t own[CHUNK];
-    size_t i = 0;
-    while (i < worker->count) {
-        size_t end = worker->count - i < CHUNK ? worker->count : i + CHUNK, count = 0;
-        for (; i < end; i++) {
-            /* Neighbors share lines of the cache, so four of them a thread; the product scatters these. */
-            uint32_t scattered = (worker->run->slots[i] >> 2) * 2654435761u >> 16;
-            own[count] = (uint32_t)i;
-            count += scattered * worker->shares >> 16 == worker->share ? 1u : 0u;
+    size_t i;
+    for (i = 0; i < worker->count; i++) {
+        if (i + AHEAD < worker->count) {
+            fetch(worker->run, i + AHEAD);
         }
-        worker->many(worker->run, own, count);
+        /* Neighbors share lines of the cache, so four of them a thread; the product scatters these. */
+        uint32_t scattered = (worker->run->slots[i] >> 2) * 2654435761u >> 16;
+        if (scattered * worker->shares >> 16 == worker->share) {
+            take(worker->run, i);
+        }
     }
     if (worker->done != NULL) {
         PyThread_release_lock(worker->done);
@@ -188,13 +204,13 @@ static void work(void *argument)
 }
 
 /* All events; a share whose thread cannot be had is worked on here. */
-static void events(const bank_t *self, const run_t *run, size_t count, size_t threads)
+static void events(const run_t *run, size_t count, size_t threads)
 {
     worker_t workers[MOST_THREADS];
     size_t worth = count / WORTH_A_THREAD + 1u, shares = worth < threads ? worth : threads, i;
     for (i = 0; i < shares; i++) {
         worker_t *worker = &workers[i];
-        worker_t fresh = {run, self->many, count, (uint32_t)i, (uint32_t)shares, NULL};
+        worker_t fresh = {run, count, (uint32_t)i, (uint32_t)shares, NULL};
         *worker = fresh;
         worker->done = i > 0u ? PyThread_allocate_lock() : NULL;
         if (worker->done != NULL) {
@@ -239,10 +255,9 @@ static PyObject *bank_run(PyObject *object, PyObject *const *args, Py_ssize_t co
         return NULL;
     }
     if (run_open(&tables, &self->base.held.params, (Py_ssize_t)slots.count, args + 1) == 0) {
-        rows_t rows = {&tables, self->base.feature_scale};
-        run_t run = {&self->base.held.params, self->records, self->record, slots.at, tables.signals, &rows};
+        run_t run = {&self->base.held.params, self->records, self->record, slots.at, &tables, self->base.feature_scale};
         Py_BEGIN_ALLOW_THREADS
-        events(self, &run, slots.count, (size_t)threads);
+        events(&run, slots.count, (size_t)threads);
         Py_END_ALLOW_THREADS
         run_close(&tables);
         result = Py_NewRef(Py_None);
@@ -269,7 +284,7 @@ static PyObject *bank_save_many(PyObject *object, PyObject *const *args, Py_ssiz
     }
     Py_BEGIN_ALLOW_THREADS
     for (i = 0; i < slots.count && status >= 0; i++) {
-        status = many_save(monitor_at(self, slots.at[i]), (uint8_t *)out.buf + i * size, size);
+        status = tcuq_save(monitor_at(self, slots.at[i]), (uint8_t *)out.buf + i * size, size);
     }
     Py_END_ALLOW_THREADS
     PyBuffer_Release(&out);
@@ -294,7 +309,7 @@ static int load_all(bank_t *self, uint8_t *spare, const slots_t *slots, const ui
     for (pass = 0; pass < 2; pass++) {
         for (i = 0; i < slots->count; i++) {
             tcuq_t *to = pass == 0 ? (tcuq_t *)(void *)spare : monitor_at(self, slots->at[i]);
-            int status = many_load(to, states + i * size, size);
+            int status = tcuq_load(to, states + i * size, size);
             if (status != TCUQ_OK) {
                 *where = i;
                 return status;
@@ -508,7 +523,6 @@ static PyObject *bank_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     if (self == NULL) {
         return NULL;
     }
-    self->many = many_any_fits(&self->base.held.params);
     ring_bytes = tcuq_ring_size(&self->base.held.params);
     self->record = (MONITOR_BYTES + ring_bytes + 7u) & ~(size_t)7u;
     self->fresh = PyMem_Calloc(1, self->record);

@@ -5,7 +5,6 @@
 #include "binding/fields.h"
 #include "binding/input.h"
 #include "binding/lock.h"
-#include "binding/many.h"
 #include "binding/module.h"
 #include "binding/step.h"
 #include "core/tcuq.h"
@@ -60,7 +59,6 @@ static PyObject *signal_meanings(void)
 static int fill_in(PyObject *module)
 {
     size_t i;
-    many_state_begin();
     if (step_add_to(PyModule_GetState(module), module) < 0 || add(module, "Core", core_type(module)) < 0 ||
         add(module, "Bank", bank_type(module)) < 0 || add(module, "FIELDS", fields_table()) < 0 ||
         add(module, "SIGNAL_MEANINGS", signal_meanings()) < 0) {

@@ -161,7 +161,6 @@ static uint16_t weigh_experts(expert_t *experts, const int8_t *deficits)
     return saturate((sticky << 13) / (6u * sum) << 3);
 }
 
-#ifndef persist
 /* How well the experts predict an inference; their deficits after it. All experts at once, with shifts that are
  * known when compiling: a class is then a handful of instructions an expert, and these loops are most of a step.
  * What the priors have of `even` is added once, for all classes. */
@@ -256,7 +255,6 @@ static uint32_t persist(const tcuq_t *m, const layout_t *at, const int8_t *probs
     out->answer = (uint16_t)answer;
     return best;
 }
-#endif
 
 void tcuq_internal_beliefs(tcuq_t *m, const layout_t *at, inference_t *now, tcuq_step_t *out)
 {

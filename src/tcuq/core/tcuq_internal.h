@@ -25,23 +25,16 @@
 
 #define FEEDBACK_CAP 268435456u /* of the rise side that labels may move */
 
-/* A build for servers may have functions of its own in place of those inside an #ifndef of their name. */
 #if defined(__GNUC__)
-#ifndef NOT_INLINE
 #define NOT_INLINE __attribute__((noinline, unused)) /* a copy for each caller costs flash, a busy caller registers */
-#endif
 #define ALWAYS_INLINE __attribute__((always_inline)) /* its arguments are known when compiling */
-#ifndef COLD
 #define COLD __attribute__((cold)) /* no step calls it: small rather than fast */
-#endif
 /* Cortex-M0 calls memcpy, a hundred instructions for sixteen bytes, unless it knows the alignment. */
 #define ALIGNED(pointer, type) __builtin_assume_aligned(pointer, sizeof(type))
 #else
 #define NOT_INLINE
 #define ALWAYS_INLINE
-#ifndef COLD
 #define COLD
-#endif
 #define ALIGNED(pointer, type) (pointer)
 #endif
 
@@ -57,12 +50,10 @@
 #define HAS_FEEDBACK BUILD_HAS(TCUQ_FEEDBACK)
 
 /* Signals in use, of those that this build can compute. */
-#ifndef used
 static inline uint32_t used(const tcuq_params_t *p)
 {
     return (uint32_t)p->signals & (TCUQ_SIGNALS) & TCUQ_ALL_SIGNALS;
 }
-#endif
 
 /* Whether a signal of a mask is in use. */
 static inline int uses(const tcuq_params_t *p, uint32_t mask)

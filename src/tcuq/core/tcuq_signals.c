@@ -58,7 +58,6 @@ COLD size_t tcuq_ring_size(const tcuq_params_t *p)
 
 /* Arithmetic of features. */
 
-#ifndef norm_of
 static inline norm_t norm_of(uint32_t squares)
 {
     norm_t n = {0, 0};
@@ -73,7 +72,6 @@ static inline norm_t norm_of(uint32_t squares)
     }
     return n;
 }
-#endif
 
 /* Dot product of raw bytes: most of a step's time, so four at a time. */
 NOT_INLINE static int32_t dot_of(const int8_t *a, const int8_t *b, uint32_t count)
@@ -111,7 +109,6 @@ static inline uint32_t half_distance(int32_t dot, norm_t a, norm_t b)
 
 /* Reading (section 3). */
 
-#ifndef read_probs
 static void read_probs(inference_t *now, const int8_t *probs, uint32_t classes)
 {
     uint32_t top = 0;
@@ -141,7 +138,6 @@ static void read_probs(inference_t *now, const int8_t *probs, uint32_t classes)
         now->kept.log_sum = (int32_t)(logs + tcuq_xlog[rest]) - (int32_t)(192u * (mass + rest));
     }
 }
-#endif
 
 static void read_features(kept_t *kept, const int8_t *features, const tcuq_params_t *p)
 {
@@ -325,7 +321,6 @@ static uint16_t log_of(uint32_t sum)
     return saturate(((uint32_t)log >> 4) * 2731u >> 12);
 }
 
-#ifndef read_blocks
 /* One of them, up to `end`. A function of its own: its loop has all registers. */
 NOT_INLINE static void read_block(blocks_t *blocks, uint32_t block, const int8_t *end)
 {
@@ -370,7 +365,6 @@ static uint32_t read_blocks(blocks_t *blocks, const inference_t *now, const tcuq
     }
     return blocks->squares + (uint32_t)(zero * (p->features * zero - 2 * sum));
 }
-#endif
 
 /* Squares by which the sums of blocks differ from those of the last step, which they take the place of. */
 static uint32_t moved_from(uint32_t *last, const int32_t *sums)

@@ -62,7 +62,6 @@ static void put32(uint8_t *bytes, uint32_t value)
     put16(bytes + 2, value >> 16);
 }
 
-#ifndef crc_add
 static uint32_t crc_add(uint32_t crc, const uint8_t *bytes, size_t size)
 {
     for (; size > 0u; size--) {
@@ -70,7 +69,6 @@ static uint32_t crc_add(uint32_t crc, const uint8_t *bytes, size_t size)
     }
     return crc;
 }
-#endif
 
 /* The checksum after the first `size` bytes of one more word. */
 static uint32_t crc_word(uint32_t crc, uint32_t value, size_t size)
