@@ -148,7 +148,6 @@ def learned_params(classes: int, features: int, class_mix: bool, rng: np.random.
         evidence=EvidenceHead(
             {"odds": 4.0, "distance": 2.0}, rng.normal(-2, 0.3, classes).tolist(), 4.0, reach=50_000
         ),
-        alarm=Alarm(rise=AlarmSide(0, 4.0)),
         horizon=256,
         expected_start=0.9,
     )

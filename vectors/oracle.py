@@ -22,7 +22,7 @@ from oracle_math import (
     wide_logarithm,
     word,
 )
-from oracle_mixture import Mixed, corrected_likelihood, mixed, plain_likelihood
+from oracle_mixture import Mixed, corrected_likelihood, guard, mixed, plain_likelihood
 from oracle_params import NAMES, SIGNAL_COUNT, Evidence, Feedback, Instant, Params
 from oracle_state import SLOW_MAX, STILLNESS_MAX
 
@@ -239,7 +239,10 @@ class Monitor(Labels):
         if head.class_mix is not None:
             q = corrected_likelihood(u, self.seen, head.class_mix)
             self.seen = [past + ((c * 65536 - past + 128) >> 8) for past, c in zip(self.seen, u, strict=True)]
-        self.mixture = mixed(q, [getattr(self, name) for name in names], self.class_mix, self.deficits)
+        behind_by = guard(self.rise, self.params.rise_limit)
+        self.mixture = mixed(
+            q, [getattr(self, name) for name in names], self.class_mix, self.deficits, behind_by
+        )
         for name, belief in zip(names, self.mixture.experts, strict=True):
             setattr(self, name, belief)
         self.class_mix, self.deficits, self.started = self.mixture.class_mix, self.mixture.deficits, True

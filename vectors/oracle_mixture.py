@@ -9,11 +9,14 @@ from dataclasses import dataclass
 
 from oracle_math import logarithm, power, sat, shift_to_16_bits, word
 
-SHIFTS = (0, 1, 2, 4, 6, 6)
+SHIFTS = (0, 1, 2, 4, 7, 6)
 """How fast an expert forgets, 2^-shift; the last one holds the class mix, the first nothing at all."""
 
 HEAD_START = 10240
-"""Five bits, in 1/2048: the class mix counts 32 times."""
+"""Five bits, in 1/2048: what the class mix is ahead at the limit of the alarm."""
+
+GUARD = 30720
+"""Fifteen bits: by how much more it stands behind where nothing speaks of a shift."""
 
 
 def plain_likelihood(u: Sequence[int]) -> list[int]:
@@ -65,7 +68,8 @@ def take(old: Sequence[int], s: int, q: Sequence[int]) -> tuple[list[int], int]:
     total : int
         T, how well the old belief predicted the step.
     """
-    prior = [b - (b >> s) + (65536 >> s) // len(old) for b in old]
+    fresh = (65536 >> s) // len(old) if s < 7 else (65536 // len(old) + 127) >> 7
+    prior = [b - (b >> s) + fresh for b in old]
     joint = [word(a * c) for a, c in zip(prior, q, strict=True)]
     total = sum(joint)
     if not 0 < total < 2**31:
@@ -85,9 +89,18 @@ def weight(x: int) -> int:
     return (power(x % 2048) >> (x >> 11)) + 1 if x >> 11 < 15 else 1
 
 
-def weights(faded: Sequence[int]) -> list[int]:
-    """Return W of each expert from the forgotten deficits d."""
-    behind = [d + HEAD_START for d in faded[:5]] + [faded[5]]
+def guard(rise: int, limit: int) -> int:
+    """Return G: by how much the class mix stands behind, given the sum of the rise side and its limit."""
+    if limit == 0:
+        return HEAD_START
+    half = limit >> 1
+    over = max(0, min(rise, limit) - half)
+    return GUARD - word((over >> 6) * 240) // ((half >> 6) + 1) * 128
+
+
+def weights(faded: Sequence[int], behind_by: int) -> list[int]:
+    """Return W of each expert from the forgotten deficits d, and from what the class mix stands behind by."""
+    behind = [d + HEAD_START for d in faded[:5]] + [faded[5] + behind_by]
     return [weight(e - min(behind)) for e in behind]
 
 
@@ -122,7 +135,11 @@ class Mixed:
 
 
 def mixed(
-    q: Sequence[int], experts: Sequence[Sequence[int]], class_mix: Sequence[int], deficits: Sequence[int]
+    q: Sequence[int],
+    experts: Sequence[Sequence[int]],
+    class_mix: Sequence[int],
+    deficits: Sequence[int],
+    behind_by: int,
 ) -> Mixed:
     """Let all six experts take a step in.
 
@@ -136,6 +153,8 @@ def mixed(
         The class mix learned so far, what expert 5 expects.
     deficits : sequence of int
         v of the six experts.
+    behind_by : int
+        G of this step.
 
     Returns
     -------
@@ -148,7 +167,7 @@ def mixed(
     totals = [total for _, total in taken]
 
     faded = forgotten(deficits)
-    w = weights(faded)
+    w = weights(faded, behind_by)
     total_weight = sum(w)
     lasting = word((w[1] + 2 * w[2] + 4 * w[3] + 6 * w[4]) << 13)
     r = (2**31 - 1) // total_weight

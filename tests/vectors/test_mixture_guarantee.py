@@ -11,13 +11,14 @@ import oracle_mixture as mixture
 import pytest
 from gen_base import Dice, one_hot, posterior
 from oracle_math import logarithm, power
+from oracle_mixture import GUARD, HEAD_START
 
 BETA = 251 / 256
 EPSILON = 0.00134
 """Nats a step that roundings may cost."""
 
-SHARES = (1 / 37,) * 5 + (32 / 37,)
-"""What each expert counts at the start."""
+LEAST = (1 / 37,) * 5 + (1 / 5121,)
+"""The least that each expert may count: beside a class mix that counts 32 times, and one that counts 1/1024."""
 
 UNIT = math.log(2) / 2048
 EXPERTS = range(6)
@@ -40,7 +41,7 @@ def forgetting_cost(share: float) -> float:
     return cost(low) + 1e-12
 
 
-COSTS = [forgetting_cost(share) for share in SHARES]
+COSTS = [forgetting_cost(share) for share in LEAST]
 
 
 @dataclass
@@ -51,13 +52,16 @@ class Run:
     mixture: float = 0.0
     experts: tuple[float, ...] = (0.0,) * 6
     steps: int = 0
+    behind: int = GUARD
+    first: int = GUARD
+    gained: float = 0.0
 
-    def weights(self) -> list[int]:
-        return mixture.weights(mixture.forgotten(self.deficits))
-
-    def take(self, totals: Totals) -> None:
+    def take(self, totals: Totals, behind: int = GUARD) -> None:
         faded = mixture.forgotten(self.deficits)
-        w = mixture.weights(faded)
+        w = mixture.weights(faded, behind)
+        self.first = self.first if self.steps else behind
+        self.gained += max(0, self.behind - behind) * UNIT if self.steps else 0.0
+        self.behind = behind
         predicted = sum(a * b for a, b in zip(w, totals, strict=True))
         self.mixture += math.log(sum(w)) - math.log(predicted)
         self.experts = tuple(loss - math.log(t) for loss, t in zip(self.experts, totals, strict=True))
@@ -66,12 +70,13 @@ class Run:
 
     def excess(self, expert: int, epsilon: float = EPSILON) -> float:
         """Return how far the mixture lies above the tight bound."""
-        bound = -math.log(SHARES[expert]) + COSTS[expert] * (self.steps - 1) + epsilon * self.steps
+        start = math.log(5 + math.exp(UNIT * (HEAD_START - self.first))) + (expert == 5) * 10 * math.log(2)
+        bound = start + COSTS[expert] * (self.steps - 1) + self.gained + epsilon * self.steps
         return self.mixture - self.experts[expert] - bound
 
     def excess_plain(self, expert: int) -> float:
-        """Return how far the mixture lies above the bound of 37 equal shares."""
-        bound = math.log(37) * (1 + (1 - BETA) * (self.steps - 1)) + EPSILON * self.steps
+        """Return how far the mixture lies above the plain bound."""
+        bound = math.log(6144) * (1 + (1 - BETA) * (self.steps - 1)) + self.gained + EPSILON * self.steps
         return self.mixture - self.experts[expert] - bound
 
 
@@ -149,22 +154,52 @@ SEQUENCES: dict[str, Callable[[], Iterator[Totals]]] = {
 }
 
 
+def calm(t: int) -> int:
+    return GUARD
+
+
+def without_alarm(t: int) -> int:
+    return HEAD_START
+
+
+def flickering(t: int) -> int:
+    return GUARD * ((t + 1) % 2)
+
+
+def climbing(t: int) -> int:
+    return GUARD * (99 - t % 100) // 99
+
+
+GUARDS: dict[str, Callable[[int], int]] = {
+    "calm": calm,
+    "without alarm": without_alarm,
+    "flickering": flickering,
+    "climbing": climbing,
+}
+
+
+@pytest.mark.parametrize("guard", GUARDS)
 @pytest.mark.parametrize("name", SEQUENCES)
-def test_no_sequence_breaks_the_bound(name: str) -> None:
+def test_no_sequence_breaks_the_bound(name: str, guard: str) -> None:
     out = Run()
     for totals in SEQUENCES[name]():
-        out.take(totals)
+        out.take(totals, GUARDS[guard](out.steps))
         if out.steps in (1, 2, 10, 100, 1000, STEPS):
             assert max(out.excess(k) for k in EXPERTS) <= 0
             assert max(out.excess_plain(k) for k in EXPERTS) <= 0
     assert out.steps == STEPS
 
 
+WHERE_IT_COSTS = (0, 0, 0, 0, 0, GUARD)
+"""By what the class mix stands behind where forgetting costs most against each expert."""
+
+
 def cost_of(deficits: Sequence[int], target: int) -> float:
     """Return what forgetting costs after these deficits, against one expert."""
+    shares = [1.0] * 5 + [math.exp(UNIT * (HEAD_START - WHERE_IT_COSTS[target]))]
     behind = [UNIT * (v - deficits[target]) for v in deficits]
-    kept = sum(share * math.exp(-BETA * z) for share, z in zip(SHARES, behind, strict=True))
-    return math.log(kept / sum(share * math.exp(-z) for share, z in zip(SHARES, behind, strict=True)))
+    kept = sum(share * math.exp(-BETA * z) for share, z in zip(shares, behind, strict=True))
+    return math.log(kept / sum(share * math.exp(-z) for share, z in zip(shares, behind, strict=True)))
 
 
 @pytest.mark.parametrize("target", EXPERTS)
@@ -176,10 +211,11 @@ def test_no_search_breaks_the_bound(target: int) -> None:
         faded = mixture.forgotten(out.deficits)
         trials = []
         for n in range(8):
-            others = span - (span >> 3 + dice.below(7)) + dice.below(span >> 9)
+            others = span - (span >> 2 + dice.below(8)) + dice.below(span >> 9)
             loose = [span - dice.below(span >> 4) for _ in EXPERTS]
             trials.append([span if k == target else loose[k] if n % 4 == 0 else others for k in EXPERTS])
-        out.take(max(trials, key=lambda totals: cost_of(mixture.settle(faded, totals), target)))
+        worst = max(trials, key=lambda totals: cost_of(mixture.settle(faded, totals), target))
+        out.take(worst, WHERE_IT_COSTS[target])
         assert out.excess(target) <= 0
     # The search is no formality: it comes near to what forgetting may cost at all.
     assert out.mixture - out.experts[target] > 0.9 * COSTS[target] * out.steps
@@ -188,7 +224,7 @@ def test_no_search_breaks_the_bound(target: int) -> None:
 def test_a_tenth_of_epsilon_would_not_do() -> None:
     out = Run()
     for totals in tight():
-        out.take(totals)
+        out.take(totals, 0)
     assert out.excess(0) <= 0
     assert out.excess(0, EPSILON / 10) > 0
 
@@ -224,9 +260,9 @@ def test_no_stream_breaks_the_bound(name: str) -> None:
     even = [65536 // classes] * classes
     experts, class_mix, out = [even] * 4, even, Run()
     for u in streams(name):
-        mixed = mixture.mixed(mixture.plain_likelihood(u), experts, class_mix, out.deficits)
-        assert mixed.weights == out.weights()
-        out.take(mixed.totals)
+        behind = climbing(out.steps)
+        mixed = mixture.mixed(mixture.plain_likelihood(u), experts, class_mix, out.deficits, behind)
+        out.take(mixed.totals, behind)
         assert mixed.deficits == out.deficits
         experts, class_mix = mixed.experts, mixed.class_mix
     assert max(out.excess(k) for k in EXPERTS) <= 0
@@ -251,20 +287,31 @@ def test_roundings_add_up_to_epsilon() -> None:
     assert forget_span == 255 / 256
 
     assert max(abs(power(f) - 16384 * 2 ** (-f / 2048)) for f in range(2048)) < 1.9
-    pairs = [(mixture.weight(x), 16384 * 2 ** (-x / 2048)) for x in range(65536 + 10240)]
+    pairs = [(mixture.weight(x), 16384 * 2 ** (-x / 2048)) for x in range(65536 + GUARD)]
     lowest = min(w / exact for w, exact in pairs)
     assert lowest > 1 - 0.000103
     # The sum of the weights is at most 1.000367 times that of the exact ones: the best expert has x = 0.
     most = 1.000367
     assert 16385 - most * 16384 + 5 * max(w - most * exact for w, exact in pairs) <= 0
 
-    saturated = 36 * 2 ** (-65535 / 2048)
+    saturated = 5120 * 2 ** (-65535 / 2048)
     total = (gain_span + forget_span) * UNIT - math.log(lowest) + math.log(most) - math.log(1 - saturated)
     assert 0.9 * EPSILON < total <= EPSILON
 
 
-def test_forgetting_costs_less_than_37_equal_shares() -> None:
-    for share, cost in zip(SHARES, COSTS, strict=True):
+def test_the_class_mix_is_ahead_at_the_limit_of_the_alarm_alone() -> None:
+    for limit in (20_000, 65_537, 1_000_003, 2**30):
+        half = limit >> 1
+        assert mixture.guard(0, limit) == mixture.guard(half, limit) == GUARD
+        assert mixture.guard(limit, limit) == mixture.guard(2**30, limit) <= 256
+        between = [mixture.guard(half + half * n // 16, limit) for n in range(17)]
+        assert between == sorted(between, reverse=True)
+    assert all(0 <= mixture.guard(rise, limit) <= GUARD for limit in range(1, 300) for rise in range(300))
+    assert mixture.guard(123, 0) == HEAD_START
+
+
+def test_forgetting_costs_less_than_equal_shares() -> None:
+    for share, cost in zip(LEAST, COSTS, strict=True):
         assert cost < (1 - BETA) * -math.log(share)
     assert COSTS[0] == pytest.approx(0.03801, abs=1e-5)
-    assert COSTS[5] == pytest.approx(0.00107, abs=1e-5)
+    assert COSTS[5] == pytest.approx(0.11410, abs=1e-5)

@@ -18,7 +18,7 @@ from tcuq.monitor.signals import LAGGED, SIGNALS, SLOW
 
 Floats = npt.NDArray[np.float64]
 
-SHIFTS = (0, 1, 2, 4, 6, 6)
+SHIFTS = (0, 1, 2, 4, 7, 6)
 """Experts by how seldom the class changes: with probability 2^-shift. The last takes steps as independent."""
 
 SIXTHS = np.array([0, 1, 2, 4, 6, 0]) / 6
@@ -27,9 +27,6 @@ SIXTHS = np.array([0, 1, 2, 4, 6, 0]) / 6
 CLASS_MIX = 5
 KEPT = 251 / 256
 """How much of a deficit is left after a step."""
-
-COPIES = np.array([5.0, 5, 5, 5, 5, 0])
-"""Bits by which the others stand behind the class mix, which counts 32 times."""
 
 LEAST_WEIGHT = 1 / 16384
 MOST_DEFICIT = 65535 / 2048
@@ -58,7 +55,7 @@ def likelihoods(p: Floats) -> Floats:
 
 def predicted(belief: Floats, shift: int) -> Floats:
     """Return the belief before a step: the class was redrawn with probability 2^-shift."""
-    fresh = (65536 >> shift) // len(belief) / 65536
+    fresh = ((65536 >> shift) // len(belief) if shift < 7 else (65536 // len(belief) + 127) >> 7) / 65536
     return np.asarray(belief * (1 - 2.0**-shift) + fresh)
 
 
@@ -75,9 +72,11 @@ def corrected(p: Floats, class_mix: Floats) -> Floats:
 
 
 def weights_of(deficits: Floats) -> Floats:
-    """Return the weights of the experts, which sum to 1, from their deficits in bits after forgetting."""
-    behind = deficits + COPIES
-    behind = behind - behind.min()
+    """Return the weights of the experts, which sum to 1, from their deficits in bits after forgetting.
+
+    They are those of a monitor without an alarm, where the class mix counts as much as the others.
+    """
+    behind = deficits - deficits.min()
     weights = np.where(behind < 15, 2.0**-behind, 0.0) + LEAST_WEIGHT
     return np.asarray(weights / weights.sum())
 

@@ -4,12 +4,13 @@
 
 /* Experts of the learned persistence, in the order of their deficits. The first has no memory, the last
  * takes steps as independent, with a mix of classes that it learns. */
-enum { MEMORYLESS, STICKY_1, STICKY_2, STICKY_4, STICKY_6, CLASS_MIX, EXPERT_COUNT };
+enum { MEMORYLESS, STICKY_1, STICKY_2, STICKY_4, STICKY_7, CLASS_MIX, EXPERT_COUNT };
 #define STICKY_COUNT 4u
 
 #define MIX_SHIFT 5       /* rate at which the class mix is learned */
 #define SEEN_SHIFT 8      /* and that of the mean posterior for the correction by class mix */
-#define COPIES 10240u     /* log2(32) in 1/2048: the class mix counts 32 times */
+#define HEAD_START 10240u /* log2(32) in 1/2048: what the class mix is ahead at the limit of the alarm */
+#define GUARD 30720u      /* fifteen bits: by how much more it stands behind where nothing speaks of a shift */
 #define WHOLE_WEIGHT 16384u
 
 int32_t tcuq_internal_log2(uint32_t value)
@@ -74,10 +75,17 @@ ALWAYS_INLINE static inline uint32_t kept_of(uint32_t old, uint32_t shift)
     return old - (old >> shift);
 }
 
-/* What it is expected to have before an inference. (65536 >> shift) / classes is even >> shift. */
+/* What each class gets where the class is redrawn. (65536 >> shift) / classes is even >> shift; of the rarest redraw it
+ * is rounded up, since from 0 a class could not come back. */
+ALWAYS_INLINE static inline uint32_t fresh_of(uint32_t even, uint32_t shift)
+{
+    return shift < 7u ? even >> shift : (even + 127u) >> 7;
+}
+
+/* What a class is expected to have before an inference. */
 ALWAYS_INLINE static inline uint32_t prior_of(uint32_t old, uint32_t shift, uint32_t even)
 {
-    return kept_of(old, shift) + (even >> shift);
+    return kept_of(old, shift) + fresh_of(even, shift);
 }
 
 NOT_INLINE static void set_numbers(int8_t *numbers, uint32_t count, uint32_t value)
@@ -138,14 +146,25 @@ typedef struct {
     int32_t gain;    /* minus its forgotten deficit in 1/2048 bit, then what it predicted better than others */
 } expert_t;
 
-/* Let the experts forget some of their deficits, and weigh them by the rest; returns the persistence. */
-static uint16_t weigh_experts(expert_t *experts, const int8_t *deficits)
+/* By how much the class mix stands behind, in 1/2048 bit: less, the further the alarm is beyond half of its limit. */
+static uint32_t behind_of(const tcuq_t *m)
 {
-    uint32_t least = 0xFFFFFFFFu, sum = 0, sticky, factor, k;
+    uint32_t limit = m->params->rise_limit, half = limit >> 1;
+    uint32_t rise = m->rise < limit ? m->rise : limit;
+    if (limit == 0u) { /* no alarm tells: as much as the others */
+        return HEAD_START;
+    }
+    return rise <= half ? GUARD : GUARD - ((rise - half) >> 6) * 240u / ((half >> 6) + 1u) * (GUARD / 240u);
+}
+
+/* Let the experts forget some of their deficits, and weigh them by the rest; returns the persistence. */
+static uint16_t weigh_experts(const tcuq_t *m, expert_t *experts, const int8_t *deficits)
+{
+    uint32_t least = 0xFFFFFFFFu, behind = behind_of(m), sum = 0, sticky, factor, k;
     for (k = 0; k < EXPERT_COUNT; k++) {
         uint32_t deficit = (number_at(deficits, k) * 251u + 128u) >> 8;
         experts[k].gain = -(int32_t)deficit;
-        experts[k].weight = deficit + (k == CLASS_MIX ? 0u : COPIES);
+        experts[k].weight = deficit + (k == CLASS_MIX ? behind : HEAD_START);
         least = experts[k].weight < least ? experts[k].weight : least;
     }
     for (k = 0; k < EXPERT_COUNT; k++) {
@@ -153,7 +172,7 @@ static uint16_t weigh_experts(expert_t *experts, const int8_t *deficits)
         sum += experts[k].weight;
     }
     sticky = experts[STICKY_1].weight + 2u * experts[STICKY_2].weight + 4u * experts[STICKY_4].weight +
-             6u * experts[STICKY_6].weight;
+             6u * experts[STICKY_7].weight;
     factor = 0x7FFFFFFFu / sum;
     for (k = 0; k < EXPERT_COUNT; k++) {
         experts[k].weight = experts[k].weight * factor >> 16;
@@ -163,10 +182,10 @@ static uint16_t weigh_experts(expert_t *experts, const int8_t *deficits)
 
 /* How well the experts predict an inference; their deficits after it. All experts at once, with shifts that are
  * known when compiling: a class is then a handful of instructions an expert, and these loops are most of a step.
- * What the priors have of `even` is added once, for all classes. */
+ * What the priors have of the fresh share is added once, for all classes. */
 static void predict(expert_t *experts, const int8_t *beliefs, int8_t *deficits, const likelihood_t *of)
 {
-    uint32_t one = 0, two = 0, four = 0, six = 0, mix_of = 0, all = 0, classes = of->classes, even = of->even, i;
+    uint32_t one = 0, two = 0, four = 0, seven = 0, mix_of = 0, all = 0, classes = of->classes, even = of->even, i;
     int32_t best = -0x7FFFFFFF;
     for (i = 0; i < classes; i++, beliefs += 2) {
         uint32_t said = likelihood(of, i);
@@ -174,15 +193,15 @@ static void predict(expert_t *experts, const int8_t *beliefs, int8_t *deficits, 
         one += kept_of(number_at(beliefs, 0), 1) * said;
         two += kept_of(number_at(beliefs, classes), 2) * said;
         four += kept_of(number_at(beliefs, 2u * classes), 4) * said;
-        six += kept_of(number_at(beliefs, 3u * classes), 6) * said;
+        seven += kept_of(number_at(beliefs, 3u * classes), 7) * said;
         mix_of += kept_of(number_at(beliefs, 4u * classes), 6) * said;
     }
     experts[MEMORYLESS].by.factor = even * all;
-    experts[STICKY_1].by.factor = one + (even >> 1) * all;
-    experts[STICKY_2].by.factor = two + (even >> 2) * all;
-    experts[STICKY_4].by.factor = four + (even >> 4) * all;
-    experts[STICKY_6].by.factor = six + (even >> 6) * all;
-    experts[CLASS_MIX].by.factor = mix_of + (even >> 6) * all;
+    experts[STICKY_1].by.factor = one + fresh_of(even, 1) * all;
+    experts[STICKY_2].by.factor = two + fresh_of(even, 2) * all;
+    experts[STICKY_4].by.factor = four + fresh_of(even, 4) * all;
+    experts[STICKY_7].by.factor = seven + fresh_of(even, 7) * all;
+    experts[CLASS_MIX].by.factor = mix_of + fresh_of(even, 6) * all;
     for (i = 0; i < EXPERT_COUNT; i++) {
         int32_t log = tcuq_internal_log2(divide_by(&experts[i].by, experts[i].by.factor));
         experts[i].gain += shift_floor(log + (int32_t)(experts[i].by.scale << 16), 5);
@@ -223,7 +242,7 @@ static uint32_t persist(const tcuq_t *m, const layout_t *at, const int8_t *probs
     if (p->instant->class_mix != NULL) {
         correct(m, at, &of);
     }
-    out->persistence = weigh_experts(experts, deficits);
+    out->persistence = weigh_experts(m, experts, deficits);
     predict(experts, beliefs, deficits, &of);
     experts[MEMORYLESS].weight += experts[CLASS_MIX].weight;
     for (i = 0; i < classes; i++) {
@@ -237,7 +256,7 @@ static uint32_t persist(const tcuq_t *m, const layout_t *at, const int8_t *probs
         number += 2u * classes;
         belief += share_after(&experts[STICKY_4], number, 4, of.even, said);
         number += 2u * classes;
-        belief += share_after(&experts[STICKY_6], number, 6, of.even, said);
+        belief += share_after(&experts[STICKY_7], number, 7, of.even, said);
         number += 2u * classes;
         mix_of = number_at(number, 0);
         now = share_of(&experts[CLASS_MIX].by, prior_of(mix_of, 6, of.even) * said);
