@@ -8,7 +8,7 @@ from ..monitor.params import Params
 from .clean import Source
 from .options import FitOptions
 from .stages.accuracy import estimate_accuracy, set_feedback
-from .stages.alarm import set_alarm, set_threshold
+from .stages.alarm import labels_mislead, set_alarm, set_threshold
 from .stages.evidence import find_signals, learn_evidence
 from .stages.findings import conclude
 from .stages.heads import fit_heads
@@ -100,6 +100,9 @@ def fit(
     state = read(Request(log, clean, *wanted, options, progress or say_nothing))
     learn_evidence(state)
     find_signals(state)
+    if labels_mislead(state):
+        learn_evidence(state)
+        find_signals(state)
     fit_heads(state)
     set_threshold(state)
     set_alarm(state)

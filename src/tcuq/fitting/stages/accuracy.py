@@ -13,9 +13,9 @@ from ...monitor.feedback import Feedback
 from ...monitor.log import Log, watch
 from ...monitor.monitor import Monitor
 from ..alarms import MOST
-from ..gated import learn_gated
 from ..signal_table import Flags, Floats, shift_kinds, some_of
 from .evidence import inside_runs
+from .heads import relearn
 from .state import FitState
 
 HORIZON = 32
@@ -51,7 +51,7 @@ def _error_elsewhere(state: FitState) -> dict[str, Any]:
     if not kinds or state.shuffle is None or wrong is None:
         return {"error": None, "kinds": 0}
     assert log.kinds is not None
-    options, seed = state.options, state.request.seed
+    seed = state.request.seed
     taught = [(*each, some_of(np.flatnonzero(each[0].settled), seed)) for each in state.orders()]
     gaps: list[tuple[float, ...]] = []
     points: list[Floats] = []
@@ -63,7 +63,7 @@ def _error_elsewhere(state: FitState) -> dict[str, Any]:
         rows = parts[0][2]
         if wrong[rows].all() or not wrong[rows].any():
             continue
-        learned = learn_gated(state.weighed, parts, options.l2, options.nonnegative)
+        learned = relearn(state, parts)
         uncertainty = 1 / (1 + np.exp(-np.clip(learned.logits(table), -50, 50)))
         gaps += _gaps(log, 1 - uncertainty, ~wrong, simple, held)
         shown = held | ((log.kinds == 0) & (np.arange(len(log)) // PIECE % len(kinds) == number))

@@ -17,7 +17,7 @@ from ...monitor.params import Params
 from ...monitor.signals import SLOW
 from .. import alarms
 from ..alarms import ALLOWANCE_NATS, FEWEST, HOLD, MOST, caution_of, choose_evidence_limit, clear_at
-from ..learn_head import CLIP, Moments, Part, learn_moments, learn_sum, slow_mean, standard_sum
+from ..learn_head import CLIP, Moments, Part, deviations, learn_moments, learn_sum, slow_mean, standard_sum
 from ..signal_table import Flags, Floats, chunks, shift_kinds
 from .evidence import parts_of
 from .state import FitState, Summed
@@ -59,7 +59,7 @@ def set_alarm(state: FitState) -> None:
     if summed.evidence is not None:
         state.findings["evidence"] |= summed.findings
         if state.options.explain and not summed.proved:
-            state.findings["left_out"] = find_left_out(state)
+            state.findings["left_out"] = state.left_out if state.learned else find_left_out(state, False)
     state.progress("alarm", 1, 1)
 
 
@@ -164,18 +164,46 @@ def added(parts: Sequence[Part], head: EvidenceHead) -> list[Floats]:
     return stretches
 
 
+CLEARLY = 0.1
+"""Share of harmful steps that deviations must find more of: less does not carry over to other examples."""
+
+MISLED = (
+    "on kinds of shift that were left out, an alarm learned from labels is on for {0[on_shifted]:.0%} of "
+    "harmful and {0[on_clean]:.1%} of clean steps, one from deviations for {1[on_shifted]:.0%} and "
+    "{1[on_clean]:.1%}"
+)
+
+
+def labels_mislead(state: FitState) -> bool:
+    """Tell whether learned evidence does clearly worse on kinds left out than deviations from clean steps.
+
+    The stages before this one then have to be run again.
+    """
+    if not state.learned or state.request.alarm_of == "proved":
+        return False
+    state.left_out, plain = find_left_out(state, True), find_left_out(state, False)
+    if state.left_out is None or plain is None:
+        return False
+    more = plain["on_shifted"] - state.left_out["on_shifted"]
+    if more < CLEARLY or plain["on_clean"] > state.left_out["on_clean"]:
+        return False
+    state.misled = MISLED.format(state.left_out, plain)
+    state.notes.append(f"{state.misled}: the latter is used")
+    return True
+
+
 SHORTEST = 30
 """Steps of a stretch below which it says nothing about a delay."""
 
 
-def find_left_out(state: FitState) -> dict[str, Any] | None:
+def find_left_out(state: FitState, learned: bool) -> dict[str, Any] | None:
     """Return how an alarm does on each kind of shift that costs accuracy, without having seen it.
 
     Evidence and limit are learned again without the kind, in floats. Centers and clean steps stay the same.
     The log comes first, then the log of clean steps if that is another one. Where nothing is learned the
     kinds play no part in the evidence. None with fewer than two kinds.
     """
-    log, parts, learned = state.log, alarm_parts(state), state.learned
+    log, parts = state.log, alarm_parts(state)
     if log.kinds is None or sum(part.clean.sum() for part in parts) < FEWEST:
         return None
     degraded = parts[0].degraded
@@ -188,7 +216,8 @@ def find_left_out(state: FitState) -> dict[str, Any] | None:
         kept = [parts[0].without(held), *parts[1:]]
         if learned and sum(part.teaching.sum() for part in kept) < FEWEST:
             continue
-        marks = _alarms(kept, state.params, state.request.run_length, learned)
+        if learned or not on_kind:
+            marks = _alarms(kept, state.params, state.request.run_length, learned)
         ends = np.flatnonzero(np.diff(np.concatenate([[0], held, [0]])))
         shown = [marks[0][start:stop] for start, stop in zip(ends[::2], ends[1::2], strict=True)]
         judged_on = [on for on in shown if len(on) >= SHORTEST]
@@ -221,13 +250,7 @@ def find_left_out(state: FitState) -> dict[str, Any] | None:
 
 def _alarms(parts: Sequence[Part], params: Params, run_length: int, learned: bool) -> list[Flags]:
     """Return where the alarm is on, in each part."""
-    assert params.evidence is not None
-    if learned:
-        moments = learn_moments(parts, params.signals, params.classes)
-    else:
-        names = tuple(name for name in params.evidence.coef if name not in ("severity", "drift"))
-        coef = np.array([params.evidence.coef[name] for name in names])
-        moments = Moments(names, coef, np.array(params.evidence.offsets))
+    moments = (learn_moments if learned else deviations)(parts, params.signals, params.classes)
     columns = [slow_columns(part, moments, params) for part in parts]
     coef, bias = (learn_sum if learned else standard_sum)(parts, columns)
     pairs = zip(columns, parts, strict=True)

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from ...base.fixed import ONE
 from ...metrics import auroc
 from ...monitor.cost import cost
 from ...monitor.fixed_point import COEF_LIMIT
@@ -17,11 +16,11 @@ from ...monitor.log import Log
 from ...monitor.params import Params
 from ...monitor.signals import FEATURE_BASED, ordered
 from ..alarms import alarms_in
-from ..gated import learn_gated
 from ..logistic import Rows, fit_logistic, linear
 from ..signal_table import FOLDS, Flags, Ints, folds, shift_kinds, some_of
 from ..simple_rules import COVERAGE, left_wrong, looked_at, simple_rules
 from .alarm import choose_limits
+from .heads import doubt_of
 from .state import FitState
 
 HARM = 0.005
@@ -102,27 +101,12 @@ def _explained(state: FitState) -> dict[str, Any]:
 
 def _beside_rules(state: FitState) -> dict[str, Any]:
     """Return errors left at a coverage, of the monitor on folds that it was not fitted to, and of rules."""
-    log, table, shuffle, wrong = state.log, state.table, state.shuffle, state.errors
-    assert shuffle is not None and wrong is not None and log.labels is not None
-    fold, mixed_fold = folds(log), folds(log, shuffle.order)
-    rows, seed, options = looked_at(log), state.request.seed, state.options
-    taught = some_of(np.flatnonzero(table.settled), seed)
-    mixed = some_of(np.flatnonzero(shuffle.table.settled), seed)
-    logits = np.full(len(log), np.nan)
-    for number in range(FOLDS):
-        kept, others = taught[fold[taught] != number], mixed[mixed_fold[mixed] != number]
-        inside = np.zeros(len(log), dtype=bool)
-        inside[rows] = fold[rows] == number
-        if inside.any() and wrong[kept].any() and not wrong[kept].all():
-            parts = [(table, wrong, kept), (shuffle.table, shuffle.errors, others)]
-            found_heads = learn_gated(state.weighed, parts, options.l2, options.nonnegative)
-            logits[inside] = found_heads.logits(table, inside)
-    seen = rows[np.isfinite(logits[rows])]
+    log, wrong = state.log, state.errors
+    assert wrong is not None and log.labels is not None and state.held_out is not None
+    (seen, logits), rows = state.held_out, looked_at(log)
     if not len(seen):
         return {}
-    uncertainty = 1 / (1 + np.exp(-np.clip(logits[seen], -50, 50)))
-    blend = state.params.blend
-    doubt = blend * uncertainty + (1 - blend) * table.anchor[seen] / ONE
+    doubt = doubt_of(state, seen, logits)
     rates = {"monitor": {"wrong": float(wrong[seen].mean()), "left": left_wrong(wrong[seen], doubt)}}
     part = log.take(rows)
     if len(rows) < len(log):  # each block is a stream of its own

@@ -13,9 +13,10 @@ from ...base.fixed import ONE
 from ...metrics import auroc
 from ...monitor.fixed_point import COEF_LIMIT
 from ...monitor.signals import FEATURE_BASED, ordered
-from ..gated import Scores, learn_gated, scores
+from ..gated import Gated, Scores, Taught, learn_gated, scores
 from ..logistic import balanced_weights, fit_logistic, linear, log_loss
-from ..signal_table import Flags, Floats, Ints, SignalTable
+from ..signal_table import FOLDS, Flags, Floats, Ints, SignalTable, folds, shift_kinds, some_of
+from ..simple_rules import COVERAGE, left_wrong, looked_at
 from .evidence import inside_runs
 from .state import FitState
 
@@ -29,6 +30,11 @@ STOCK = "the log has no labels: stock coefficients are used, which know nothing 
 UNLABELED = (
     "the log has no labels: uncertainty is one minus the top posterior on uncorrelated "
     "streams and one minus the belief on correlated ones, so it is only as calibrated as the classifier"
+)
+
+STOCK_WINS = (
+    "on kinds of shift that were left out, the uncertainty learned from labels leaves {learned:.1%} wrong of "
+    "the surest {share:.0%}, that of a fit without labels {stock:.1%}: the latter is used"
 )
 
 GATHERED = (
@@ -105,6 +111,8 @@ def _learn_both(state: FitState) -> Floats:
         missed = np.asarray(clean.subject != state.clean.log.labels)
         parts.append((clean, missed, inside_runs(clean, state.clean.runs) & clean.settled))
     learned = learn_gated(state.weighed, parts, options.l2, options.nonnegative)
+    state.held_out = _held_out(state)
+    learned = _no_worse(state, learned)
     alone = dict(zip(learned.instant, learned.instant_coef.tolist(), strict=True))
     steady = dict.fromkeys(state.params.signals, 0.0)
     steady |= zip(learned.steady, learned.steady_coef.tolist(), strict=True)
@@ -126,6 +134,64 @@ def _learn_both(state: FitState) -> Floats:
     state.findings |= {"carry_over": losses} if losses else {}
     state.notes += [] if state.gathered is None else [GATHERED]
     return logits
+
+
+def relearn(state: FitState, parts: Taught) -> Gated:
+    """Return heads learned from other steps, or those of a fit without labels where these do better."""
+    options = state.options
+    return state.stock or learn_gated(state.weighed, parts, options.l2, options.nonnegative)
+
+
+def _held_out(state: FitState) -> tuple[Ints, Floats]:
+    """Return the steps that are looked at, and their logits from heads learned without their fold."""
+    log, table, shuffle, wrong = state.log, state.table, state.shuffle, state.errors
+    assert shuffle is not None and wrong is not None
+    fold, mixed_fold = folds(log), folds(log, shuffle.order)
+    rows, seed = looked_at(log), state.request.seed
+    taught = some_of(np.flatnonzero(table.settled), seed)
+    mixed = some_of(np.flatnonzero(shuffle.table.settled), seed)
+    logits = np.full(len(log), np.nan)
+    for number in range(FOLDS):
+        kept, others = taught[fold[taught] != number], mixed[mixed_fold[mixed] != number]
+        inside = np.zeros(len(log), dtype=bool)
+        inside[rows] = fold[rows] == number
+        if inside.any() and wrong[kept].any() and not wrong[kept].all():
+            heads = relearn(state, [(table, wrong, kept), (shuffle.table, shuffle.errors, others)])
+            logits[inside] = heads.logits(table, inside)
+    seen = rows[np.isfinite(logits[rows])]
+    return seen, logits[seen]
+
+
+def doubt_of(state: FitState, rows: Ints, logits: Floats) -> Floats:
+    """Return the risk of some steps, from the logits of their errors."""
+    uncertainty, blend = 1 / (1 + np.exp(-np.clip(logits, -50, 50))), state.params.blend
+    return np.asarray(blend * uncertainty + (1 - blend) * state.table.anchor[rows] / ONE)
+
+
+def _no_worse(state: FitState, learned: Gated) -> Gated:
+    """Return the heads that were learned, or those of a fit without labels where these rank errors better.
+
+    Kinds of shift that were left out decide.
+    """
+    assert state.held_out is not None and state.errors is not None and state.params.instant is not None
+    (rows, logits), params, instant = state.held_out, state.params, state.params.instant
+    if not len(rows) or not shift_kinds(state.log):
+        return learned
+    assert params.coef is not None
+    alone, steady = (
+        np.array([coef.get(name, 0.0) for name in names])
+        for coef, names in ((instant.coef, learned.instant), (params.coef, learned.steady))
+    )
+    stock = Gated(learned.instant, learned.steady, alone, steady, instant.bias, params.bias)
+    wrong = state.errors[rows]
+    doubts = doubt_of(state, rows, logits), doubt_of(state, rows, stock.logits(state.table, rows))
+    left, other_left = (left_wrong(wrong, doubt) for doubt in doubts)
+    ranked, other_ranked = (auroc(doubt, wrong) for doubt in doubts)
+    if left <= other_left or ranked >= other_ranked:
+        return learned
+    state.stock, state.held_out = stock, (rows, stock.logits(state.table, rows))
+    state.notes.append(STOCK_WINS.format(learned=left, stock=other_left, share=COVERAGE))
+    return stock
 
 
 def _carrying(state: FitState) -> tuple[tuple[str, ...], dict[str, float]]:

@@ -15,7 +15,7 @@ from ...monitor.heads import EvidenceHead
 from ...monitor.log import Log
 from ...monitor.params import Params
 from ..clean import Clean, Source
-from ..gated import Scores
+from ..gated import Gated, Scores
 from ..options import FitOptions
 from ..signal_table import Flags, Floats, Ints, SignalTable
 
@@ -126,10 +126,14 @@ class FitState:
     shuffle: Shuffle | None = field(init=False)  # for two heads, or to tell whether time helps
     gathered: Shuffle | None = field(init=False)  # for two heads, where classes do not stay in the log
     weighed: tuple[str, ...] = field(init=False)  # by the uncertainty; other signals have a coefficient of 0
+    stock: Gated | None = None  # heads of a fit without labels, where those learned from labels lose to them
+    held_out: tuple[Ints, Floats] | None = None  # steps, and logits from heads without their fold
     clean_scores: Scores = field(init=False)
     clean_risk: list[Floats] = field(init=False)  # on each clean stretch
     still: list[Flags] = field(default_factory=list)  # where the input stands still, in both logs
     learned: bool = False  # from marked shifts, not from deviations
+    misled: str | None = None  # why evidence is not learned although it could be
+    left_out: dict[str, Any] | None = None  # how learned evidence does on kinds of shift that it has not seen
     summed: Summed = field(init=False)
 
     @property
