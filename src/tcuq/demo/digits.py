@@ -88,7 +88,11 @@ def train(data: Split, seed: int) -> Classifier:
     with warnings.catch_warnings():
         # Sixty epochs are enough for the demo; that they do not converge to 1e-4 is no news.
         warnings.simplefilter("ignore")
-        network.fit(images.reshape(len(images), -1), digits)
+        warnings.filterwarnings("error", "Training interrupted")  # scikit-learn goes on after Ctrl-C
+        try:
+            network.fit(images.reshape(len(images), -1), digits)
+        except UserWarning:
+            raise KeyboardInterrupt from None
     return Classifier(list(network.coefs_), list(network.intercepts_))
 
 

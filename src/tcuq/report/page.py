@@ -28,9 +28,10 @@ TITLE = "Monitor report"
 
 
 NOT_PROMISED = (
-    "What is not promised: the error rate. Nothing here bounds how many accepted steps are wrong, and a "
-    "confident mistake can pass unseen. What is bounded, for every input, is the share of flagged steps and "
-    "the number of abstentions. The alarm has no guaranteed delay and no guaranteed rate of false alarms."
+    "What is not promised: the error rate. Nothing here bounds how many answers that you act on are wrong, "
+    "and a confident mistake can pass unseen. What is bounded, for every input, is the share of flagged "
+    "steps and how often the monitor asks. The alarm has no guaranteed delay and no guaranteed rate of "
+    "false alarms."
 )
 
 SHARED = ("stream.js", "draw.js", "timeline.js", "reading.js")
@@ -101,11 +102,14 @@ def document(
     code = "".join(asset(name) for name in SCRIPTS)
     code = f'(function () {{\n"use strict";\n{code}}})();'
     style = f"\n{asset('report.css')}"
+    # What must not be relied on must not look like a result.
+    failed = sentence.startswith("DO NOT")
+    warned, fail = (' class="warned"', '<b class="fail">FAIL</b> ') if failed else ("", "")
     return (
         f"{head(title, style, policy(style, (FIRST, code, LAST)))}<script>{FIRST}</script></head><body>"
         f'<svg class="defs" aria-hidden="true">{plot.HATCHES}</svg>'
-        f'<header><p class="kind">tcuq {DASH} report of a monitored stream</p>'
-        f'<h1>{escape(title)}</h1><p class="verdict" data-key="verdict">{escape(sentence)}</p>'
+        f'<header{warned}><p class="kind">tcuq {DASH} report of a monitored stream</p>'
+        f'<h1>{escape(title)}</h1><p class="verdict" data-key="verdict">{fail}{escape(sentence)}</p>'
         f"{tiles}</header>"
         f"<main>{body}</main><footer>{settings}<p>{escape(NOT_PROMISED)}</p>"
         "<p>Steps are counted from 0, the first step of the monitor. "
@@ -162,7 +166,8 @@ def render(
     names : sequence of str, optional
         Names of the classes, "" where one is not known; those of params or log go before.
     verdict : str, optional
-        What is known from elsewhere, in place of the sentence on the stream.
+        What is known from elsewhere, in place of the sentence on the stream. One that begins with
+        "DO NOT" is shown as a failure, and the figures beside it as not to be relied on.
 
     Examples
     --------

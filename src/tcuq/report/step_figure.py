@@ -103,7 +103,7 @@ def plot_steps(steps: npt.NDArray[Any], log: Log | None = None, title: str | Non
     if len(rows) > TIMELINE_CELLS:
         keys[:1] = [("line risk", "risk, mean"), ("fill risk", "risk, range")]
     if len(rows) <= TIMELINE_CELLS and rows["abstain"].any():
-        keys.append(("dots abstain", "abstained"))
+        keys.append(("dots abstain", "ask"))
     keys += [("fill in-rise", "alarm: risen")] * bool((bits & RISE).any())
     keys += [("fill in-fall", "alarm: fallen")] * bool((bits & FALL).any())
     keys += [("fill shift tint", "known shift")] * shifts
@@ -176,7 +176,7 @@ def _style() -> str:
         "text { fill: var(--muted); font: 12px system-ui, -apple-system, 'Segoe UI', Arial, sans-serif; }",
         ".title { fill: var(--ink); font-size: 16px; font-weight: 600; }",
     )
-    light, dark = css.split("@media (prefers-color-scheme: dark)", 1)
+    light, dark = css.split("@media screen and (prefers-color-scheme: dark)", 1)
     styles = []
     for block in (light, dark):
         colors = dict(re.findall(r"--([a-z]+): (#[0-9a-f]{6})", block.split("\n}", 1)[0]))
