@@ -226,7 +226,7 @@ def test_the_axis_of_the_main_chart_stands_beside_its_area(tmp_path: Path, case:
     places = tab.js(
         """(() => {
           const box = (query) => document.querySelector("#acted " + query).getBoundingClientRect();
-          const middle = (tick) => { const at = tick.getBoundingClientRect(); return (at.top + at.bottom) / 2; };
+          const middle = (tick) => tick.getBoundingClientRect().top + tick.offsetHeight / 2;
           const ticks = [...document.querySelectorAll("#acted .y-ticks span")].map(middle);
           return [...ticks, box(".area").bottom, box(".area").top];
         })()"""
@@ -246,7 +246,7 @@ def test_a_verdict_that_warns_looks_so(case: Any) -> None:
 
 
 def test_the_rule_of_the_alarm_is_stated_only_where_it_is_known(case: Any) -> None:
-    params, log, decisions, _, page = case
+    _, log, decisions, _, page = case
     assert "compares the risk with a frozen level" in page or "adds up evidence" in page
     for bare in (render(decisions), render(decisions, log=log)):
         told = re.search(r'id="timeline".*?id="range"', bare, re.S)
