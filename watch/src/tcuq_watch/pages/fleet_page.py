@@ -276,7 +276,6 @@ def worst(summary: Summary, timelines: Timelines) -> str:
         "Mean risk over time": lambda row: spark(timelines.get((row["version"], row["device"])), highest),
         "Version": _cell("version", escape),
         "Mean risk": _cell("mean_risk", figure),
-        "Asked": _cell("abstained", share),
         "Steps": _cell("steps", count),
         "Last heard": lambda row: before(row["last_time"], now),
     }
