@@ -186,7 +186,7 @@ class Response:
         return 1000 * self.false_alarms / self.clean_steps if self.clean_steps else None
 
 
-OUTCOMES = ("in time", "late", "missed", "alarm without harm", "no alarm, no harm", "on from before")
+OUTCOMES = ("in time", "late", "missed", "alarm without harm", "quiet without harm", "on from before")
 
 
 def _harmless(log: Log) -> set[int]:
@@ -212,7 +212,7 @@ def response(alarm: npt.NDArray[Any], log: Log) -> Response | None:
         if part.start and on[part.start - 1]:
             step, outcome = None, "on from before"
         elif kind in harmless:
-            outcome = "no alarm, no harm" if step is None else "alarm without harm"
+            outcome = "quiet without harm" if step is None else "alarm without harm"
         elif step is None:
             outcome = "missed"
         else:

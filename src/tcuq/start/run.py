@@ -244,7 +244,7 @@ def start(
     figures["logits_scale"] = scale
 
     tell(0, 1, "writing")
-    title, said = f"{session.model.info.name}: tested on held-out steps", f"Verdict: {verdict(figures)}."
+    title, said = f"{session.model.info.name}: tested on held-out steps", f"{verdict(figures)}."
     decisions = Decisions(decided, fingerprint=params.fingerprint, names=params.names)
     contents: dict[str, str | bytes] = {
         "monitor.json": params.to_json(),
