@@ -221,7 +221,8 @@ def test_the_axis_of_the_main_chart_stands_beside_its_area(tmp_path: Path, case:
     tab = browser.tab()
     tab.open((tmp_path / "page.html").as_uri())
     tab.wait("document.documentElement.dataset.ready")
-    places = "(query) => [...document.querySelectorAll(query)].map((each) => each.getBoundingClientRect().toJSON())"
+    boxes = "map((each) => each.getBoundingClientRect().toJSON())"
+    places = f"(query) => [...document.querySelectorAll(query)].{boxes}"
     ticks, [area] = (tab.js(f"({places})('#acted {name}')") for name in (".y-ticks span", ".area"))
     browser.close()
     middles = [tick["y"] + tick["height"] / 2 for tick in ticks]
