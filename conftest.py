@@ -89,6 +89,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.slow)
 
 
+@pytest.fixture(autouse=True)
+def datasets(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let only tests marked `data` read the datasets of this machine; skip them where there are none."""
+    if request.node.get_closest_marker("data") is None:
+        monkeypatch.delenv("TCUQ_DATA", raising=False)
+    elif not os.environ.get("TCUQ_DATA"):
+        pytest.skip("TCUQ_DATA names no folder of datasets (tcuq-lab data list)")
+
+
 @pytest.fixture(scope="module")
 def untouched() -> Iterator[None]:
     """Fail where the tests of a module leave a file in the checkout."""
