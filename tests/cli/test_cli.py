@@ -458,6 +458,7 @@ def test_fit_on_standard_output_is_the_parameters_alone(place, capsys, monkeypat
     assert capsys.readouterr() == (PARAMS.to_json(), "")
 
 
+@pytest.mark.cases(3)
 @pytest.mark.skipif(os.name != "posix", reason="needs a POSIX shell")
 @pytest.mark.parametrize(
     ("command", "status", "err"),

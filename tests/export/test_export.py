@@ -95,6 +95,7 @@ def expected(params, rows):
     return [(*row, *(params.names[int(row[0])].split() if params.names else ())) for row in rows]
 
 
+@pytest.mark.cases(4)
 @needs_cc
 @pytest.mark.parametrize("case", CASES)
 def test_the_host_program_gives_the_same_as_python(tmp_path, case):

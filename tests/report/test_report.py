@@ -430,6 +430,7 @@ def test_the_policy_stops_a_script_that_is_not_of_the_page(tmp_path: Path, case:
     assert 'data-ready="1"' in tag and "data-foreign" not in tag
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("steps", [5000, 1, 210_000])
 def test_page_in_a_browser(tmp_path: Path, case: Any, steps: int) -> None:
     params, log, decisions, _, page = case

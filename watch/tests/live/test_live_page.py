@@ -200,6 +200,7 @@ def test_no_data_is_a_state_and_no_old_alarm_is_told(bench: Any) -> None:
     one.says("#decision", "NO DATA")
 
 
+@pytest.mark.slow
 def test_pause_holds_the_picture_and_nothing_is_lost_behind_it(bench: Any) -> None:
     feed, device = filled(1000)
     one = bench(feed)
