@@ -212,7 +212,7 @@ def test_labels_of_one_class_are_refused_and_predictions_noted() -> None:
         fit(Log(log.probs, labels=np.full(600, 3)), run_length=100)
     stuck = np.tile([0.8, 0.1, 0.1], (600, 1))
     stuck[::2] = [0.6, 0.3, 0.1]
-    params = fit(Log(stuck, labels=np.arange(600) // 3 % 3), run_length=100)
+    params = fit(Log(stuck, labels=np.arange(600) // 3 % 3), run_length=100, force=True)
     assert "Note: every prediction is class 0: the log says nothing" in str(params)
     assert "every prediction" not in str(fit(log, run_length=100))
 

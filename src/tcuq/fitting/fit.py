@@ -27,6 +27,7 @@ def fit(
     run_length: int = 10_000,
     alarm: Literal["evidence", "risk", "proved"] | None = None,
     seed: int = 0,
+    force: bool = False,
     options: FitOptions | None = None,
     progress: Progress | None = None,
 ) -> Params:
@@ -70,6 +71,9 @@ def fit(
         "risk" is what "paper" has.
     seed : int, default 0
         For the bootstrap and the shuffle.
+    force : bool, default False
+        Fit even where labels seem to be in another class order, or where the model is at chance or no better
+        than always answering the most frequent class on clean steps; otherwise that is an `InputError`.
     options : FitOptions, optional
         Logits, the format of features, a quick fit without an explanation, and options for experts.
     progress : callable, optional
@@ -95,7 +99,7 @@ def fit(
     >>> params.profile, params.about, params.notes["fit"]["time_helps"]
     ('standard', 'answer', True)
     """
-    wanted = (profile, about, budget, level, run_length, alarm, seed)
+    wanted = (profile, about, budget, level, run_length, alarm, seed, force)
     options = FitOptions() if options is None else options
     state = read(Request(log, clean, *wanted, options, progress or say_nothing))
     learn_evidence(state)

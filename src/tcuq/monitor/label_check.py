@@ -23,7 +23,7 @@ Ints = npt.NDArray[np.int64]
 
 
 def label_note(log: Log) -> str | None:
-    """Say that labels are probably in another class order, or else that the model is at chance; else None."""
+    """Say that labels are probably in another class order, or else that the model is too bad; else None."""
     if log.labels is None:
         return None
     clean = slice(None) if log.shifted is None else ~log.shifted
@@ -39,26 +39,29 @@ def label_note(log: Log) -> str | None:
         return f"labels seem to be in another class order: {wrong}, {other}"
     better = beside_chance(log)
     needed = "until labels, order of the classes and range of the model's inputs are right"
-    return better and f"the model is {better} than chance: {wrong}; a monitor cannot help {needed}"
+    return better and f"the model is {better}: {wrong}; a monitor cannot help {needed}"
 
 
 def beside_chance(log: Log) -> str | None:
-    """Return "no better" or "hardly better" where a model is that than chance, on clean steps; else None."""
+    """Say that a model is at chance, or no better than one class, on clean steps; else None."""
     if log.labels is None:
         return None
     clean = slice(None) if log.shifted is None else ~log.shifted
     labels, right, chance = log.labels[clean], ~log.errors()[clean], 1 / log.classes
     if not right.size:
         return None
+    share = float(right.mean())
     noise = (chance * (1 - chance) / right.size) ** 0.5
     stays = np.flatnonzero(np.r_[True, labels[1:] != labels[:-1]])
     if len(stays) >= FEWEST:  # steps of one stay, such as of one example that is held, are right together
-        sums = np.add.reduceat(right - chance, stays)
-        noise = max(noise, float((sums**2).sum()) ** 0.5 / right.size)
-    above = float(right.mean()) - chance
-    if above > max(2 * noise, HARDLY * (1 - chance)):
-        return None
-    return "hardly better" if above > 2 * noise else "no better"
+        weights = np.diff(stays, append=right.size) / right.size
+        off = np.add.reduceat(right - share, stays) / right.size
+        noise = max(noise, float((off**2).sum() / (1 - (weights**2).sum())) ** 0.5)
+    if share <= chance + max(2 * noise, HARDLY * (1 - chance)):
+        return f"{'hardly' if share > chance + 2 * noise else 'no'} better than chance"
+    most = int(np.bincount(labels[labels >= 0]).argmax())
+    usual = float((labels == most).mean())
+    return None if share > usual else f"no better than always answering class {most}, wrong {1 - usual:.0%}"
 
 
 def other_order(labels: Ints, answers: Ints, classes: int) -> Ints | None:

@@ -295,7 +295,7 @@ def _fitted(log: Log, tell: Progress, **options: Any) -> Params:
         tell(done, total, f"fitting: {stage}")
 
     try:
-        return fit(log, progress=show, **options)
+        return fit(log, force=True, progress=show, **options)
     except ValueError as error:
         if log.labels is None:
             raise

@@ -43,6 +43,7 @@ class Request:
     run_length: int = 10_000
     alarm: str | None = None
     seed: int = 0
+    force: bool = False
     options: FitOptions = field(default_factory=FitOptions)
     progress: Progress = say_nothing
 
