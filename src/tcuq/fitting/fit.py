@@ -60,7 +60,8 @@ def fit(
     budget : float, default 0.15
         Largest share of abstentions, in [0, 1].
     level : float or "budget", optional
-        Share of steps to flag; "budget" ties it to the budget. Default "budget", with "paper" 0.1.
+        Share of steps to flag; "budget" ties it to the budget. Default "budget", at most 0.999; 0.1 with
+        "paper" and where the budget is below 0.001.
     run_length : int, default 10000
         Wanted mean number of clean steps between false alarms, 10 to 10,000,000.
     alarm : {"evidence", "risk", "proved"}, optional

@@ -15,6 +15,7 @@ from ...monitor.fixed_point import COEF_LIMIT
 from ...monitor.signals import FEATURE_BASED, ordered
 from ..gated import Scores, learn_gated, scores
 from ..logistic import balanced_weights, fit_logistic, linear, log_loss
+from ..options import FitOptions
 from ..signal_table import Flags, Floats, Ints, SignalTable
 from .evidence import inside_runs
 from .state import FitState
@@ -119,7 +120,6 @@ def _learn_both(state: FitState) -> Floats:
         "nonnegative": options.nonnegative,
         "l2": options.l2,
         "loss": log_loss(logits, target, np.ones(len(target))),
-        "loss_from_quantization": 0.0,
         "persistence": float(table.persistence.mean() / ONE),
         "persistence_shuffled": float(shuffle.table.persistence.mean() / ONE),
     }
@@ -135,7 +135,7 @@ def _carrying(state: FitState) -> tuple[tuple[str, ...], dict[str, float]]:
     kinds, orders = state.log.kinds.astype(np.int64), state.orders()
     parts = [(table, errors, table.settled) for table, errors, _ in orders]
     every = [kinds[order] for *_, order in orders]
-    return choose_weighed(state.weighed, parts, every, state.options.l2, state.request.seed)
+    return choose_weighed(state.weighed, parts, every, state.options, state.request.seed)
 
 
 def _need_both(target: Any) -> None:
@@ -169,7 +169,7 @@ Part = tuple[SignalTable, Flags, Flags]
 
 
 def choose_weighed(
-    names: tuple[str, ...], parts: Sequence[Part], kinds: Sequence[Ints], l2: float, seed: int
+    names: tuple[str, ...], parts: Sequence[Part], kinds: Sequence[Ints], options: FitOptions, seed: int
 ) -> tuple[tuple[str, ...], dict[str, float]]:
     """Return the signals that the uncertainty weighs: all, or those without features if these mislead.
 
@@ -189,7 +189,7 @@ def choose_weighed(
         for kind in left_out:
             kept = [rows & (kind_of != kind) for rows, kind_of in zip(some, kinds, strict=True)]
             taught = [(table, wrong, rows) for (table, wrong, _), rows in zip(parts, kept, strict=True)]
-            learned = learn_gated(chosen, taught, l2)
+            learned = learn_gated(chosen, taught, options.l2, options.nonnegative)
             for (table, wrong, _), rows, kind_of in zip(parts, some, kinds, strict=True):
                 held = rows & (kind_of == kind)
                 if held.any():
