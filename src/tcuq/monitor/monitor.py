@@ -104,8 +104,8 @@ class Monitor:
         Steps
             Structured array of `STEP_DTYPE`, one row per step. Its `reason` holds numbers of signals, 255 on
             steps that are not flagged; `Steps.to_pandas` and `tcuq.step_columns` give their names. With
-            ``signals=True`` a pair: that, and a float array of shape (T, 17) in registry order, 0 where a
-            signal is unused.
+            ``signals=True`` a pair: that, and a float array of shape (T, len(SIGNALS)) in registry order, 0
+            where a signal is unused.
 
         Warns
         -----

@@ -156,7 +156,7 @@ def render(
         Adds the bounds, the coefficients and the table of settings.
     log : Log, optional
         Of the same length; its labels, known shifts and segments are used where it has them.
-    signals : array of shape (T, 17), optional
+    signals : array of shape (T, len(SIGNALS)), optional
         In registry order. Left out, they are computed again when both params and log are given.
     title : str, optional
         Heading of the page.
