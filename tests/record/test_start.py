@@ -162,7 +162,7 @@ def test_parts_share_neither_examples_nor_kinds() -> None:
 def test_a_tflite_model(
     place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("ai_edge_litert", reason="TFLite: pip install 'tcuq[tflite]'")
+    pytest.importorskip("ai_edge_litert", reason="TFLite: pip install ai-edge-litert")
     for model, scaled in (("int8", False), ("logits", True)):
         shutil.copy(MODELS / f"{model}.tflite", "m.tflite")
         more = ["--logits"] if scaled else []

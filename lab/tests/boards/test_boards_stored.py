@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytest.importorskip("torch", reason="pip install 'tcuq-lab[zoo]'")
+pytest.importorskip("torch", reason="pip install torch")
 
 import device_graphs
 from places import LAB

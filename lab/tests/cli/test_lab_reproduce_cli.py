@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("torch", reason="pip install 'tcuq-lab[all]'")
+pytest.importorskip("torch", reason="pip install torch")
 
 from kept_recordings import PLAIN
 

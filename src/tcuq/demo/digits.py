@@ -48,7 +48,7 @@ def _sklearn() -> Any:
             import_module(f"sklearn.{name}")
     except ImportError:
         raise InputError(
-            "needs", 'the demo needs scikit-learn; install it with: pip install "tcuq[demo]"'
+            "needs", "the demo needs scikit-learn; install it with: pip install scikit-learn"
         ) from None
     return import_module("sklearn")
 

@@ -125,7 +125,7 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
         beside : pyarrow.Table, optional
             As of `to_pandas`.
         """
-        arrow = needed("pyarrow", "tcuq[tables]", "an Arrow table")
+        arrow = needed("pyarrow", "pyarrow", "an Arrow table")
         columns: dict[str, Any] = {**self._kept(beside), **step_columns(self, self.class_names)}
         accuracy = columns["expected_accuracy"]
         columns["expected_accuracy"] = arrow.array(accuracy, mask=np.isnan(accuracy))
