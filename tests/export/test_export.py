@@ -180,6 +180,12 @@ def test_a_name_that_c_does_not_promise_to_hold_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("form", FORMS)
+def test_the_readme_says_in_which_units_features_are(form):
+    params = Params(classes=3, features=4, feature_scale=0.0375, feature_zero_point=-127)
+    assert "4 int8 features (scale 0.0375, zero point -127)" in sources(params, form=form)["README.md"]
+
+
+@pytest.mark.parametrize("form", FORMS)
 def test_names_of_classes_stand_in_one_file_and_in_plain_comments(form):
     evil = ["*/ x /*", "*\\", "??/", "# x", "`id`", "$(id)", '"', "\u00e9", "]]", "{name}"]
     plain = [re.sub(r"[^A-Za-z0-9 .,:;_+=()-]", "_", name) for name in evil]

@@ -317,7 +317,7 @@ def test_what_is_kept_is_read_by_the_other_commands(
     assert log.segments is not None and log.segments.max() == 1
     assert main(["run", "m.json", "field.npz", "-o", "again.jsonl"]) == 0
     assert main(["audit", "again.jsonl", "m.json", "--log", "field.npz"]) == 0
-    assert fit(log, run_length=100).classes == 4
+    assert fit(log, run_length=100, force=True).classes == 4
     capsys.readouterr()
     assert main(["fleet", "status", "kept", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["steps"] == 400
