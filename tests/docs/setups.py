@@ -111,8 +111,9 @@ def huge(folder: Path) -> None:
     with open(folder / "huge.npz", "wb") as file:
         file.truncate(HUGE)
     rng = np.random.default_rng(0)
-    log = tcuq.Log(rng.dirichlet(np.ones(3), 400), labels=rng.integers(0, 3, 400))
-    write_log(folder / "large.npz", log)
+    log = tcuq.Log(rng.dirichlet(np.ones(3), 400))
+    noisy = np.where(rng.random(400) < 0.8, log.predictions(), rng.integers(0, 3, 400))
+    write_log(folder / "large.npz", tcuq.Log(log.probs, labels=noisy))
     tcuq.Params(classes=3).save(folder / "monitor.json")
 
 

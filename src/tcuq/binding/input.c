@@ -10,24 +10,21 @@
 /* Raise an error of tcuq.base.errors, which has a code for programs. */
 static void refuse(const char *kind, const char *code, const char *format, ...)
 {
-    PyObject *module = PyImport_ImportModule("tcuq.base.errors");
-    PyObject *type = module == NULL ? NULL : PyObject_GetAttrString(module, kind);
-    PyObject *text;
+    PyObject *module;
     PyObject *error;
+    PyObject *text;
     va_list values;
-    Py_XDECREF(module);
-    if (type == NULL) {
-        return;
-    }
     va_start(values, format);
     text = PyUnicode_FromFormatV(format, values);
     va_end(values);
-    error = text == NULL ? NULL : PyObject_CallFunction(type, "sN", code, text);
+    module = text == NULL ? NULL : PyImport_ImportModule("tcuq.base.errors");
+    error = module == NULL ? NULL : PyObject_CallMethod(module, kind, "sO", code, text);
     if (error != NULL) {
-        PyErr_SetObject(type, error);
-        Py_DECREF(error);
+        PyErr_SetObject((PyObject *)Py_TYPE(error), error);
     }
-    Py_DECREF(type);
+    Py_XDECREF(error);
+    Py_XDECREF(module);
+    Py_XDECREF(text);
 }
 
 void table_close(table_t *t)
@@ -133,7 +130,6 @@ static int check_probs(const table_t *t)
     }
     for (row = 0; row < t->rows; row++) {
         double sum = 0;
-        double tolerance = sum_tolerance(t->width, 0);
         for (i = 0; i < t->width; i++) {
             float p = value_at(t, row * t->width + i);
             if (!(p >= 0.0f && p <= 1.0f)) {
@@ -142,14 +138,14 @@ static int check_probs(const table_t *t)
             }
             sum += p;
         }
-        if (fabs(sum - 1.0) > tolerance) { /* few rows: to look for units costs as much as all the rest */
-            tolerance = sum_tolerance(t->width, in_units(t, row));
-        }
-        if (fabs(sum - 1.0) > tolerance) {
-            char expected[40];
-            PyOS_snprintf(expected, sizeof expected, "expected 1.00 \xc2\xb1 %.3g", tolerance);
-            complain("probs", t, row, -1, sum, "sum to", expected, LOGITS_HINT);
-            return -1;
+        if (fabs(sum - 1.0) > sum_tolerance(t->width, 0)) { /* few rows: looking for units costs as much again */
+            double tolerance = sum_tolerance(t->width, in_units(t, row));
+            if (fabs(sum - 1.0) > tolerance) {
+                char expected[40];
+                PyOS_snprintf(expected, sizeof expected, "expected 1.00 \xc2\xb1 %.3g", tolerance);
+                complain("probs", t, row, -1, sum, "sum to", expected, LOGITS_HINT);
+                return -1;
+            }
         }
     }
     return 0;

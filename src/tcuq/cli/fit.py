@@ -92,7 +92,7 @@ def _give(args: argparse.Namespace, params: Params) -> None:
             note(args, line)
         return
     found = params.notes["fit"]
-    notes = [in_options(each) for each in (*filter(None, [found.get("suspect")]), *found["warnings"])]
+    notes = [in_options(each) for each in found["warnings"]]
     answer(args, {"params": args.output, "fit": found, "notes": notes}, text)
 
 

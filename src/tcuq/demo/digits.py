@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..base.errors import InputError
+from ..base.errors import needed
 from ..monitor.log import Log
 
 Floats = npt.NDArray[np.float64]
@@ -43,13 +43,8 @@ class Classifier:
 
 
 def _sklearn() -> Any:
-    try:
-        for name in ("datasets", "neural_network"):
-            import_module(f"sklearn.{name}")
-    except ImportError:
-        raise InputError(
-            "needs", "the demo needs scikit-learn; install it with: pip install scikit-learn"
-        ) from None
+    for name in ("datasets", "neural_network"):
+        needed(f"sklearn.{name}", "scikit-learn", "the demo")
     return import_module("sklearn")
 
 

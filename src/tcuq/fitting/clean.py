@@ -71,9 +71,8 @@ def refuse_one_class(log: Log) -> None:
     """Refuse labels that are all the same: errors between classes cannot be learned from them."""
     if log.labels is not None and len(np.unique(log.labels)) == 1:
         way = "use a log that shows several classes, or leave the labels out"
-        raise InputError(
-            "missing", f"every label is class {log.labels[0]}, so no error can be learned; {way}"
-        )
+        problem = f"every label is class {log.labels[0]}, so no error can be learned; {way}"
+        raise InputError("missing", problem, "labels")
 
 
 def one_prediction(log: Log) -> list[str]:

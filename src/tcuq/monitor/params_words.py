@@ -19,8 +19,7 @@ def in_words(params: Params, details: bool = False) -> str:
         summed = "risk" if params.evidence is None else "evidence"
         alarm = f"Alarm: {summed if _has_alarm(params) else 'none'}."
         return "\n".join([_chosen(params, params.profile), _abstains(params), alarm])
-    lines = [f"Note: {fitted['suspect']}."] if "suspect" in fitted else []
-    lines += [
+    lines = [
         _steps(params, fitted),
         _chosen(params, fitted.get("profile")),
         _gain(params, fitted),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from statistics import fmean, median
 
 from ..reproduce.field.lines import Line
+from ..reproduce.field.plan import UNTOLD
 from .figures import (
     ALARM,
     ANSWER,
@@ -20,7 +21,6 @@ from .figures import (
     REAL,
     RECORDED,
     SIMPLE,
-    UNTOLD,
     Field,
     Sources,
     group_of,

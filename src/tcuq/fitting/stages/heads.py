@@ -47,6 +47,8 @@ def fit_heads(state: FitState) -> None:
         state.clean_scores = scores(state.params, state.clean_table)
     else:
         _need_both(state.errors[state.table.settled])
+        state.findings |= {"labels": True, "errors": int(state.errors.sum())}
+        state.findings |= {"nonnegative": state.options.nonnegative, "l2": state.options.l2}
         logits = _learn_both(state) if state.request.two_heads else _learn_one(state)
         every = scores(state.params, state.table)
         same = state.clean_table is state.table
@@ -76,21 +78,9 @@ def _learn_one(state: FitState) -> Floats:
         if abs(value) > COEF_LIMIT - 0.1
     ]
     given = dict(zip(state.weighed, coef.tolist(), strict=True))
-    params = state.params = state.params.replace(coef=given, bias=_within(bias))
-    assert params.coef is not None
-    weights = balanced_weights(target)
+    state.params = state.params.replace(coef=given, bias=_within(bias))
     logits = linear(used, coef, bias)
-    exact = log_loss(logits, target, weights)
-    stored = np.array([params.coef[name] for name in state.weighed])
-    quantized = log_loss(linear(used, stored, params.bias), target, weights)
-    state.findings |= {
-        "labels": True,
-        "errors": int(wrong.sum()),
-        "nonnegative": options.nonnegative,
-        "l2": options.l2,
-        "loss": exact,
-        "loss_from_quantization": quantized - exact,
-    }
+    state.findings["loss"] = log_loss(logits, target, balanced_weights(target))
     return logits
 
 
@@ -114,11 +104,7 @@ def _learn_both(state: FitState) -> Floats:
     logits = learned.logits(table, table.settled)
     target = wrong[table.settled]
     state.findings |= {
-        "labels": True,
-        "errors": int(wrong.sum()),
         "prediction_errors": int((table.predictions != state.log.labels).sum()),
-        "nonnegative": options.nonnegative,
-        "l2": options.l2,
         "loss": log_loss(logits, target, np.ones(len(target))),
         "persistence": float(table.persistence.mean() / ONE),
         "persistence_shuffled": float(shuffle.table.persistence.mean() / ONE),
@@ -143,7 +129,7 @@ def _need_both(target: Any) -> None:
     if errors < FEWEST or correct < FEWEST:
         has = f"the log has {errors} errors and {correct} correct steps after the first of each segment"
         way = "leave the labels out for a fit without them"
-        raise InputError("missing", f"{has}; at least {FEWEST} of each are needed ({way})")
+        raise InputError("missing", f"{has}; at least {FEWEST} of each are needed ({way})", "labels")
 
 
 def _within(bias: float) -> float:

@@ -49,7 +49,7 @@ def read(request: Request) -> FitState:
     if suspect is not None:
         if not request.force:
             raise InputError("conflict", f"{suspect}; no monitor is made, unless with `force=True`")
-        findings["suspect"] = suspect
+        notes.append(suspect)
     if params.level < params.budget:
         rates = f"flags {params.level:.0%} of the steps but may abstain on {params.budget:.0%}"
         way = 'so the budget only limits bursts; `level="budget"` makes them equal'
