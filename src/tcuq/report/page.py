@@ -20,7 +20,7 @@ from . import data, outcome, plot, sections
 from .acted import acted
 from .outcome import learned
 from .summary import Facts, facts_of
-from .text import DASH, escape
+from .text import DASH, escape, fact, section
 
 __all__ = ["NOT_PROMISED", "TITLE", "render", "write_report"]
 
@@ -156,7 +156,7 @@ def render(
         Adds the bounds, the coefficients and the table of settings.
     log : Log, optional
         Of the same length; its labels, known shifts and segments are used where it has them.
-    signals : array of shape (T, 17), optional
+    signals : array of shape (T, 10), optional
         In registry order. Left out, they are computed again when both params and log are given.
     title : str, optional
         Heading of the page.
@@ -183,6 +183,8 @@ def render(
     parts += [sections.signals(facts), sections.rates(facts)]
     if log is not None and facts.errors is not None:
         parts.append(outcome.labeled(facts, log, facts.errors))
+    elif log is not None and log.unlabeled:
+        parts.append(section("labels", "Against the true labels", "", fact(f"Left out: {log.partly}.")))
     if facts.response is not None:
         parts.append(outcome.delays(facts.response, first))
     if params is not None:
