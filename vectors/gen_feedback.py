@@ -153,7 +153,7 @@ def _doubts() -> Iterable[Case]:
     fixed = {"coef": (0,) * 10, "bias": -12 * 65536, "blend": 65536}
     head = Feedback(4, 1, 8, 60000, 8, 1)
     yield case("back_late", "where the way back ends", head, sure, told, **fixed)
-    # Labels that lead back pay for 9 errors of the debt, then no more until right answers have paid that back.
+    # Labels that lead back pay for 9 units of debt, then no more until right answers have paid that back.
     head = Feedback(2, 1, 4, 60000, 4, 1)
     spent = {t: (label(0, WRONG if t % 3 == 0 else RIGHT),) for t in range(1, 40)}
     spent = with_marks(spent, each(RIGHT, 40, 48), {30: BOTH, 48: ("save", "damage error_debt -3")})

@@ -27,8 +27,8 @@ from oracle_params import NAMES, SIGNAL_COUNT, Evidence, Feedback, Instant, Para
 from oracle_state import SLOW_MAX, STILLNESS_MAX
 
 __all__ = [
-    "NAMES",
     "ERROR_REASON",
+    "NAMES",
     "NO_REASON",
     "SIGNAL_COUNT",
     "Evidence",

@@ -62,7 +62,7 @@ def test_a_bank_equals_monitors() -> None:
         for labels, numbers in ((truth, steps), (right, -1 - ago)):  # -1 is the last step
             numbers = [max(each, -9) for each in numbers]
             told = bank.feedback(
-                slots, [-9 if step < 0 else each for step, each in zip(steps, numbers)], labels
+                slots, [-9 if step < 0 else each for step, each in zip(steps, numbers, strict=True)], labels
             )
             alone = [
                 step >= 0 and taken(single[slot], step, label)
@@ -109,7 +109,7 @@ def test_labels_are_refused_where_they_mean_nothing() -> None:
     for _ in range(5):
         monitor.step([1.0, 0.0, 0.0, 0.0])
     with pytest.raises(
-        InputError, match="^step is 0, expected one of the last 5 of 6 steps, counted from 0$"
+        InputError, match=r"^step is 0, expected one of the last 5 of 6 steps, counted from 0$"
     ):
         monitor.feedback(0, True)
     bank.run([0], [[1.0, 0.0, 0.0, 0.0]])

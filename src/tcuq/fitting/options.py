@@ -42,9 +42,9 @@ class FitOptions:
         other and start healthy; it costs power. 0 for none.
     max_error : float, optional
         For devices that are told labels (`Monitor.feedback`): of n labeled accepted steps, at most
-        ``max_error`` x n + c are wrong, for every input, label and delay, c being `Params.error_constant`; 2 c
-        in place of c once labels of withheld steps have brought a silent device back. That says something
-        once n is above c. Needs a log with labels. See `Feedback`.
+        ``max_error`` x n + c are wrong, for every input, label and delay; c is `Params.error_constant`,
+        doubled once labels of withheld steps have brought a silent device back. That says something once n
+        is above c. Needs a log with labels. See `Feedback`.
     feedback : int, default 0
         Steps back that a label may be for, up to 1024, 2 bytes each; 0 for no labels, or 16 with `max_error`.
     hard : {"error", "budget"}, default "error"

@@ -240,14 +240,14 @@ class Log:
 
     @property
     def unlabeled(self) -> int:
-        """Steps without a label in a log that has labels; a report leaves such labels out, a fit refuses them."""
+        """Steps without a label in a log that has labels."""
         return 0 if self.labels is None else int(np.count_nonzero(self.labels == NO_LABEL))
 
     @property
     def partly(self) -> str:
         """What is wrong with labels of some steps alone, in words."""
         known = len(self) - self.unlabeled
-        return f"{known:,} of {len(self):,} steps have a label, and labels that people chose to give say nothing of the rest"
+        return f"{known:,} of {len(self):,} steps have a label, which says nothing of the others"
 
     def errors(self) -> npt.NDArray[np.bool_]:
         """Return where the prediction is wrong; needs a label for each step."""

@@ -146,16 +146,15 @@ class Monitor:
         Parameters
         ----------
         step : int
-            Its number, from 0 on; resets and saved states do not change the count. That of the step just taken
-            is ``steps - 1``.
+            Its number, from 0 on, resets and saved states counted in: the last one is ``steps - 1``.
         label : int or bool
             The true class, -1 where none of them is right; or whether the answer was right.
 
         Raises
         ------
         InputError
-            With the code "value" where the step is not among the last `memory` ones, or the label is no class,
-            and with "conflict" where the step has a label. The monitor is then as it was.
+            With the code "value" where the step is not among the last `memory` ones or the label is no
+            class, "conflict" where the step has a label. The monitor is then as it was.
 
         Examples
         --------

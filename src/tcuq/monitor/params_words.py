@@ -95,11 +95,11 @@ def _errors(params: Params, fitted: Mapping[str, Any]) -> list[str]:
         first = "Where that needs it, the monitor abstains beyond the budget"
     share, more = head.max_error, params.error_constant
     return [
-        f"Errors: of n accepted steps that are labeled {late}, at most {100 * share:.4g}% of n + {more:.0f} are wrong, "
-        f"proved; {2 * more:.0f} in place of {more:.0f} once labels of withheld steps brought a silent monitor back. "
-        f"So {math.floor(more / (1 - share)) + 1:,} labels say something, and {math.ceil(more / share):,} say at most "
-        f"{200 * share:.4g}%. {first}. Steps without a label are not covered; "
-        f"{fitted['feedback']['accepted']:.0%} of this log would be accepted."
+        f"Errors: of n accepted steps that are labeled {late}, at most {100 * share:.4g}% of n + "
+        f"{more:.0f} are wrong, proved; {2 * more:.0f} in place of {more:.0f} once labels of withheld "
+        f"steps brought a silent monitor back. So {math.floor(more / (1 - share)) + 1:,} labels say "
+        f"something, and {math.ceil(more / share):,} say at most {200 * share:.4g}%. {first}. Steps without "
+        f"a label are not covered; {fitted['feedback']['accepted']:.0%} of this log would be accepted."
     ]
 
 

@@ -90,8 +90,8 @@ class Questions:
     rate : float
         Labels a step, above 0 and at most 1. After n steps, at most ``rate * n + 8`` are expected.
     seed : int, optional
-        For the same draw again. Left out, it is drawn at random and kept in `seed`. Who chooses the input must
-        not know it, or the interval of `accuracy_from_labels` may be wrong.
+        For the same draw again. Left out, it is drawn at random and kept in `seed`. Who chooses the input
+        must not know it, or the interval of `accuracy_from_labels` may be wrong.
     device : str, default ""
         Its name: devices of the same seed draw differently.
 

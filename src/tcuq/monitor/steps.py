@@ -20,9 +20,9 @@ STEP_DTYPE = np.dtype(
     + [("warming_up", "?"), ("reason", "u1"), ("low_mass", "?")],
     align=True,
 )
-"""One row of `Monitor.run`. `reason` is the number of a signal in `SIGNALS`, 254 for the error limit, which may
-hold back a step that is not flagged, or 255 for none: `step_columns` gives the names, which `Monitor.step` gives at once.
-`expected_accuracy` is NaN where the params have no `horizon`."""
+"""One row of `Monitor.run`. `reason` is the number of a signal in `SIGNALS`, 254 for the error limit, or 255
+for none: `step_columns` gives the names, which `Monitor.step` gives at once. `expected_accuracy` is NaN where
+the params have no `horizon`."""
 
 NO_REASON = 255
 

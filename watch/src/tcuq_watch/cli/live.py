@@ -60,7 +60,7 @@ def add(subparsers: Subparsers) -> None:
     outlets = add_outlets(parser, "an alarm is raised")
     outlets.add_argument("--home-assistant", metavar="mqtt://HOST", help=home)
     merge = parser.add_argument_group("recorded steps as a log")
-    labeled = "write the steps of the folder SOURCE, with your marks and the device's labels, to this log (.npz), and end"
+    labeled = "write the steps of the folder SOURCE, labeled where marked, to this log (.npz), and end"
     merge.add_argument("--merge", metavar="OUT", help=labeled)
     merge.add_argument("--steps", type=_span, metavar="A:B", help="with --merge: these steps, both included")
 

@@ -184,8 +184,8 @@ class ModelVersion:
     def feedback(self, rows: Iterable[tuple[str, int, int, int]]) -> int:
         """Give monitors the truth about steps that they remember; it needs `Params.feedback`.
 
-        Which of the monitor's steps an event was is known for those of a device's present start since the last
-        one that is missing.
+        Which of the monitor's steps an event was is known since a device's present start, or its last missing
+        event.
         """
         known = []
         for device, boot, seq, label in rows:

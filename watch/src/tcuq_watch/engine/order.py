@@ -19,7 +19,8 @@ PLACE_DTYPE = row_dtype(
     "boot:i8 seq:i8 seen:u8 received:u8 missing:u8 late:u8 duplicates:u8 reboots:u4 held:u2 run:u2"
 )
 """Where a device stands: the last released event (-1 before the first), a bit for each of the 64 events up
-to it that says whether it was released, counts, and how many events up to it none is missing of. native/order.c has the same as a struct."""
+to it that says whether it was released, and counts; `run` are the events since the last missing one.
+native/order.c has the same as a struct."""
 
 HOLD, BRIDGE = 8, 16  # events that are held a device, and missing ones that a monitor passes over
 

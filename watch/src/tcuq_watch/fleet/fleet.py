@@ -49,8 +49,8 @@ class Fleet:
         Events that are held back a device while earlier ones may still come, 1 to 64 (default 8), and missing
         ones that a monitor passes over (16); after more it forgets its past.
     labels_per_day, seed : int, optional
-        Steps to have labeled a day, over all devices, and the seed of that choice, which stays a secret: drawn at
-        random if left out, and kept in the folder.
+        Steps to have labeled a day, over all devices, and the seed of that choice, which stays a secret:
+        drawn at random if left out, and kept in the folder.
     keep_bytes, keep_days, keep_events : number and bool, optional
         Decisions to keep in the folder, the newest, by size (10 GB; 0 keeps none) and by times of events, and
         whether to keep what the monitors saw beside them.

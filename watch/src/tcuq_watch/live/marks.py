@@ -15,10 +15,10 @@ from ..fleet.fleet import Fleet
 
 
 def labeled_log(folder: str | Path, first: int = 0, last: int | None = None) -> tuple[Log, int]:
-    """Return the steps of a session, with the labels that a person or the device gave, and how many were marked.
+    """Return the steps of a session with the labels that people or the device gave, and the number of marks.
 
-    The label of a step is that of its mark, else the one that the device sent, else there is none. A step that was
-    wrong and whose true class nobody told has the label -1: every answer on it is an error.
+    The label of a step is that of its mark, else the one that the device sent, else there is none. A step
+    that was wrong and whose true class nobody told has the label -1: every answer on it is an error.
     """
     with Fleet.open_read(folder) as fleet:
         [model] = fleet.models.values()
