@@ -15,7 +15,7 @@ from ..monitor.class_names import shift_shown
 from ..monitor.log import Log, watch
 from ..monitor.monitor import Monitor
 from ..monitor.params import Params
-from ..monitor.signals import DESCRIPTION, SIGNALS
+from ..monitor.signals import MEANING, REASONS, SIGNALS
 from ..monitor.steps import STEP_DTYPE
 
 FLAGGED, ASK, RISE, FALL, WARM, LOW_MASS, SHIFTED, BORDER = (1 << bit for bit in range(8))
@@ -120,7 +120,7 @@ def pack_timeline(
     if steps <= EXACT_STEPS:
         prediction, answer = decisions["prediction"], decisions["answer"]
         packed |= {"risk": base(risk), "threshold": base(threshold), "flags": base(bits)}
-        packed["reason"] = base(decisions["reason"].astype(np.uint8))
+        packed["reason"] = base(reason_places(decisions["reason"]))
         wide = min(prediction.min(), answer.min()) < 0 or max(prediction.max(), answer.max()) > 255
         packed["class_bytes"] = 2 if wide else 1
         packed["prediction"] = base(prediction.astype(np.uint16 if wide else np.uint8))
@@ -163,8 +163,13 @@ def pack_signals(signals: npt.NDArray[np.float64], columns: list[int]) -> dict[s
 
 
 def reasons() -> list[list[str]]:
-    """Return name and meaning of each reason, by number."""
-    return [[name, DESCRIPTION[name]] for name in SIGNALS]
+    """Return name and meaning of each reason, by number; the error limit comes after the signals."""
+    return [[name, MEANING[name]] for name in REASONS]
+
+
+def reason_places(codes: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+    """Return where the reasons of steps are in `reasons`."""
+    return np.where(codes == REASONS["error_limit"], len(SIGNALS), codes).astype(np.uint8)
 
 
 def checked(

@@ -23,7 +23,7 @@ function factsOfStep(stream, i, named) {
   const decision = decisionOf(flags), spent = decision === "act" && flags & BIT.flagged;
   out.push(["decision", spent ? "act, though flagged: the budget is spent" : decision]);
   const reason = stream.reasons[stream.reason[i]];
-  if (flags & BIT.flagged) out.push(["reason", reason ? reason[0] + ": " + reason[1] : "none stands out"]);
+  if (reason || flags & BIT.flagged) out.push(["reason", reason ? reason[0] + ": " + reason[1] : "none stands out"]);
   const verdict = stream.wrong ? (stream.wrong[i] ? " (wrong)" : " (right)") : "";
   const shown = (number) => number + (stream.names[number] ? " " + stream.names[number] : "");
   const apart = stream.answer[i] !== stream.prediction[i];

@@ -8,7 +8,8 @@ import numpy as np
 
 from ..monitor.alarm import alarm_words
 from ..monitor.params import Params
-from ..monitor.signals import DESCRIPTION, SIGNALS
+from ..monitor.signals import MEANING, SIGNALS
+from ..monitor.steps import reason_names
 from . import plot
 from .describe import describe_params, render
 from .outcome import found_tile
@@ -126,7 +127,7 @@ def signals(facts: Facts) -> str:
         drawn = plot.signal(facts.signals[:, column], name, last, facts.first)
         rows.append(
             f'<div class="signal{" last" if last else ""}" data-signal="{name}">'
-            f'<div class="what"><b>{name}</b> <span class="meaning">{escape(DESCRIPTION[name])}</span>'
+            f'<div class="what"><b>{name}</b> <span class="meaning">{escape(MEANING[name])}</span>'
             f"{about}<output></output></div>"
             f'<div class="live chart"><canvas role="img" aria-label="Signal {name} over time"></canvas></div>'
             f'<div class="static">{drawn}</div></div>'
@@ -195,7 +196,7 @@ def _debt(flags: FlagRate, debt: tuple[float, float], params: Params, first: int
 
 
 def reasons(facts: Facts) -> str:
-    """Return how often each signal was the reason to ask."""
+    """Return how often each reason to ask came."""
     codes = facts.steps["reason"][facts.choices["ask"]].astype(np.uint8)
     lead = "The signal that stood out most, weighted by its coefficient, at each step that asks."
     if not len(codes):
@@ -206,9 +207,8 @@ def reasons(facts: Facts) -> str:
         number = int(counts[code])
         if not number:
             break
-        known = code < len(SIGNALS)
-        name = SIGNALS[code] if known else "none"
-        meaning = DESCRIPTION[name] if known else "no signal stood above its clean mean"
+        name = reason_names([code])[0] or "none"
+        meaning = MEANING.get(name, "no signal stood above its clean mean")
         width = 100 * number / int(counts.max())
         items.append(
             f'<li><span class="name">{name}</span><span class="meaning">{escape(meaning)}</span>'

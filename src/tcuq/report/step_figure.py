@@ -85,7 +85,8 @@ def plot_steps(steps: npt.NDArray[Any], log: Log | None = None, title: str | Non
     True
     """
     rows, _ = checked(steps, None, log, None)
-    wrong = None if log is None or log.labels is None else np.asarray(rows["answer"] != log.labels)
+    told = log is not None and log.labels is not None and not log.unlabeled
+    wrong = np.asarray(rows["answer"] != log.labels) if log is not None and told else None
     bits = flag_bits(rows, log)
     width = WIDTH - LEFT - RIGHT
     axis = steps_axis(len(rows), 0)

@@ -300,7 +300,7 @@ def facts_of(
         if source is not None and source.names is not None:
             named = source.names
     errors = None
-    if log is not None and log.labels is not None:
+    if log is not None and log.labels is not None and not log.unlabeled:
         errors = {name: np.asarray(steps[name] != log.labels) for name in ("answer", "prediction")}
     return Facts(
         *(steps, params, log, first, values, why, named),
