@@ -1,6 +1,6 @@
 """Watch any scikit-learn classifier that has `predict_proba`, on real images of digits.
 
-    pip install tcuq scikit-learn
+    pip install '..[demo]'
     python sklearn_digits.py
 
 Takes a few seconds. The monitor is fitted on noisy images and then watches images under a fading light,

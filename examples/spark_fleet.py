@@ -4,7 +4,7 @@
     python spark_fleet.py --events in --monitor m.json     # your own folder of Parquet files
     spark-submit spark_fleet.py --keep-running ...         # on a cluster, until it is stopped
 
-Needs Java 17 or later and `pip install 'tcuq-watch[spark]'`, on every executor too. Takes about a minute.
+Needs Java 17 or later and `pip install .. '../watch[spark]'`, on every executor too. Takes about a minute.
 Stop it with Ctrl-C or SIGKILL at any moment and start it again: it goes on from the folder `checkpoint`.
 The events are made up: they show how to use the monitor, not how well it works.
 """

@@ -7,7 +7,9 @@
  *
  *   -S <= E   and   E + (error_den - error_num) * U <= S - 1 + memory * (error_den - error_num)
  *
- * and, since U >= 0, the bound of tcuq_error_bound(). A label adds at least error_den * wrong - error_num to E. */
+ * and, since U >= 0, the bound of tcuq_error_bound(). With R the labels that led back and are not paid back, a label of
+ * a vouched step adds at least error_den * wrong - error_num to E and to E + error_num * R, and no other label takes
+ * anything off the latter: so error_num * R, which stays within the bound too, is all that such labels pay for. */
 #define TCUQ_SIGNALS 0x20008uL
 #define __builtin_assume_aligned(pointer, bytes) (pointer)
 #include "prove.h"
@@ -76,6 +78,12 @@ static int32_t debt(void)
     return (int32_t)ring[1];
 }
 
+/* error_num * R. */
+static int32_t lent(void)
+{
+    return (int32_t)(number_at(feedback_numbers(ring + 1), LEVEL) / RECOVERED) * head.error_num;
+}
+
 static int holds(void)
 {
     int64_t step = head.error_den - head.error_num;
@@ -91,24 +99,27 @@ static int untouched(void)
 /* A label of any step, from any state that holds: it holds again, and the debt has counted the label. */
 void prove_label(void)
 {
-    int32_t before, label = nondet_i32();
-    uint32_t ago = nondet_u32(), entry = nondet_u32(), at;
+    int32_t before, owed, label = nondet_i32();
+    uint32_t step = nondet_u32(), ago, entry = nondet_u32(), at;
     int answered, wrong;
     any_labels();
-    ASSUME(head.error_num > 0u && holds() && untouched());
+    ASSUME(head.error_num > 0u && holds() && untouched() && lent() <= tcuq_error_bound(&p));
     before = debt();
+    owed = debt() + lent();
+    ago = m.steps - 1u - step;
     at = (number_at(feedback_numbers(ring + 1), NEXT) + MEMORY - 1u - ago % MEMORY) % MEMORY;
     entry = number_at(feedback_numbers(ring + 1), ENTRIES + at);
-    answered = tcuq_feedback(&m, ago, label);
-    PROVE(holds() && untouched() && debt() <= tcuq_error_bound(&p));
-    PROVE(answered == 1 || debt() == before);
-    if (answered == 1) {
+    answered = tcuq_feedback(&m, step, label);
+    PROVE(holds() && untouched() && debt() <= tcuq_error_bound(&p) && lent() <= tcuq_error_bound(&p));
+    PROVE(answered == TCUQ_OK || (debt() == before && debt() + lent() == owed));
+    if (answered == TCUQ_OK) {
         wrong = label != TCUQ_RIGHT && label != (int32_t)(entry & answer_mask(&p));
-        PROVE(ago < MEMORY && ago < m.steps && (entry & STEP_KNOWN) == 0u);
+        PROVE(ago < MEMORY && step < m.steps && (entry & STEP_KNOWN) == 0u);
         PROVE((entry & STEP_VOUCHED) != 0u ? debt() >= before + (wrong ? head.error_den : 0) - head.error_num
                                            : debt() == before || /* the way back */
                                                  (!wrong && 4 * before >= 3 * (int32_t)head.error_shut &&
                                                   debt() < before && debt() >= before - head.error_num));
+        PROVE(debt() + lent() >= owed + ((entry & STEP_VOUCHED) == 0u ? 0 : (wrong ? head.error_den : 0) - head.error_num));
     }
     END;
 }
@@ -153,7 +164,7 @@ void prove_damaged_labels(void)
     out.answer = nondet_u16();
     out.uncertainty = nondet_u16();
     remember(&p, feedback_numbers(ring + 1), &out, nondet_bool());
-    PROVE(untouched() && number_at(feedback_numbers(ring + 1), LEVEL) <= 15u);
+    PROVE(untouched());
     END;
 }
 

@@ -312,6 +312,12 @@ BROKEN = {
         "== 0u ? STEP_VOUCHED",
     ),
     "labels count twice": ("label", "tcuq_feedback.c", "entry >= STEP_KNOWN", "entry > 0xFFFFu"),
+    "labels lead back without end": (
+        "label",
+        "tcuq_feedback.c",
+        "recovered * head->error_num > error_bound_of(head)",
+        "recovered < 0",
+    ),
     "a place behind the last": (
         "damaged_labels",
         "tcuq_feedback.c",

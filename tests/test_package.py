@@ -44,7 +44,7 @@ def test_fit_and_the_command_line_need_numpy_alone() -> None:
         "import numpy as np, tcuq\n"
         "rng = np.random.default_rng(0)\n"
         "probs = rng.dirichlet(np.ones(3), 400)\n"
-        "tcuq.fit(tcuq.Log(probs, labels=rng.integers(0, 3, 400)), run_length=100)\n"
+        "tcuq.fit(tcuq.Log(probs, labels=rng.integers(0, 3, 400)), run_length=100, force=True)\n"
         "from tcuq.cli import main\n"
         "sys.exit(main(['demo', '--out', '/nonexistent/x']))\n"
     )

@@ -165,12 +165,12 @@ def judge(summary: dict[str, Any], truth: Path) -> str:
     """Return which devices are in alarm and which come first by risk, against which of them degrade."""
     with open(truth / "devices.csv", newline="") as file:
         bad = {row["device"] for row in csv.DictReader(file) if row["degraded"] == "1"}
-    alarm = {row["device"] for row in summary["worst"] if row["alarm"]}
+    alarm = {row["device"] for row in summary["worst"] if row["alarm"] and not row["silent"]}
     first = {row["device"] for row in summary["worst"][: len(bad)]}
     lines = [
         f"truth: {len(bad)} of {summary['devices']} devices degrade in the middle of the run",
         f"in alarm: {len(alarm)}; {len(alarm & bad)} of them degrade, {len(alarm - bad)} do not",
-        f"of the {len(first)} worst by severity, {len(first & bad)} degrade",
+        f"of the {len(first)} that are listed first, {len(first & bad)} degrade",
     ]
     for words, devices in (("alarm, but not degraded", alarm - bad), ("degraded, but no alarm", bad - alarm)):
         if devices:

@@ -41,8 +41,8 @@ def _to_lines(path: str, played: Played) -> tuple[Callable[[Any], None], Callabl
 
 
 def _to_tables(path: str, played: Played) -> tuple[Callable[[Any], None], Callable[[], None]]:
-    arrow = needed("pyarrow", "tcuq-watch[tables]", "a Parquet file")
-    parquet = needed("pyarrow.parquet", "tcuq-watch[tables]", "a Parquet file")
+    arrow = needed("pyarrow", "pyarrow", "a Parquet file")
+    parquet = needed("pyarrow.parquet", "pyarrow", "a Parquet file")
     folder = Path(path)
     folder.mkdir(parents=True, exist_ok=True)
     sent = [0, 0]

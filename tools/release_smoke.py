@@ -39,7 +39,7 @@ tcuq export params.json arduino --form arduino
 """
 MODEL = "run: with model"
 """The mark of blocks that need the reader's own model and pictures."""
-PACKAGES = {"ai_edge_litert": "tcuq[tflite]", "PIL": "tcuq[pictures]"}
+PACKAGES = {"ai_edge_litert": "ai-edge-litert", "PIL": "pillow"}
 """What these blocks need, and what to install for it."""
 BLOCK = re.compile(
     r"(?P<marks>(?:^<!--[^\n]*-->\n)*)^```(?P<language>sh|python)\n(?P<code>.*?)^```", re.M | re.S
@@ -123,7 +123,7 @@ def main(arguments: list[str]) -> int:
         for line in COMMANDS.split("\n")[1:-1]:
             run("sh", line, made)
         if importlib.util.find_spec("sklearn") is None:
-            print("left out: the README's commands (scikit-learn is missing: pip install 'tcuq[demo]')")
+            print("left out: the README's commands (scikit-learn is missing: pip install scikit-learn)")
             return 0
         given = Path(arguments[1]) if len(arguments) == 2 else None
         absent = missing(given)

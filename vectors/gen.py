@@ -25,7 +25,7 @@ import gen_shapes
 import gen_states
 import gen_still
 from gen_base import Case
-from oracle import NO_REASON, SIGNAL_COUNT, Monitor, Params, Step
+from oracle import ERROR_REASON, NO_REASON, SIGNAL_COUNT, Monitor, Params, Step
 
 FOLDER = Path(__file__).resolve().parent
 MAX_BYTES = 3_700_000
@@ -152,9 +152,10 @@ def render(case: Case) -> tuple[str, list[Step], set[str]]:
                 lines.append(mark)
             elif mark.startswith("label "):
                 _, ago, label = mark.split(" ")
-                result = monitor.feedback(int(ago), int(label))
+                step = (monitor.steps - 1 - int(ago)) % 2**32
+                result = monitor.feedback(step, int(label))
                 seen.add(f"label {result}")
-                lines.append(f"{mark} {result}")
+                lines.append(f"label {step} {label} {result}")
             elif mark.startswith("refuse "):
                 _, offset, size, change = mark.split(" ")
                 wrong = forged(monitor.save() or b"", int(offset), int(size), change)
@@ -256,6 +257,9 @@ REQUIRED = (
     "alarm withdrawn",
     "a label from before the alarm",
     "a way back",
+    "a way back is paid back",
+    "no way back any more",
+    "limit of a bet stays",
     "correction cut above",
     "correction cut below",
     "doubtful and accepted",
@@ -270,9 +274,9 @@ REQUIRED = (
     "limit at its least",
     "limit lowered",
     "not doubtful",
-    *(f"label {result}" for result in (-3, -1, 0, 1)),
+    *(f"label {result}" for result in (-9, -8, -7, -1, 0)),
     *(f"refused {code}" for code in (-3, -4, -5, -6)),
-    *(f"reason {n}" for n in (*range(SIGNAL_COUNT), NO_REASON)),
+    *(f"reason {n}" for n in (*range(SIGNAL_COUNT), ERROR_REASON, NO_REASON)),
 )
 
 

@@ -22,9 +22,9 @@ from gen_base import (
 from gen_learned import evidence, learned
 from gen_mutants import edges
 from oracle import Feedback, Params
+from oracle_feedback import RIGHT, WRONG
 
 DOUBT = 0x8
-RIGHT, WRONG = -1, -2
 BOTH = ("save", "load")
 PLAIN: dict[str, Any] = {"coef": (0,) * 10, "bias": -12 * 65536, "blend": 0, "warmup": 0}
 """Risk is the doubt of the posterior alone, and the uncertainty is 1."""
@@ -153,6 +153,17 @@ def _doubts() -> Iterable[Case]:
     fixed = {"coef": (0,) * 10, "bias": -12 * 65536, "blend": 65536}
     head = Feedback(4, 1, 8, 60000, 8, 1)
     yield case("back_late", "where the way back ends", head, sure, told, **fixed)
+    # Labels that lead back pay for 9 units of debt, then no more until right answers have paid that back.
+    head = Feedback(2, 1, 4, 60000, 4, 1)
+    spent = {t: (label(0, WRONG if t % 3 == 0 else RIGHT),) for t in range(1, 40)}
+    spent = with_marks(spent, each(RIGHT, 40, 48), {30: BOTH, 48: ("save", "damage error_debt -3")})
+    spent = with_marks(
+        spent, each(RIGHT, 49, 56), {56: BOTH, 60: ("damage error_debt 5",)}, each(RIGHT, 61, 68)
+    )
+    yield case("back_spent", "where the way back is paid for", head, [250] * 70, spent, **fixed)
+    head = Feedback(9, 1, 1000, 60000, 40, 1)
+    last = {t: (label(0, RIGHT),) for t in range(3, 9)} | {2: ("damage error_debt 45", "damage level 65504")}
+    yield case("back_4095", "the most labels that are counted", head, [250] * 10, last, **fixed)
     none = Feedback(2, 0, 1, 0, 1, 1)
     yield case("any_error", "no share of errors: no debt", none, sure, each(WRONG, 1, 24))
 
@@ -325,6 +336,16 @@ def _alarms() -> Iterable[Case]:
     yield Case(
         name, "labels and an alarm from evidence", params, rows, with_marks(marks, {31: BOTH, 50: BOTH})
     )
+
+    name = "feedback_bet"
+    dice = Dice(name)
+    bet = evidence(0x30, 4, dice, 60000, 8000)
+    params = make(0x30, 4, 0, (), feedback=at_once, evidence=bet, **(sides | {"coef": (500,) * 10}))
+    rows = dwell(dice, params, 30)
+    missed = {t: (label(0, WRONG),) for t in (2, 3, 14, 15, 16, 17)}
+    false = {10: ("damage rise 80000", "damage alarm 1"), 11: (label(0, RIGHT),)}
+    marks = with_marks(missed, false, {13: BOTH, 20: BOTH})
+    yield Case(name, "labels raise the limit of a bet, and take no more than that back", params, rows, marks)
 
 
 def _states() -> Iterable[Case]:

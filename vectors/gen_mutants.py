@@ -32,7 +32,8 @@ def _state_at(params: Params, rows: list[Row], marks: Marks, at: int) -> bytes:
             if mark == "reset":
                 monitor.reset()
             elif mark.startswith("label "):
-                monitor.feedback(*map(int, mark.split(" ")[1:]))
+                ago, label = map(int, mark.split(" ")[1:])
+                monitor.feedback((monitor.steps - 1 - ago) % 2**32, label)
         if t < at:
             monitor.step(*rows[t])
     return monitor.save() or b""

@@ -27,6 +27,7 @@ from oracle_params import NAMES, SIGNAL_COUNT, Evidence, Feedback, Instant, Para
 from oracle_state import SLOW_MAX, STILLNESS_MAX
 
 __all__ = [
+    "ERROR_REASON",
     "NAMES",
     "NO_REASON",
     "SIGNAL_COUNT",
@@ -39,6 +40,7 @@ __all__ = [
 ]
 
 NO_REASON = 255
+ERROR_REASON = 254
 SLOW = (5, 9)
 """The signals that are means, taken after the step itself."""
 
@@ -170,6 +172,7 @@ class Monitor(Labels):
             self.branches.add("budget spent")
         if doubtful:
             abstain = self._hold_back(abstain)
+            reason = ERROR_REASON if abstain and reason == NO_REASON else reason
         raised = self.alarm & 1
         self._watch(risk, self._rising(risk, signals, evidence, look))
         self._remember(answer, uncertainty, not abstain and not doubtful, raised)

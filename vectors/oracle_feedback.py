@@ -9,6 +9,7 @@ from oracle_state import State
 
 LABELED, VOUCHED, UNDER_ALARM = 2**15, 2**14, 2**13
 ENOUGH = 24576
+RIGHT, WRONG = -2, -1
 
 
 class Labels(State):
@@ -62,7 +63,6 @@ class Labels(State):
         entry = answer + 2**b * ((65535 - uncertainty) >> (3 + b))
         self.entries[self.next] = entry + UNDER_ALARM * raised + VOUCHED * vouched
         self.next = (self.next + 1) % head.memory
-        self.level %= 16
         if raised != raised_before:
             self.case = 0
 
@@ -75,15 +75,15 @@ class Labels(State):
             self.branches.add(f"correction cut {'above' if wanted > 0 else 'below'}")
         return min(65535, max(0, wanted))
 
-    def feedback(self, ago: int, label: int) -> int:
+    def feedback(self, step: int, label: int) -> int:
         """Take a label in.
 
         Parameters
         ----------
-        ago : int
-            Steps between its step and the last one.
+        step : int
+            Number of its step, from 0 on.
         label : int
-            A class, -1 for a right answer, -2 for a wrong one.
+            A class, -1 where none is right or the answer was wrong, -2 where it was right.
 
         Returns
         -------
@@ -91,26 +91,32 @@ class Labels(State):
             What section 19 answers.
         """
         p, head = self.params, self.params.feedback
-        if head is None or not -2 <= label < p.classes:
+        if head is None:
             return -1
-        if ago >= min(head.memory, self.steps):
-            return -3
+        if not RIGHT <= label < p.classes:
+            return -8
+        if self.steps == 2**32 - 1 or not self.steps - head.memory <= step < self.steps:
+            return -7
         self._mend(head)
-        at = (self.next - 1 - ago) % head.memory
+        at = (self.next - (self.steps - step)) % head.memory
         entry = self.entries[at]
         if entry & LABELED:
-            return 0
+            return -9
         self.entries[at] |= LABELED
         b = p.answer_bits
-        right = int(label == -1 or label == entry % 2**b)
+        right = int(label == RIGHT or label == entry % 2**b)
+        vouched = bool(entry & VOUCHED)
         sure = (entry % 8192 | 2**b - 1) >= 8192 - (head.error_reference >> 5)
-        back = bool(right and 4 * self.error_debt >= 3 * head.error_shut and sure)
-        if (entry & VOUCHED or back) and head.error_num > 0:
-            if not entry & VOUCHED:
-                self.branches.add("a way back")
+        back = not vouched and bool(right) and 4 * self.error_debt >= 3 * head.error_shut and sure
+        if back and head.error_num > 0:
+            back = self._may_recover(head)
+        if (vouched or back) and head.error_num > 0:
             wanted = self.error_debt + (0 if right else head.error_den) - head.error_num
             if wanted < -head.error_shut:
                 self.branches.add("error debt cut")
+                if self.error_debt == -head.error_shut and self.level >= 16:
+                    self.branches.add("a way back is paid back")
+                    self.level -= 16
             self.error_debt = max(-head.error_shut, wanted)
             if self.error_debt == head.bounds()[1]:
                 self.branches.add("error debt at its bound")
@@ -120,7 +126,17 @@ class Labels(State):
             self._judge(head, right)
         else:
             self.branches.add("a label from before the alarm")
-        return 1
+        return 0
+
+    def _may_recover(self, head: Feedback) -> bool:
+        """Count a label that leads back from silence, as long as those not paid back keep to the bound."""
+        count = self.level // 16 + 1
+        if count > 4095 or count * head.error_num > head.bounds()[1]:
+            self.branches.add("no way back any more")
+            return False
+        self.branches.add("a way back")
+        self.level += 16
+        return True
 
     def _judge(self, head: Feedback, right: int) -> None:
         """Let a label speak for or against the alarm as it is."""
@@ -135,6 +151,10 @@ class Labels(State):
             level = min(13, level + 2)
         elif self.case >= ENOUGH:
             self.case = 0
-            self.branches.add("limit lowered" if level > -2 else "limit at its least")
-            level = max(-2, level - 1)
-        self.level = level % 16
+            bet = self.params.evidence is not None and self.params.evidence.bet_slope > 0
+            least = 0 if bet else -2
+            self.branches.add(
+                "limit lowered" if level > least else "limit of a bet stays" if bet else "limit at its least"
+            )
+            level -= level > least
+        self.level = self.level // 16 * 16 + level % 16

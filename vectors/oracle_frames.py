@@ -83,7 +83,7 @@ def decision_bits(steps: list[Row], classes: int, horizon: int) -> list[int]:
         bits += [step[name] for name in ("flagged", "abstain", "warming_up", "low_mass")]
         bits += binary(step["alarm"], 2)
         if step["flagged"]:
-            bits += binary(31 if step["reason"] == 255 else step["reason"], 5)
+            bits += binary(step["reason"] % 32, 5)
         for number, known in (
             (step["prediction"], before["prediction"] if at else 0),
             (step["answer"], step["prediction"]),
@@ -124,7 +124,9 @@ def made_up(dice: random.Random, classes: int, horizon: int, wild: bool) -> Row:
     step |= {name: dice.randrange(2) for name in ("abstain", "warming_up", "low_mass")}
     step |= {"flagged": flagged, "alarm": dice.randrange(4), "prediction": dice.randrange(classes)}
     step["answer"] = dice.choice([step["prediction"], dice.randrange(classes)])
-    step["reason"] = dice.choice([255, dice.randrange(10)]) if flagged else 255
+    step["reason"] = 255 - step["abstain"]
+    if flagged:
+        step["reason"] = dice.choice([255, 254, dice.randrange(10), dice.randrange(10)])
     step["expected_accuracy"] *= horizon > 0
     return step
 

@@ -272,8 +272,6 @@ class State:
         first, filled = values[0], min(steps, head.memory)
         if name == "error_debt":
             return head.bounds()[0] <= first <= head.bounds()[1]
-        if name == "level":
-            return first <= 15
         if name == "next":
             return first < head.memory and (first == steps or steps >= head.memory)
         if name == "entries":

@@ -39,6 +39,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("kept")
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(
     "profile", first_quick(["standard, class mix", "paper", "standard", "standard, bet"], 2)
 )
@@ -58,6 +59,7 @@ def test_backbone_and_monitor_say_what_python_says(on: Any, profile: str, kept: 
     assert len({line[0] for line in expected}) > 30, "posteriors differ from step to step"
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(
     ("graphs", "passes"),
     [

@@ -171,6 +171,7 @@ def test_an_rp2040_decides_as_python_does(tmp_path: Path) -> None:
 # Files.
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 @pytest.mark.parametrize("profile", ["standard", "paper, posteriors alone"])
 def test_files_have_no_warnings(compiler: str, profile: str, tmp_path: Path) -> None:

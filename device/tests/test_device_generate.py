@@ -100,6 +100,7 @@ def test_an_output_whose_name_a_compiler_knows_is_refused(name: str) -> None:
         sources(replace(whole(small()), outputs={name: "t1"}), "tiny")
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("compiler", ["gcc", "clang", "g++", "clang++"])
 def test_generated_code_has_no_warnings(compiler: str, tmp_path: Path) -> None:
     if shutil.which(compiler) is None:
@@ -152,6 +153,7 @@ BREAKS = {
 }
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(
     "operator",
     [each if at % 4 == 0 else pytest.param(each, marks=pytest.mark.slow) for at, each in enumerate(BREAKS)],
@@ -182,6 +184,7 @@ def compiler() -> None:
         pytest.skip("cc is missing: install the Debian package gcc")
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("make", [resnet8(1), dscnn(1)])
 def test_whole_networks_give_the_bits_of_the_arithmetic(make: Maker) -> None:
     graph, x = whole(make), make.input(2)

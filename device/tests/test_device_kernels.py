@@ -209,7 +209,8 @@ def test_same_bits_on_the_other_architecture(machine: str, written: Written, tmp
     check(run_elsewhere(machine, written[1], tmp_path / "program"), written[0])
 
 
-@pytest.mark.parametrize("compiler", ["g++", pytest.param("clang++", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("compiler", ["g++", "clang++"])
 def test_same_bits_as_cpp(compiler: str, written: Written, tmp_path: Path) -> None:
     if shutil.which(compiler) is None:
         pytest.skip(f"{compiler} is missing: install the Debian package {compiler.replace('++', '')}")
@@ -222,6 +223,7 @@ def test_same_bits_on_a_board(core: str, written: Written, tmp_path: Path) -> No
     check(run_on_core(core, written[1], tmp_path), written[0])
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("core", ["m4", "m4_plain", "m3"])
 def test_the_extension_is_used_where_it_is(core: str, tmp_path: Path) -> None:
     prepare([rounding()], tmp_path)

@@ -90,6 +90,7 @@ def learned() -> list[Expected]:
     return found
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("level", first_quick(LEVELS))
 @pytest.mark.parametrize("name", first_quick(["stm32l432kc", "microbit", "stm32f767zi"], 2))
 def test_learned_persistence_on_three_cores(name: str, level: str, kept: Path, tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ from tcuq_device.tflite.outputs import OutputChoice
 from tcuq_device.tflite.second_output import with_features
 from tcuq_device.tools import call, missing
 
-pytest.importorskip("ai_edge_litert", reason="LiteRT is missing: pip install 'tcuq[tflite]'")
+pytest.importorskip("ai_edge_litert", reason="LiteRT is missing: pip install ai-edge-litert")
 FOLDER = Path(os.environ.get("TCUQ_TFLM", "")).resolve()
 SOURCES = ("tflite-micro", "flatbuffers/include", "gemmlowp", "ruy")
 WANTED = "TCUQ_TFLM must name a folder with tflite-micro, flatbuffers (v25.9.23), gemmlowp and ruy"

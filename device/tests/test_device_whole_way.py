@@ -18,7 +18,7 @@ from tcuq_device.emit.application import Application
 from tcuq_device.tflite.importing import import_model
 from tcuq_device.tools import missing
 
-pytest.importorskip("ai_edge_litert", reason="LiteRT is missing: pip install 'tcuq[tflite]'")
+pytest.importorskip("ai_edge_litert", reason="LiteRT is missing: pip install ai-edge-litert")
 STEPS = 200
 
 

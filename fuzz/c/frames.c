@@ -82,7 +82,9 @@ static void make_decision(tcuq_step_t *step, source_t *from, int wild)
     step->warming_up = change >> 2 & 1u;
     step->low_mass = change >> 3 & 1u;
     step->alarm = change >> 4 & 3u;
-    step->reason = (uint8_t)(step->flagged == 0u || (change & 64u) != 0u ? TCUQ_REASON_NONE : below(from, TCUQ_SIGNAL_COUNT));
+    step->reason = (uint8_t)(step->flagged == 0u ? TCUQ_REASON_NONE - step->abstain : (change & 64u) != 0u ? TCUQ_REASON_NONE
+                                                 : below(from, TCUQ_SIGNAL_COUNT + 1u));
+    step->reason = (uint8_t)(step->reason == TCUQ_SIGNAL_COUNT ? TCUQ_REASON_ERROR : step->reason);
     step->prediction = (change & 128u) != 0u ? (uint16_t)below(from, p->classes) : step->prediction;
     step->answer = (change & 256u) != 0u ? (uint16_t)below(from, p->classes) : step->prediction;
     step->uncertainty = (change & 512u) != 0u ? (uint16_t)edge(from, 0, 65535) : step->uncertainty;

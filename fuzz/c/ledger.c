@@ -63,7 +63,7 @@ static unsigned held_number(const ledger_t *l, const tcuq_t *m, unsigned at)
 
 static int64_t level_of(const ledger_t *l)
 {
-    return (int64_t)l->level - (l->level >= 14u ? 16 : 0);
+    return (int64_t)(l->level % 16u) - (l->level % 16u >= 14u ? 16 : 0);
 }
 
 const char *ledger_open(ledger_t *l, const tcuq_t *m)
@@ -105,11 +105,12 @@ const char *ledger_open(ledger_t *l, const tcuq_t *m)
         l->level = held_number(l, m, 3);
         memcpy(l->entries, (const uint8_t *)(m->ring + l->place + 3u), 2u * (size_t)p->feedback->memory);
         NEED(l->error >= -(int64_t)p->feedback->error_shut && l->error <= ledger_error_bound(p), "the error debt begins within its bounds");
-        NEED(l->next < p->feedback->memory && l->level < 16u, "labels begin within their ranges");
+        NEED(l->next < p->feedback->memory, "labels begin within their ranges");
         for (n = 0; n < p->feedback->memory; n++) {
             open += (l->entries[n] & 0xC000u) == 0x4000u ? 1 : 0;
         }
-        l->reachable = l->error + open * (p->feedback->error_den - p->feedback->error_num) <= ledger_error_bound(p);
+        l->reachable = l->error + open * (p->feedback->error_den - p->feedback->error_num) <= ledger_error_bound(p) &&
+                       (int64_t)(l->level / 16u) * p->feedback->error_num <= ledger_error_bound(p);
     }
     NEED(tcuq_error_bound(p) == ledger_error_bound(p), "tcuq_error_bound() is that of section 19");
     l->bet_gap = 1e9;
@@ -202,7 +203,8 @@ static const char *check_reading(const ledger_t *l, const int8_t *probs, const t
             }
         }
     }
-    NEED(out->reason == reason, "reason is the signal that adds most");
+    reason = reason == TCUQ_REASON_NONE && l->doubtful && out->abstain != 0u ? TCUQ_REASON_ERROR : reason;
+    NEED(out->reason == reason, "reason is the signal that adds most, or the errors that held a step back");
     return NULL;
 }
 
@@ -468,37 +470,41 @@ static const char *check_entry(ledger_t *l, const tcuq_t *m, const tcuq_step_t *
     return check_numbers(l, m, at);
 }
 
-const char *ledger_label(ledger_t *l, const tcuq_t *m, uint32_t ago, int32_t label, int answered)
+const char *ledger_label(ledger_t *l, const tcuq_t *m, uint32_t step, int32_t label, int answered)
 {
     const tcuq_params_t *p = l->params;
     const tcuq_feedback_t *head = p->feedback;
     unsigned bits = p->classes <= 64u ? 6u : 10u, at, entry;
-    int64_t owed, sure;
+    int64_t owed, sure, behind = l->steps - (int64_t)step; /* 1 for the last step */
     int right, back, raised = (l->alarm & 1u) != 0u;
     if (head == NULL || label < -2 || label >= (int32_t)p->classes) {
-        NEED(answered == TCUQ_ERR_PARAMS, "a label that there is not is refused");
+        NEED(answered == (head == NULL ? TCUQ_ERR_PARAMS : TCUQ_ERR_LABEL), "a label that there is not is refused");
         return NULL;
     }
-    if (ago >= head->memory || (int64_t)ago >= l->steps) {
-        NEED(answered == TCUQ_ERR_SIZE, "a label of a step that is not remembered is refused");
+    if (behind < 1 || behind > head->memory || l->steps == 0xFFFFFFFF) {
+        NEED(answered == TCUQ_ERR_STEP, "a label of a step that is not remembered is refused");
         return NULL;
     }
     settle(l);
-    at = (l->next + head->memory - 1u - ago) % head->memory;
+    at = (l->next + head->memory - (unsigned)behind) % head->memory;
     entry = l->entries[at];
     if (entry >= 32768u) {
-        NEED(answered == 0, "the first label of a step counts");
+        NEED(answered == TCUQ_ERR_LABELED, "the first label of a step counts");
         return check_numbers(l, m, at);
     }
-    NEED(answered == 1, "a label of a remembered step is taken");
+    NEED(answered == TCUQ_OK, "a label of a remembered step is taken");
     l->entries[at] = (uint16_t)(entry | 32768u);
     l->labels++;
-    right = label == -1 || label == (int32_t)(entry % (1u << bits));
-    back = right && 4 * l->error >= 3 * (int64_t)head->error_shut &&
-           (int64_t)(entry % 8192u | ((1u << bits) - 1u)) >= 8192 - (int64_t)(head->error_reference >> 5);
+    right = label == -2 || label == (int32_t)(entry % (1u << bits));
+    back = right && (entry & 16384u) == 0u && 4 * l->error >= 3 * (int64_t)head->error_shut && head->error_num > 0u &&
+           (int64_t)(entry % 8192u | ((1u << bits) - 1u)) >= 8192 - (int64_t)(head->error_reference >> 5) &&
+           l->level / 16u < 4095u && (int64_t)(l->level / 16u + 1u) * head->error_num <= ledger_error_bound(p);
+    l->level += back ? 16u : 0u;
     if (((entry & 16384u) != 0u || back) && head->error_num > 0u) {
-        l->vouched++; /* or on the way back */
+        l->vouched++;
+        l->led_back += back;
         l->wrong += !right;
+        l->level -= right && l->error == -(int64_t)head->error_shut && l->level >= 16u ? 16u : 0u;
         l->error += (right ? 0 : head->error_den) - head->error_num;
         l->error = l->error < -(int64_t)head->error_shut ? -(int64_t)head->error_shut : l->error;
         owed = head->error_den * l->wrong - head->error_num * l->vouched;
@@ -508,6 +514,9 @@ const char *ledger_label(ledger_t *l, const tcuq_t *m, uint32_t ago, int32_t lab
         l->owed_low = owed < l->owed_low ? owed : l->owed_low;
         NEED(!l->reachable || (l->opening_error + owed <= l->error && l->error <= ledger_error_bound(p)), "the error debt stays within its bounds");
         l->owed_high = owed > l->owed_high ? owed : l->owed_high;
+        owed += head->error_num * l->led_back; /* of vouched steps alone */
+        NEED(!l->reachable || l->opening_error + owed <= 2 * ledger_error_bound(p), "labels that lead back pay for no more than the bound");
+        l->paid_high = owed > l->paid_high ? owed : l->paid_high;
     }
     sure = (int64_t)(entry % 8192u >> bits << bits) + ((int64_t)1 << (bits - 1u));
     l->correction += shifted(32768 * right - 4 * sure - l->correction + 16, 5);
@@ -523,9 +532,9 @@ const char *ledger_label(ledger_t *l, const tcuq_t *m, uint32_t ago, int32_t lab
             level = level + 2 > 13 ? 13 : level + 2;
         } else if (l->against >= 24576) {
             l->against = 0;
-            level = level - 1 < -2 ? -2 : level - 1;
+            level -= level > (p->evidence != NULL && p->evidence->bet_slope != 0u ? 0 : -2);
         }
-        l->level = (unsigned)(level + 16) % 16u;
+        l->level = l->level / 16u * 16u + (unsigned)(level + 16) % 16u;
     }
     NEED((int64_t)m->rise == l->rise && m->alarm == l->alarm + 4u * l->hold, "a label withdraws a false alarm, and nothing else");
     return check_numbers(l, m, at);

@@ -30,9 +30,10 @@ typedef struct {
     int64_t debt_low, debt_high; /* reached */
     int64_t window;     /* most of spent - spent_low reached */
     int64_t credit_high, rise_high, fall_high, severity_high, stillness_high, own_high;
-    int64_t labels, vouched, wrong;   /* labels that were taken; of vouched steps; of these, wrong ones */
+    int64_t labels, vouched, wrong;   /* labels that were taken; of vouched steps or leading back; wrong ones of these */
+    int64_t led_back;                 /* of these, those that led back */
     int64_t opening_error, owed_low;  /* least of den * wrong - num * vouched so far */
-    int64_t owed_high, owed_window;   /* reached */
+    int64_t owed_high, owed_window, paid_high; /* reached */
     int reachable; /* labels can have led to the state that it was opened on: its bound holds */
     double bet_gap;     /* least of a true logarithm - the one summed, Q16.16 */
 } ledger_t;
@@ -46,7 +47,7 @@ const char *ledger_step(ledger_t *ledger, const tcuq_t *monitor, const int8_t *p
                         const tcuq_step_t *out, const uint16_t *signals);
 
 /* Check what tcuq_feedback() answered, and the monitor after it. */
-const char *ledger_label(ledger_t *ledger, const tcuq_t *monitor, uint32_t ago, int32_t label, int answered);
+const char *ledger_label(ledger_t *ledger, const tcuq_t *monitor, uint32_t step, int32_t label, int answered);
 
 /* The most that the error debt may be (section 19), and whether a risk would be doubtful now. */
 int64_t ledger_error_bound(const tcuq_params_t *p);

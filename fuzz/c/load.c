@@ -36,10 +36,10 @@ static void walk(subject_t *s, unsigned steps, uint64_t seed, ledger_t *ledger)
     for (i = 0; i < steps; i++) {
         make_input(s, &set.params, (unsigned)(seed + i / 5u), seed * 97u + i);
         if (set.params.feedback != NULL) {
-            uint32_t ago = (uint32_t)(seed + 3u * i) % (2u + set.params.feedback->memory);
+            uint32_t step = tcuq_steps(&s->monitor) - 1u - (uint32_t)(seed + 3u * i) % (2u + set.params.feedback->memory);
             int32_t label = (int32_t)((seed + i) % 5u) - 2;
-            int answered = tcuq_feedback(&s->monitor, ago, label);
-            const char *broken = ledger != NULL ? ledger_label(ledger, &s->monitor, ago, label, answered) : NULL;
+            int answered = tcuq_feedback(&s->monitor, step, label);
+            const char *broken = ledger != NULL ? ledger_label(ledger, &s->monitor, step, label, answered) : NULL;
             NEED(broken == NULL, broken);
         }
         subject_step(s);

@@ -132,7 +132,7 @@ static void run_program(source_t *from)
             int32_t label = (int32_t)(take(from, 2) % (p->classes + 4u)) - 3;
             unsigned count = (order & 16u) != 0u ? 1u : p->feedback != NULL ? p->feedback->memory : 1u;
             for (n = 0; n < count; n++) {
-                uint32_t which = count == 1u ? ago % 1100u : n;
+                uint32_t which = tcuq_steps(&one.monitor) - 1u - (count == 1u ? ago % 1100u : n);
                 int answered = tcuq_feedback(&one.monitor, which, label);
                 broken = ledger_label(&ledger, &one.monitor, which, label, answered);
                 NEED(broken == NULL, broken);

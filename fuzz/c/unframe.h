@@ -133,8 +133,8 @@ static inline int unframe_decision(unframe_t *f, tcuq_step_t *out)
     out->warming_up = (uint8_t)unframe_bits(f, 1);
     out->low_mass = (uint8_t)unframe_bits(f, 1);
     out->alarm = (uint8_t)unframe_bits(f, 2);
-    out->reason = out->flagged != 0u ? (uint8_t)unframe_bits(f, 5) : 31u;
-    out->reason = out->reason == 31u ? TCUQ_REASON_NONE : out->reason;
+    out->reason = out->flagged != 0u ? (uint8_t)unframe_bits(f, 5) : (uint8_t)(31u - out->abstain);
+    out->reason = out->reason >= 30u ? (uint8_t)(out->reason + 224u) : out->reason;
     out->prediction = unframe_bits(f, 1) != 0u ? (uint16_t)unframe_bits(f, width) : f->last.prediction;
     out->answer = unframe_bits(f, 1) != 0u ? (uint16_t)unframe_bits(f, width) : out->prediction;
     if (!f->begun) {

@@ -96,7 +96,7 @@ def main() -> None:
         segments=np.repeat(np.arange(len(logs)), [len(log) for log in logs]),
         shifted=np.concatenate([log.kinds for log in logs]),
     )
-    params = tcuq.fit(joined, about="label", budget=0.1, run_length=1000)
+    params = tcuq.fit(joined, about="prediction", budget=0.1, run_length=1000)
 
     clean_dev = [case("clean dev", stream("dev", 10, steps=50_000), banks["dev"], params)]
     clean_test = [case("clean test", stream("test", 11, steps=50_000), banks["test"], params)]

@@ -34,5 +34,5 @@ def test_damage_covers_every_kind_and_severity_of_its_suite(path) -> None:
 
 @pytest.mark.slow
 def test_the_table_of_networks_is_made_from_their_cards() -> None:
-    pytest.importorskip("torch", reason="pip install 'tcuq-lab[zoo]'")
+    pytest.importorskip("torch", reason="pip install torch")
     assert cards.TABLE.read_text() == cards.table()

@@ -100,7 +100,7 @@ def need_torch() -> None:
     try:
         import torch  # noqa: F401
     except ModuleNotFoundError:
-        raise ImportError("PyTorch is needed to build networks: pip install 'tcuq-lab[zoo]'") from None
+        raise ImportError("PyTorch is needed to build networks: pip install torch") from None
 
 
 def _read(path: Path) -> dict[str, Any]:

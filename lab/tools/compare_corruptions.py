@@ -5,7 +5,8 @@
 Applies every kind and severity of the suite imagenet_c and the same of imagecorruptions 1.1.2, and prints
 the mean absolute change of a pixel, from 0 to 255, of both and their ratio. Exit status 1 where a ratio is
 outside 0.8 to 1.25 and nothing explains it. The pictures are cut from the photographs of scikit-image, or
-those of a dataset (in the folder TCUQ_DATA) enlarged to the side. Needs pip install 'tcuq-lab[compare]'.
+those of a dataset (in the folder TCUQ_DATA) enlarged to the side.
+Needs pip install . ./device './lab[compare]'.
 """
 
 from __future__ import annotations

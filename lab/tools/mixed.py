@@ -39,7 +39,7 @@ def fits(unit: Unit) -> dict[str, tcuq.Params]:
     """Return the monitors that defaults make of the development log and the clean log, and of that alone."""
     quick = tcuq.FitOptions(explain=False)
     return {
-        "labels": tcuq.fit(unit.log(MIXED_DEV), clean=unit.clean_log(MIXED_DEV), options=quick),
+        "labels": tcuq.fit(unit.log(MIXED_DEV), clean=unit.clean_log(MIXED_DEV), force=True, options=quick),
         "none": tcuq.fit(unit.log(MIXED_CLEAN_DEV, labels=False), options=quick),
     }
 

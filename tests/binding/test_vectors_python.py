@@ -9,7 +9,7 @@ import pytest
 import vector_files
 
 from tcuq._core import Core
-from tcuq.monitor.signals import SIGNALS
+from tcuq.monitor.signals import REASONS
 
 
 def check_step(core: Core, event: vector_files.Event, horizon: int) -> None:
@@ -17,7 +17,7 @@ def check_step(core: Core, event: vector_files.Event, horizon: int) -> None:
     step = core.step(np.frombuffer(event.probs, np.int8), features, True)
     assert step.signals is not None
     assert (step.expected_accuracy is None) == (horizon == 0)
-    reason = 255 if step.reason is None else SIGNALS.index(step.reason)
+    reason = 255 if step.reason is None else REASONS[step.reason]
     got = [
         round(step.threshold * 65536),
         round(step.severity * 65536),

@@ -111,9 +111,9 @@ static void step(void)
 
 static void take_label(void)
 {
-    uint32_t ago = (uint32_t)number();
+    uint32_t step = (uint32_t)number();
     harness_text("label");
-    harness_number(tcuq_feedback(&monitor, ago, (int32_t)number())); /* a build with every signal and TCUQ_FEEDBACK */
+    harness_number(tcuq_feedback(&monitor, step, (int32_t)number())); /* a build with every signal and TCUQ_FEEDBACK */
     harness_text("\n");
 }
 

@@ -77,6 +77,9 @@ static void error_words(void)
         {TCUQ_ERR_VERSION, "version", "the layout of this tcuq.h: fit or export again"},
         {TCUQ_ERR_STATE, "state", "undamaged bytes of tcuq_save()"},
         {TCUQ_ERR_OTHER, "state", "one saved with the same parameters"},
+        {TCUQ_ERR_STEP, "step", "one of the last steps, as many as `memory`, numbered from 0"},
+        {TCUQ_ERR_LABEL, "label", "a class, TCUQ_RIGHT or TCUQ_WRONG"},
+        {TCUQ_ERR_LABELED, "step", "one without a label"},
         {TCUQ_ERR_PARAM_warmup, "warmup", "0 to 4294967295"},
         {TCUQ_ERR_EVIDENCE_clip, "evidence clip", "1 to 524288"},
         {TCUQ_ERR_INSTANT_bias, "instant bias", "-16777216 to 16777216"},
@@ -85,9 +88,9 @@ static void error_words(void)
     unsigned row;
     int code;
     for (code = -200; code <= 10; code++) {
-        /* The numbers between the last parameter and TCUQ_ERR_OTHER are nobody's. */
+        /* The numbers between the last parameter and TCUQ_ERR_LABELED are nobody's. */
         int known = (code > TCUQ_ERR_FIRST_PARAM && code < TCUQ_ERR_LAST_PARAM) ||
-                    (code >= TCUQ_ERR_OTHER && code < TCUQ_OK);
+                    (code >= TCUQ_ERR_LABELED && code < TCUQ_OK);
         NEED((tcuq_error_name(code)[0] != '\0') == known);
         NEED((tcuq_error_text(code)[0] != '\0') == known);
     }

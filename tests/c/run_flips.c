@@ -250,9 +250,9 @@ static int64_t label_both(watch_t *w, watch_t *twin, uint32_t word)
     if (w->monitor.params->feedback == NULL) {
         return 0;
     }
-    (void)tcuq_feedback(&twin->monitor, 3, label);
+    (void)tcuq_feedback(&twin->monitor, tcuq_steps(&twin->monitor) - 4u, label);
     before = tcuq_error_debt(&w->monitor);
-    (void)tcuq_feedback(&w->monitor, 3, label);
+    (void)tcuq_feedback(&w->monitor, tcuq_steps(&w->monitor) - 4u, label);
     need(tcuq_error_debt(&w->monitor) <= tcuq_error_bound(w->monitor.params), "the error debt left its bound");
     need(tcuq_error_debt(&w->monitor) >= -(int32_t)w->monitor.params->feedback->error_shut, "the error debt left its range");
     return tcuq_error_debt(&w->monitor) - before;
@@ -435,7 +435,7 @@ static void garbage(const tcuq_params_t *p, int64_t room)
             (void)saved_state_loads(&w);
             inputs(probs, features);
             tcuq_step(&w.monitor, probs, features, &out, NULL);
-            (void)tcuq_feedback(&w.monitor, t % 8u, TCUQ_WRONG);
+            (void)tcuq_feedback(&w.monitor, tcuq_steps(&w.monitor) - 1u - t % 8u, TCUQ_WRONG);
             flags += out.flagged;
             need(llabs(p->level_den * flags - (int64_t)p->level_num * t) <= high - low + room,
                  "the flag rate left its bound");

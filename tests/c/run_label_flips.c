@@ -40,13 +40,13 @@ static void step(void)
 
 static void label(void)
 {
-    uint32_t ago = below(head.memory + 1u);
+    uint32_t which = tcuq_steps(&m) - 1u - below(head.memory + 1u);
     int32_t what = below(3) == 0u ? TCUQ_WRONG : TCUQ_RIGHT;
-    int taken = tcuq_feedback(&m, ago, what);
+    int taken = tcuq_feedback(&m, which, what);
     int32_t debt = tcuq_error_debt(&m);
-    need(taken == 1 || taken == 0 || taken == TCUQ_ERR_SIZE, "result of feedback");
+    need(taken == TCUQ_OK || taken == TCUQ_ERR_LABELED || taken == TCUQ_ERR_STEP, "result of feedback");
     need(debt >= -(int32_t)head.error_shut && debt <= tcuq_error_bound(&p), "error debt out of range");
-    if (taken == 1 && vouched[steps - 1 - (int)ago]) {
+    if (taken == TCUQ_OK && vouched[which - tcuq_steps(&m) + (uint32_t)steps]) {
         labels++;
         wrong += what == TCUQ_WRONG;
     }

@@ -164,7 +164,7 @@ static void saved_labels(void)
     static const struct {
         unsigned at, value;
         int sound;
-    } numbers[] = {{2, 2, 1}, {2, 3, 0}, {3, 15, 1}, {3, 16, 0}, {4, 3, 1}, {4, 4, 0}, {6, 0xFFC3, 1}, {6, 0xFFC4, 0}, {7, 1, 1}};
+    } numbers[] = {{2, 2, 1}, {2, 3, 0}, {3, 65535, 1}, {4, 3, 1}, {4, 4, 0}, {6, 0xFFC3, 1}, {6, 0xFFC4, 0}, {7, 1, 1}};
     static uint8_t state[1000];
     unsigned i;
     for (i = 0; i < 4u; i++) {
@@ -204,22 +204,35 @@ static void answers(void)
     same("the bound without feedback", 0, tcuq_error_bound(&p));
     labeled();
     m = stepped(2);
-    same("no such class", TCUQ_ERR_PARAMS, tcuq_feedback(&m, 0, 4));
-    same("no such word", TCUQ_ERR_PARAMS, tcuq_feedback(&m, 0, -3));
-    same("the least label", TCUQ_ERR_PARAMS, tcuq_feedback(&m, 9, INT32_MIN));
-    same("the most label", TCUQ_ERR_PARAMS, tcuq_feedback(&m, 9, INT32_MAX));
-    same("before the first step", TCUQ_ERR_SIZE, tcuq_feedback(&m, 2, 0));
-    same("the first step", 1, tcuq_feedback(&m, 1, TCUQ_WRONG));
-    same("again", 0, tcuq_feedback(&m, 1, TCUQ_RIGHT));
+    same("no such class", -8, tcuq_feedback(&m, 0, 4));
+    same("no such word", -8, tcuq_feedback(&m, 0, -3));
+    same("the least label", -8, tcuq_feedback(&m, 9, INT32_MIN));
+    same("the most label", -8, tcuq_feedback(&m, 9, INT32_MAX));
+    same("a step to come", -7, tcuq_feedback(&m, 2, 0));
+    same("no such step", -7, tcuq_feedback(&m, 0xFFFFFFFFu, 0));
+    same("the first step", 0, tcuq_feedback(&m, 0, TCUQ_WRONG));
+    same("again", -9, tcuq_feedback(&m, 0, TCUQ_RIGHT));
+    m = stepped(0);
+    same("before the first step", -7, tcuq_feedback(&m, 0xFFFFFFFFu, 0));
     m = stepped(5);
-    same("long ago", TCUQ_ERR_SIZE, tcuq_feedback(&m, 3, 0));
-    for (i = 3; i > 0u; i--) {
-        same("a label", 1, tcuq_feedback(&m, i - 1u, TCUQ_WRONG));
+    same("steps", 5, tcuq_steps(&m));
+    same("long ago", -7, tcuq_feedback(&m, 1, 0));
+    for (i = 2; i < 5u; i++) {
+        same("a label", 0, tcuq_feedback(&m, i, TCUQ_WRONG));
+    }
+    m = stepped(5);
+    m.steps = 0xFFFFFFFFu; /* here the count ends, and with it the numbers */
+    same("when numbers have ended", -7, tcuq_feedback(&m, 0xFFFFFFFEu, 0));
+    m.steps--;
+    same("the last number", 0, tcuq_feedback(&m, 0xFFFFFFFDu, TCUQ_WRONG));
+    m = stepped(5);
+    for (i = 2; i < 5u; i++) {
+        (void)tcuq_feedback(&m, i, TCUQ_WRONG);
     }
     same("three errors", 27, tcuq_error_debt(&m));
     labels.error_num = 0;
     m = stepped(3);
-    (void)tcuq_feedback(&m, 0, TCUQ_WRONG);
+    (void)tcuq_feedback(&m, 2, TCUQ_WRONG);
     same("no debt where any share is allowed", 0, tcuq_error_debt(&m));
     labeled();
     labels.wrong_score = 1;
@@ -229,8 +242,8 @@ static void answers(void)
     set_number(4, 0x8000); /* the least that has a label */
     set_number(5, 0);
     set_number(6, 0);
-    same("the label of an empty entry", 0, tcuq_feedback(&m, 1, 1));
-    same("another entry", 1, tcuq_feedback(&m, 0, 1));
+    same("the label of an empty entry", -9, tcuq_feedback(&m, 3, 1));
+    same("another entry", 0, tcuq_feedback(&m, 4, 1));
     same("the least case", 1, ring[21] >> 16);
     labeled();
     labels.wrong_score = 24575;
@@ -241,9 +254,9 @@ static void answers(void)
     for (i = 0; i < 3u; i++) {
         set_number(4u + i, 0x4000);
     }
-    (void)tcuq_feedback(&m, 0, 1);
+    (void)tcuq_feedback(&m, 4, 1);
     same("not yet", 15, ring[22] >> 16);
-    (void)tcuq_feedback(&m, 1, 1);
+    (void)tcuq_feedback(&m, 3, 1);
     same("a shift that was missed", 14, ring[22] >> 16);
     set_number(1, 24575);
     (void)tcuq_feedback(&m, 2, 1);
@@ -255,11 +268,11 @@ static void answers(void)
     m.rise = 70000;
     set_number(1, (unsigned)-16384);
     set_number(3, 12);
-    (void)tcuq_feedback(&m, 0, 0);
+    (void)tcuq_feedback(&m, 4, 0);
     same("a false alarm is withdrawn", 0, m.alarm);
     same("with its sum", 0, m.rise);
     same("and its limit is the most", 13, ring[22] >> 16);
-    (void)tcuq_feedback(&m, 1, 0);
+    (void)tcuq_feedback(&m, 3, 0);
     same("a step of the alarm that was says nothing of none", 0, ring[21] >> 16);
 }
 

@@ -387,16 +387,16 @@ static void do_load(void)
 
 static void do_label(void)
 {
-    uint32_t ago = (uint32_t)number();
+    uint32_t step = (uint32_t)number();
     int32_t label = (int32_t)number();
 #if ((TCUQ_SIGNALS) & TCUQ_FEEDBACK) != 0
-    int result = tcuq_feedback(&monitor, ago, label);
+    int result = tcuq_feedback(&monitor, step, label);
     same("result of feedback", number(), result);
-    if (result >= 0 || params.feedback == NULL) { /* else a damaged debt may still be there */
+    if (result == TCUQ_OK || params.feedback == NULL) { /* else a damaged debt may still be there */
         same("error debt within its bound", 1, tcuq_error_debt(&monitor) <= tcuq_error_bound(&params));
     }
 #else
-    (void)ago, (void)label;
+    (void)step, (void)label;
     same("result of feedback", number(), TCUQ_ERR_PARAMS); /* a build without has no such function */
 #endif
 }

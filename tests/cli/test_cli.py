@@ -254,15 +254,16 @@ def test_fit_passes_only_what_was_given(place, capsys, monkeypatch):
     assert main(["fit", "in.npz", "-o", "p.json"]) == 0
     assert capsys.readouterr().out.startswith("120 steps in ") and Params.load("p.json") == fitted
     options = "--profile paper --level budget --budget 0.1 --run-length 500 --alarm risk --feature-scale 0.5"
-    options += " --feature-zero-point -3 --posterior-only --quiet --own-looks 9 --max-error 0.05,32"
+    options += " --feature-zero-point -3 --posterior-only --quiet --own-looks 9 --max-error 0.05,32 --force"
     assert main(["fit", "in.npz", "-o", "p.json", *options.split()]) == 0
     assert capsys.readouterr().out == ""
     expert = {"feature_scale": 0.5, "feature_zero_point": -3, "own_looks": 9, "max_error": 0.05}
     given = {"profile": "paper", "alarm": "risk", "level": "budget", "budget": 0.1, "run_length": 500}
-    given |= {"options": FitOptions(use_features=False, feedback=32, **expert), "clean": None}
-    assert seen[0] == (120, {"clean": None, "options": FitOptions()}) and seen[1][1] == given
+    given |= {"options": FitOptions(use_features=False, feedback=32, **expert), "clean": None, "force": True}
+    plain = {"options": FitOptions(), "force": False}
+    assert seen[0] == (120, {"clean": None, **plain}) and seen[1][1] == given
     assert main(["fit", "in.npz", "-o", "p.json", "--clean", "in.csv", "--level", "0.2"]) == 0
-    assert len(seen[2][1].pop("clean")) == 120 and seen[2][1] == {"level": 0.2, "options": FitOptions()}
+    assert len(seen[2][1].pop("clean")) == 120 and seen[2][1] == {"level": 0.2, **plain}
 
 
 def test_report_and_demo_are_called(place, capsys, monkeypatch):
@@ -420,7 +421,7 @@ def test_notes_translate_the_options_that_fit_has():
 
     fit = build_parser()._subparsers._group_actions[0].choices["fit"]
     offered = {action.dest for action in fit._actions if action.option_strings}
-    others = {"help", "json", "quiet", "output", "format", "details", "posterior_only"}
+    others = {"help", "json", "quiet", "output", "format", "details", "posterior_only", "force"}
     assert offered - others == set(OPTIONS)
 
 
@@ -458,6 +459,7 @@ def test_fit_on_standard_output_is_the_parameters_alone(place, capsys, monkeypat
     assert capsys.readouterr() == (PARAMS.to_json(), "")
 
 
+@pytest.mark.cases(3)
 @pytest.mark.skipif(os.name != "posix", reason="needs a POSIX shell")
 @pytest.mark.parametrize(
     ("command", "status", "err"),

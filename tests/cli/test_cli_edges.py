@@ -144,6 +144,33 @@ def test_rooms_can_be_reached_without_importing_them() -> None:
         tcuq.nonsense  # noqa: B018
 
 
+def test_a_demo_stops_where_it_is_told_to_and_keeps_off_what_is_not_its_own(
+    tmp_path: Path, here: Callable[..., tuple[int, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C in the middle of training ends the command: no table of a half-trained model, no folder."""
+    networks = pytest.importorskip("sklearn.neural_network")
+
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(networks.MLPClassifier, "_update_no_improvement_count", interrupted)
+    assert here("demo", "--out", tmp_path / "d", "--quiet") == (130, "")
+    assert not any(tmp_path.iterdir())
+    # What another command wrote is refused before any work; an empty folder and an earlier demo are not.
+    for name, text in (("monitor.json", "{}"), ("report.html", "<title>Monitor report</title>")):
+        other = tmp_path / name.partition(".")[0]
+        other.mkdir()
+        (other / name).write_text(text)
+        said = f"tcuq: {other}: is not empty, and no demo wrote it; name another folder with --out\n"
+        assert here("demo", "--out", other) == (2, said)
+        assert [(each.name, each.read_text()) for each in other.iterdir()] == [(name, text)]
+    for own in ("empty", "earlier"):
+        (tmp_path / own).mkdir()
+    (tmp_path / "earlier" / "report.html").write_text("<title>A day of a digit camera</title>")
+    for own in ("empty", "earlier"):
+        assert here("demo", "--out", tmp_path / own, "--quiet")[0] == 130
+
+
 def test_a_demo_without_its_data_leaves_no_folder(
     tmp_path: Path, here: Callable[..., tuple[int, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

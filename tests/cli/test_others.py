@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from places import ROOT
 
 from tcuq.cli import build_parser, common, main
 
@@ -32,7 +33,8 @@ def test_a_command_that_is_not_installed_says_how_to_get_it(
     installed(monkeypatch)
     assert main([name, *rest]) == 2
     extra = common.KNOWN[name][0]
-    assert capsys.readouterr().err.endswith(f"tcuq-{extra}; install it with: pip install 'tcuq[{extra}]'\n")
+    assert capsys.readouterr().err.endswith(f"tcuq-{extra}; in a checkout: pip install . ./{extra}\n")
+    assert (ROOT / extra / "pyproject.toml").is_file()
 
 
 def test_commands_of_others_are_taken_in(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,6 +67,7 @@ ALONE = [1 << n | {"severity": 0x10, "drift": 0x80}.get(name, 0) for n, name in 
 """Each signal with what it needs."""
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("mask", first_quick([15, 0x3F0, 0x130, 13, 0x7A, 0x38, *ALONE], 4))
 def test_leaving_signals_out_changes_no_result(mask: int, every_signal: Path, tmp_path: Path) -> None:
     """The same stream through a full build and through one that can compute nothing else."""
@@ -81,6 +82,7 @@ def test_leaving_signals_out_changes_no_result(mask: int, every_signal: Path, tm
     assert refused.returncode == 2, "params that need other signals are refused"
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(
     ("mask", "bit"), [(15, instructions.EVIDENCE), (15, instructions.INSTANT), (0x7A, instructions.INSTANT)]
 )
@@ -113,6 +115,7 @@ def checksum(program: Path, mask: int, classes: int, features: int) -> bytes:
     return subprocess.run(command, check=True, capture_output=True).stdout
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 @pytest.mark.parametrize("level", first_quick(["-Ofast", "-O0", "-O1", "-O3", "-Os"], 2))
 def test_learned_persistence_has_the_same_bits(
@@ -125,6 +128,7 @@ def test_learned_persistence_has_the_same_bits(
     assert [checksum(program, *shape) for shape in MORE] == sums
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("level", ["-O0", "-O3"])
 def test_counting_zeros_changes_no_bit(level: str, sums: list[bytes], tmp_path: Path) -> None:
     """Cores that have no instruction for it, like Cortex-M0, take a loop; here they are asked to."""

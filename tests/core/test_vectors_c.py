@@ -52,6 +52,7 @@ def runner(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build(compiler, "O0", tmp_path_factory.mktemp("runner"))
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 def test_core_equals_vectors(compiler: str, mode: str, tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ def demo(folder: Path) -> None:
     """`demo/`, as `tcuq demo --out demo` leaves it."""
     from tcuq.demo import main
 
-    pytest.importorskip("sklearn", reason="the demo: pip install 'tcuq[demo]'")
+    pytest.importorskip("sklearn", reason="the demo: pip install scikit-learn")
     told: list[tuple[int, int, str]] = []
     found = main(folder / "demo", seed=0, progress=lambda *each: told.append(each))
     # Beside the folder of the demo, for those who compare figures; no page gets it.
@@ -40,7 +40,7 @@ def demo(folder: Path) -> None:
 
 def model(folder: Path) -> None:
     """An int8 `model.tflite`, 500 labeled examples as `data.npz`, 420 as `pictures/CLASS/*.png`."""
-    pytest.importorskip("ai_edge_litert", reason="TFLite: pip install 'tcuq[tflite]'")
+    pytest.importorskip("ai_edge_litert", reason="TFLite: pip install ai-edge-litert")
     shutil.copy(MODELS / "int8.tflite", folder / "model.tflite")
     x, y = bars(500, noise=0.85)
     np.savez(folder / "data.npz", x=x, y=y, names=np.array(NAMES))
@@ -49,7 +49,7 @@ def model(folder: Path) -> None:
 
 def network(folder: Path) -> None:
     """An int8 `model.tflite` alone."""
-    pytest.importorskip("ai_edge_litert", reason="TFLite: pip install 'tcuq[tflite]'")
+    pytest.importorskip("ai_edge_litert", reason="TFLite: pip install ai-edge-litert")
     shutil.copy(MODELS / "int8.tflite", folder / "model.tflite")
 
 
@@ -90,7 +90,7 @@ def shifts(folder: Path) -> None:
 
 def others(folder: Path) -> None:
     """`model.onnx`, a model in Python code (`my_models.py`) and `photos/`."""
-    pytest.importorskip("onnxruntime", reason="ONNX: pip install 'tcuq[onnx]'")
+    pytest.importorskip("onnxruntime", reason="ONNX: pip install onnxruntime")
     write_onnx(folder / "model.onnx")
     (folder / "my_models.py").write_text(NET)
     write_pictures(folder / "photos", 60)
@@ -111,8 +111,9 @@ def huge(folder: Path) -> None:
     with open(folder / "huge.npz", "wb") as file:
         file.truncate(HUGE)
     rng = np.random.default_rng(0)
-    log = tcuq.Log(rng.dirichlet(np.ones(3), 400), labels=rng.integers(0, 3, 400))
-    write_log(folder / "large.npz", log)
+    log = tcuq.Log(rng.dirichlet(np.ones(3), 400))
+    noisy = np.where(rng.random(400) < 0.8, log.predictions(), rng.integers(0, 3, 400))
+    write_log(folder / "large.npz", tcuq.Log(log.probs, labels=noisy))
     tcuq.Params(classes=3).save(folder / "monitor.json")
 
 
@@ -121,7 +122,7 @@ def firmware(folder: Path) -> None:
     from tcuq_device.graph.storage import save_graph
     from tcuq_device.tflite.importing import import_model
 
-    pytest.importorskip("ai_edge_litert", reason="TFLite: pip install 'tcuq[tflite]'")
+    pytest.importorskip("ai_edge_litert", reason="TFLite: pip install ai-edge-litert")
     save_graph(folder / "model.npz", import_model(MODELS / "int8.tflite").graph)
     shutil.copy(MODELS / "int8.tflite", folder / "model.tflite")
     x, y = bars(1000, noise=0.85)
@@ -133,7 +134,7 @@ def firmware(folder: Path) -> None:
 
 def events(folder: Path) -> None:
     """`events.parquet` and `events.jsonl`: what ten devices have sent for two days."""
-    pa = pytest.importorskip("pyarrow", reason="Parquet: pip install 'tcuq[tables]'")
+    pa = pytest.importorskip("pyarrow", reason="Parquet: pip install pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
     log = tcuq.record(lambda x: bar_net(x)[0], bars(600, noise=0.85)[0], stream="shuffled")
     rows = [

@@ -6,10 +6,11 @@ import argparse
 import contextlib
 import re
 import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
-from doc_blocks import documentation, page_files
+from doc_blocks import documentation
 from places import ROOT
 
 PYTHONS = ("python", "python3")
@@ -47,10 +48,44 @@ def test_commands_that_are_not_run_exist() -> None:
                     assert (start / words[1]).is_file(), (block.place, line)
 
 
-def test_extras_that_pages_install_exist() -> None:
+INSTALL = re.compile(r"""pip install((?: +(?:'[^'\n]+'|"[^"\n]+"|[\w./*=<>\[\],-]+))+)""")
+PROJECT = re.compile(r"(\.{1,2}(?:/\w+)*)(?:\[([\w,]+)\])?")
+"""A folder to install, with extras."""
+
+
+def projects() -> dict[Path, tuple[str, list[str], dict[str, list[str]]]]:
+    """Return name, dependencies and extras of the distributions, by their folder."""
     tomllib = pytest.importorskip("tomllib", reason="Python 3.11 or newer reads TOML")
-    for project, path in (("tcuq", "pyproject.toml"), ("lab", "lab/pyproject.toml")):
-        extras = tomllib.loads((ROOT / path).read_text())["project"]["optional-dependencies"]
-        for file in page_files():
-            for named in re.findall(rf"{project}\[([\w,]+)\]", file.read_text(encoding="utf-8")):
-                assert set(named.split(",")) <= set(extras), (file, named)
+    found = {}
+    for folder in (ROOT, *(ROOT / each for each in ("device", "watch", "lab"))):
+        told = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
+        found[folder] = told["name"], told["dependencies"], told.get("optional-dependencies", {})
+    return found
+
+
+def test_what_is_installed_anywhere_can_be() -> None:
+    """No index has our packages, so folders are named, with all that they need of ours, and extras exist."""
+    known, seen = projects(), 0
+    ours = {name: folder for folder, (name, *_) in known.items()}
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
+    for file in map(Path, listed.stdout.splitlines()):
+        if file.name in ("CHANGELOG.md", Path(__file__).name) or not (ROOT / file).is_file():
+            continue
+        text = (ROOT / file).read_bytes().decode("utf-8", "replace").replace('\\"', '"')
+        assert not re.search(r"git clone [^\n]*tcuq", text), file
+        for line in INSTALL.finditer(text):
+            words = [word.strip("'\"") for word in re.findall(r"'[^']+'|\"[^\"]+\"|\S+", line[1])]
+            assert not any(word.startswith("tcuq") for word in words), (file, line[0])
+            named = [PROJECT.fullmatch(word) for word in words]
+            folders = {
+                (ROOT / (file.parent if each[1].startswith("..") else "") / each[1]).resolve(): each[2]
+                for each in filter(None, named)
+            }
+            for folder, extras in folders.items():
+                _, needed, more = known[folder]
+                for extra in (extras or "").split(",") if extras else ():
+                    needed = [*needed, *more[extra]]
+                names = {re.split(r"[\[=<>]", each)[0] for each in needed}
+                assert {ours[name] for name in names & set(ours)} - {folder} <= set(folders), (file, line[0])
+                seen += 1
+    assert seen > 40

@@ -95,6 +95,7 @@ def expected(params, rows):
     return [(*row, *(params.names[int(row[0])].split() if params.names else ())) for row in rows]
 
 
+@pytest.mark.cases(4)
 @needs_cc
 @pytest.mark.parametrize("case", CASES)
 def test_the_host_program_gives_the_same_as_python(tmp_path, case):
@@ -176,6 +177,12 @@ def test_a_name_that_c_does_not_promise_to_hold_is_refused(tmp_path):
     with refused("limit"):
         export(CASES["named"].replace(names=[*"abc", "\U0001f408" * 64, *"efghij"]), tmp_path / "c")
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_readme_says_in_which_units_features_are(form):
+    params = Params(classes=3, features=4, feature_scale=0.0375, feature_zero_point=-127)
+    assert "4 int8 features (scale 0.0375, zero point -127)" in sources(params, form=form)["README.md"]
 
 
 @pytest.mark.parametrize("form", FORMS)

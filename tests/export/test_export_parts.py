@@ -128,6 +128,7 @@ def test_the_example_takes_logits_and_wide_features(tmp_path: Path) -> None:
     assert len(np.unique(got[:, 1])) > 50
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(
     "compiler", ["g++ -x c++ -std=c++11", "gcc -std=c99", "clang -std=c99", "clang++ -x c++"]
 )

@@ -124,6 +124,7 @@ def test_two_crates_in_one_program(tmp_path: Path) -> None:
     assert len({line.split("[")[1] for line in wanted}) >= 3  # a stream on which something happens
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(
     ("target", "atomic", "expected"),
     [("thumbv7em-none-eabihf", "8,16,32,ptr", "VFP registers"), ("thumbv6m-none-eabi", "", "v6S-M")],

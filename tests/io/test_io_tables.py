@@ -16,7 +16,7 @@ from refusals import refused
 import tcuq
 from tcuq.io import InputNote, read_decisions, read_log, write_log
 
-pa = pytest.importorskip("pyarrow", reason="Parquet files need pyarrow: pip install 'tcuq[tables]'")
+pa = pytest.importorskip("pyarrow", reason="Parquet files need pyarrow: pip install pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 ENDINGS = ("parquet", "arrow", "feather")
 
@@ -193,4 +193,4 @@ def test_without_pyarrow_one_line_says_what_to_install(tmp_path: Path, args: lis
     code = f"import sys; sys.modules['pyarrow'] = None; from tcuq.cli import main; sys.exit(main({args}))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 2 and done.stderr.count("\n") == 1
-    assert "needs the package pyarrow; install it with: pip install 'tcuq[tables]'" in done.stderr
+    assert "needs the package pyarrow; install it with: pip install pyarrow" in done.stderr

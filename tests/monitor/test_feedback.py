@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import threading
 from dataclasses import replace
 from typing import Any
 
@@ -13,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from refusals import refused
 
-from tcuq import Alarm, AlarmSide, Bank, Feedback, Monitor, Params
+from tcuq import Alarm, AlarmSide, Bank, EvidenceHead, Feedback, InputError, Monitor, Params
 from tcuq.monitor.state import read_state
+from tcuq.monitor.steps import reason_names
 
 SCORES = {"wrong_score": 1.5, "right_score": 1.0}
 ALARM = Alarm(0.2, AlarmSide(allowance=0.1, limit=2.0, cap=4.0), None)
@@ -35,9 +37,17 @@ def labeled(monitor: Monitor, probs: Any, seed: int = 0) -> list[Any]:
         out.append(monitor.step(row))
         for ago in rng.integers(0, 7, 2):
             label = rng.choice([0, 1, 2, 3, True, False]) if rng.random() < 0.5 else int(rng.integers(4))
-            if ago < monitor.steps:
-                out.append(monitor.feedback(monitor.steps - 1 - int(ago), label))
+            out.append(taken(monitor, monitor.steps - 1 - int(ago), label))
     return out
+
+
+def taken(monitor: Monitor, step: int, label: Any) -> bool:
+    """Give a label; return whether it was taken."""
+    try:
+        monitor.feedback(step, label)
+    except InputError:
+        return False
+    return True
 
 
 def test_a_bank_equals_monitors() -> None:
@@ -48,14 +58,17 @@ def test_a_bank_equals_monitors() -> None:
         bank.run(slots[:1], row[None])
         single[slots[0]].step(row)
         ago, truth, right = rng.integers(0, 7, 4), rng.integers(0, 4, 4), rng.random(4) < 0.7
-        for labels in (truth, right):
-            taken = bank.feedback(slots, ago, labels)
-            steps = [single[slot].steps - 1 - back for slot, back in zip(slots, ago, strict=True)]
+        steps = [single[slot].steps - 1 - back for slot, back in zip(slots, ago, strict=True)]
+        for labels, numbers in ((truth, steps), (right, -1 - ago)):  # -1 is the last step
+            numbers = [max(each, -9) for each in numbers]
+            told = bank.feedback(
+                slots, [-9 if step < 0 else each for step, each in zip(steps, numbers, strict=True)], labels
+            )
             alone = [
-                step >= 0 and single[slot].feedback(step, label)
+                step >= 0 and taken(single[slot], step, label)
                 for slot, step, label in zip(slots, steps, labels, strict=True)
             ]
-            assert taken.tolist() == alone
+            assert told.tolist() == alone
     states = bank.save_many(range(3))
     assert [row.tobytes() for row in states] == [each.save() for each in single]
     assert len({each.error_debt for each in single}) > 1
@@ -78,18 +91,32 @@ def test_a_saved_or_pickled_monitor_goes_on_as_if_nothing_had_happened(cut: int)
 
 def test_labels_are_refused_where_they_mean_nothing() -> None:
     monitor, bank, plain = Monitor(PARAMS), Bank(PARAMS, 2), PARAMS.replace(feedback=None)
-    with refused("missing"):
+    with refused("value", "step"):
         monitor.feedback(0, True)
     before = monitor.step([1.0, 0.0, 0.0, 0.0]) and monitor.save()
-    for name, step, label in (("step", 1, True), ("step", -1, True), ("label", 0, 4), ("label", 0, 1.5)):
+    for name, step, label in (("step", 1, True), ("step", -1, True), ("label", 0, 4), ("label", 0, -2)):
         with refused("value", name):
-            monitor.feedback(step, label)  # type: ignore[arg-type]
+            monitor.feedback(step, label)
+    with pytest.raises(InputError, match=r"^step is 9\.0, expected an integer, "):
+        monitor.feedback(9.0, True)  # type: ignore[arg-type]
     assert monitor.save() == before
+    monitor.feedback(0, -1)
+    assert monitor.error_debt == pytest.approx(0.9), "-1: no class is right"
+    after = monitor.save()
+    with refused("conflict", "step"):
+        monitor.feedback(0, True)
+    assert monitor.save() == after
+    for _ in range(5):
+        monitor.step([1.0, 0.0, 0.0, 0.0])
+    with pytest.raises(
+        InputError, match=r"^step is 0, expected one of the last 5 of 6 steps, counted from 0$"
+    ):
+        monitor.feedback(0, True)
     bank.run([0], [[1.0, 0.0, 0.0, 0.0]])
-    odd: list[tuple[Any, Any]] = [([0], [4]), ([0], [-2]), ([-1], [0]), ([0.0], [0]), ([0, 1], [0])]
-    for ago, labels in (*odd, ([0], [[0]]), ([0], ["right"])):
+    odd: list[tuple[Any, Any]] = [([0], [4]), ([0], [-2]), ([0.0], [0]), ([0, 1], [0])]
+    for steps, labels in (*odd, ([0], [[0]]), ([0], ["right"])):
         with refused("value"):
-            bank.feedback([0], ago, labels)
+            bank.feedback([0], steps, labels)
     assert bank.feedback([0, 1], [0, 0], [0, 0]).tolist() == [True, False]
     assert bank.feedback([], [], []).tolist() == []
     for call in (lambda: Monitor(plain).feedback(0, 1), lambda: Bank(plain, 1).feedback([0], [0], [1])):
@@ -147,7 +174,7 @@ class Ledger:
         self.monitor, self.params = Monitor(params), params
         self.vouched: list[bool] = []
         self.known: set[int] = set()
-        self.labels = self.wrong = 0
+        self.labels = self.wrong = self.counted = 0
         self.worst = -math.inf
 
     def step(self, top: int) -> bool:
@@ -166,15 +193,20 @@ class Ledger:
         """Give a label, and look whether the bound holds."""
         head, debt = self.params.feedback, self.monitor.error_debt
         back = right and not self.vouched[step] and 4 * debt >= 3 * head.shut - 1e-9  # type: ignore[union-attr]
-        taken = self.monitor.feedback(step, right)
-        assert taken == (step not in self.known and len(self.vouched) - step <= self.params.feedback.memory)  # type: ignore[union-attr]
-        if taken:
+        told = taken(self.monitor, step, right)
+        assert told == (step not in self.known and len(self.vouched) - step <= self.params.feedback.memory)  # type: ignore[union-attr]
+        if told:
             self.known.add(step)
+            self.counted += self.vouched[step]
             self.labels += self.vouched[step] or back
             self.wrong += self.vouched[step] and not right
         over = self.wrong - self.params.feedback.max_error * self.labels  # type: ignore[union-attr, operator]
         self.worst = max(self.worst, over)
         assert over <= self.params.error_constant + 1e-9
+        alone = self.wrong - self.params.feedback.max_error * self.counted  # type: ignore[union-attr, operator]
+        assert alone <= 2 * self.params.error_constant + 1e-9, (
+            "labels that lead back pay for so much, and no more"
+        )
         assert over - 1e-9 <= self.monitor.error_debt <= self.params.error_constant + 1e-9
 
 
@@ -226,3 +258,79 @@ def test_labels_that_wait_for_the_worst_moment_come_near_the_bound(
     for _ in range(3 * memory):
         assert not ledger.step(255)
         ledger.label(len(ledger.vouched) - 1, False)
+
+
+def test_labels_that_lead_back_do_not_pay_for_wrong_ones_without_end() -> None:
+    """Whatever was accepted is labeled wrong, whatever was withheld right: it falls silent for good."""
+    params = bounded(1, 0.05, 4.0, "error", budget=0.0)
+    ledger = Ledger(params)
+    for step in range(4000):
+        ledger.label(step, not ledger.step(255))
+    assert params.error_constant < 0.95 * ledger.wrong <= 2 * params.error_constant
+    assert not any(ledger.vouched[-500:])
+
+
+def test_labels_that_led_back_are_paid_back_by_right_answers() -> None:
+    """After each bad spell a device that goes well has earned another one."""
+    ledger, spells = Ledger(bounded(1, 0.05, 4.0, "error", budget=0.0)), 0
+    for _ in range(60):
+        while ledger.step(255):  # a bad spell: until it falls silent
+            ledger.label(len(ledger.vouched) - 1, False)
+        ledger.label(len(ledger.vouched) - 1, True)
+        for _ in range(400):
+            ledger.step(255)
+            ledger.label(len(ledger.vouched) - 1, True)
+        spells += ledger.vouched[-1]
+    assert spells == 60
+
+
+def test_labels_do_not_lower_the_limit_of_a_proved_alarm() -> None:
+    """A bet keeps its bound of false alarms, whatever labels say."""
+    head = EvidenceHead({"doubt": 8.0}, (-3.0,) * 4, clip=2.0, bet=(1.0, 0.25))
+    alarm = Alarm(0.2, AlarmSide(allowance=0.0, limit=3.0, cap=5.0), None)
+    params = PARAMS.replace(signals=("doubt", "odds", "severity"), evidence=head, alarm=alarm)
+    quiet, told = Monitor(params), Monitor(params)
+    for step in range(40):
+        quiet.step([1.0, 0.0, 0.0, 0.0])
+        told.step([1.0, 0.0, 0.0, 0.0])
+        told.feedback(step, False)
+    delays = []
+    for monitor in (quiet, told):
+        delays.append(next(n for n in range(400) if monitor.step([0.3, 0.3, 0.2, 0.2]).alarm))
+    assert delays[0] == delays[1]
+
+
+def test_a_step_that_the_error_limit_holds_back_says_so() -> None:
+    params = bounded(4, 0.05, 1.0, "error", budget=0.0).replace(warmup=50)
+    monitor, plain = Monitor(params), Monitor(params.replace(feedback=None))
+    said = [monitor.step([0.55, 0.45]) for _ in range(60)]
+    monitor.feedback(59, False)
+    said += [monitor.step([0.55, 0.45]) for _ in range(60)]
+    reasons = {step.reason for step in said if step.abstain}
+    assert "error_limit" in reasons and None not in reasons
+    assert {plain.step([0.55, 0.45]).reason for _ in range(120)} <= {"doubt", None}
+    table = Monitor(params).run(np.full((60, 2), [0.55, 0.45]))
+    assert [name or None for name in reason_names(table["reason"])] == [step.reason for step in said[:60]]
+
+
+def test_a_label_never_lands_on_another_step() -> None:
+    """While another thread steps, every label is for the step that it names, or refused."""
+    params = PARAMS.replace(feedback=Feedback(memory=1024, max_error=0.1, reference=0.6))
+    monitor, done = Monitor(params), threading.Event()
+    rows = stream(1000)
+
+    def steps() -> None:
+        while not done.is_set():
+            monitor.run(rows[:3])
+
+    thread = threading.Thread(target=steps)
+    monitor.step(rows[0])
+    thread.start()
+    try:
+        told = {step for step in (monitor.steps - 1 for _ in range(4000)) if taken(monitor, step, True)}
+    finally:
+        done.set()
+        thread.join()
+    entries = np.frombuffer(monitor.save()[-2052:-4], "<u2")
+    recent = range(max(0, monitor.steps - 1024), monitor.steps)
+    assert {step for step in recent if entries[step % 1024] >> 15} == told & {*recent}

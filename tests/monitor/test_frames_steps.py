@@ -24,7 +24,7 @@ def make(kind: str, columns: dict[str, Any]) -> Any:
         return pytest.importorskip("pandas", reason="pip install pandas").DataFrame(columns)
     if kind == "polars":
         return pytest.importorskip("polars", reason="pip install polars").DataFrame(columns)
-    arrow = pytest.importorskip("pyarrow", reason="pip install 'tcuq[tables]'")
+    arrow = pytest.importorskip("pyarrow", reason="pip install pyarrow")
     table = arrow.table({name: arrow.array(values) for name, values in columns.items()})
     if kind == "batch":
         return table.combine_chunks().to_batches()[0]
@@ -190,7 +190,7 @@ def test_an_unknown_accuracy_is_null_where_tables_have_that() -> None:
     polars = pytest.importorskip("polars", reason="pip install polars")
     assert steps.to_polars()["expected_accuracy"].null_count() == COUNT
     assert isinstance(steps.to_polars(), polars.DataFrame)
-    pytest.importorskip("pyarrow", reason="pip install 'tcuq[tables]'")
+    pytest.importorskip("pyarrow", reason="pip install pyarrow")
     assert steps.to_arrow()["expected_accuracy"].null_count == COUNT
 
 

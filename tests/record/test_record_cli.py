@@ -44,7 +44,7 @@ def refused(capsys: pytest.CaptureFixture[str], *args: str) -> str:
 
 
 def test_a_tflite_model(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("ai_edge_litert", reason="TFLite: pip install 'tcuq[tflite]'")
+    pytest.importorskip("ai_edge_litert", reason="TFLite: pip install ai-edge-litert")
     assert main(["record", str(MODELS / "int8.tflite"), "data.npz", "-o", "dev.npz"]) == 0
     out, err = capsys.readouterr()
     assert err == "" and out.startswith("dev.npz: 60 inferences, 3 classes, ")
@@ -55,7 +55,7 @@ def test_a_tflite_model(place: Path, capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_options_reach_the_recording(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("onnxruntime", reason="ONNX: pip install 'tcuq[onnx]'")
+    pytest.importorskip("onnxruntime", reason="ONNX: pip install onnxruntime")
     write_onnx(place / "m.onnx", softmax=False)
     Path("names.txt").write_text("\n".join(NAMES) + "\n")
     args = "m.onnx data.npz -o dev.npz --logits --names names.txt --input-range 0 0.5 --features sums --json"

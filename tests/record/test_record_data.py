@@ -168,7 +168,7 @@ class TestPictures:
             tcuq.record(same, folder, input_shape=SHAPE, names=["a", "b"])
 
     def test_an_int8_model_takes_pixels_on_its_whole_range(self, folder: Path) -> None:
-        pytest.importorskip("ai_edge_litert", reason="TFLite: pip install 'tcuq[tflite]'")
+        pytest.importorskip("ai_edge_litert", reason="TFLite: pip install ai-edge-litert")
         x, y = bars(12)
         order = mixed(y)
         pixels = (np.round(x[order] * 255) - 128).astype(np.int8)

@@ -22,7 +22,7 @@ LOGITS, PROBS, HIDDEN = expected(X)
 class TestONNX:
     @pytest.fixture(autouse=True)
     def _runtime(self) -> None:
-        pytest.importorskip("onnxruntime", reason="ONNX models need onnxruntime: pip install 'tcuq[onnx]'")
+        pytest.importorskip("onnxruntime", reason="ONNX models need onnxruntime: pip install onnxruntime")
 
     @pytest.mark.parametrize("batch", ["n", 1])
     def test_posteriors_and_penultimate_layer(self, tmp_path: Path, batch: Any) -> None:
@@ -148,7 +148,7 @@ class TestKeras:
 class TestPlain:
     @pytest.mark.parametrize("classes", [[0, 1, 2], [3, 5, 9], ["a", "b", "c"]])
     def test_predict_proba_and_its_classes(self, classes: list[Any]) -> None:
-        linear = pytest.importorskip("sklearn.linear_model", reason="scikit-learn: pip install 'tcuq[demo]'")
+        linear = pytest.importorskip("sklearn.linear_model", reason="scikit-learn: pip install scikit-learn")
         flat, labels = X.reshape(70, -1), np.array(classes)[Y]
         model = linear.LogisticRegression(max_iter=500).fit(flat, labels)
         log = tcuq.record(model, flat, labels)
@@ -190,7 +190,7 @@ class TestPlain:
 
 @pytest.mark.parametrize(
     ("package", "model", "extra"),
-    [("ai_edge_litert", "m.tflite", "tcuq[tflite]"), ("onnxruntime", "m.onnx", "tcuq[onnx]")],
+    [("ai_edge_litert", "m.tflite", "ai-edge-litert"), ("onnxruntime", "m.onnx", "onnxruntime")],
 )
 def test_a_missing_package_is_one_line(
     package: str, model: str, extra: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -200,7 +200,7 @@ def test_a_missing_package_is_one_line(
     (tmp_path / model).write_bytes(b"x")
     with pytest.raises(ValueError) as caught:
         tcuq.record(tmp_path / model, X)
-    assert str(caught.value).endswith(f"needs the package {package}; install it with: pip install '{extra}'")
+    assert str(caught.value).endswith(f"needs the package {package}; install it with: pip install {extra}")
 
 
 @pytest.mark.parametrize(("missing", "code"), [("keras", "needs"), ("tensorflow", "needs")])

@@ -36,7 +36,7 @@ def refuses(code: str, *args: Any, **options: Any) -> None:
 def write_model(path: Path, steps: list[Any], inputs: Any, outputs: Any, constants: Any = None) -> Path:
     """Write an ONNX model of nodes (kind, inputs, output)."""
     onnx = pytest.importorskip("onnx", reason="the test writes its model with onnx: pip install onnx")
-    pytest.importorskip("onnxruntime", reason="ONNX models need onnxruntime: pip install 'tcuq[onnx]'")
+    pytest.importorskip("onnxruntime", reason="ONNX models need onnxruntime: pip install onnxruntime")
     make = onnx.helper
     kinds = {"f": onnx.TensorProto.FLOAT, "i": onnx.TensorProto.INT64, "s": onnx.TensorProto.STRING}
     graph = make.make_graph(
@@ -61,7 +61,7 @@ class TestOutputs:
         assert logits.probs.shape == (10, 4) and logits.notes == ()
 
     def test_int8_posteriors_are_no_logits(self) -> None:
-        pytest.importorskip("ai_edge_litert", reason="TFLite: pip install 'tcuq[tflite]'")
+        pytest.importorskip("ai_edge_litert", reason="TFLite: pip install ai-edge-litert")
         x = bars(20)[0]
         for name in ("int8", "sigmoid", "float"):
             refuses("conflict", MODELS / f"{name}.tflite", x, logits=True)
@@ -77,7 +77,7 @@ class TestOutputs:
         refuses("value", lambda x: np.round(100 * thirds(x)).astype(np.int8), x)
 
     def test_names_that_do_not_go_with_the_outputs(self, tmp_path: Path) -> None:
-        pytest.importorskip("PIL", reason="pictures need Pillow: pip install 'tcuq[pictures]'")
+        pytest.importorskip("PIL", reason="pictures need Pillow: pip install pillow")
         names = [f"c{each:02}" for each in range(9)]
         write_pictures(tmp_path / "some")
         for each in names:

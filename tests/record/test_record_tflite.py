@@ -16,7 +16,7 @@ import tcuq
 from tcuq.io import read_log, write_log
 
 litert = pytest.importorskip(
-    "ai_edge_litert.interpreter", reason="TFLite models need ai-edge-litert: pip install 'tcuq[tflite]'"
+    "ai_edge_litert.interpreter", reason="TFLite models need ai-edge-litert: pip install ai-edge-litert"
 )
 X, Y = bars(300, seed=3, noise=0.9)
 

@@ -36,7 +36,9 @@ def make_net(softmax: bool = True) -> Any:
 @pytest.fixture(scope="module")
 def params() -> tcuq.Params:
     log = tcuq.record(make_net(), X, Y)
-    return tcuq.fit(log, run_length=100, options=tcuq.FitOptions(explain=False, drop_unused=False))
+    return tcuq.fit(
+        log, run_length=100, force=True, options=tcuq.FitOptions(explain=False, drop_unused=False)
+    )
 
 
 def hooks(net: Any) -> int:
@@ -89,7 +91,7 @@ def test_a_log_for_a_fit_without_params() -> None:
     np.testing.assert_array_equal(log.features, recorded.features)
     assert [piece.start for piece in log.pieces()] == [0, 200] and log.names is not None
     assert log.change_points() == [240] and log.shift_names == ("noise",)
-    assert tcuq.fit(log, run_length=100, options=tcuq.FitOptions(explain=False)).classes == 3
+    assert tcuq.fit(log, run_length=100, force=True, options=tcuq.FitOptions(explain=False)).classes == 3
     with refused("missing"):
         watch.steps  # noqa: B018
     with refused("missing"):

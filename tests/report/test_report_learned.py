@@ -38,14 +38,14 @@ def share(hits: Any) -> str:
 def test_accuracy_is_that_of_the_answers(case: Any) -> None:
     _, log, steps, page = case
     check_whole(page)
-    kept = ~steps["abstain"]
+    kept = ~steps["abstain"] & (steps["alarm"] == 0)
     for prefix, name in (("", "answer"), ("prediction-", "prediction")):
         right = steps[name] == log.labels
         assert value(page, f"{prefix}all-accuracy") == share(right)
-        assert value(page, f"{prefix}accepted-accuracy") == share(right[kept])
-        assert value(page, f"{prefix}abstained-accuracy") == share(right[~kept])
-    assert value(page, "accepted") == share((steps["answer"] == log.labels)[kept])
-    assert f"accuracy of accepted answers {value(page, 'accepted')}" in value(page, "verdict")
+        assert value(page, f"{prefix}act-accuracy") == share(right[kept])
+    wrong = share((steps["answer"] != log.labels)[kept])
+    assert f"{wrong.replace(' ', chr(160))} of those wrong" in page
+    assert f"{wrong} of those were wrong" in value(page, "verdict")
     other = steps["answer"] != steps["prediction"]
     assert value(page, "changed") == f"{other.sum():,}"
     assert value(page, "mended") == f"{(other & (steps['answer'] == log.labels)).sum():,}"
@@ -59,7 +59,7 @@ def test_accuracy_is_that_of_the_labels_where_the_risk_speaks_of_them() -> None:
     steps = watch(Monitor(params), log)
     page = render(steps, params, log)
     right = steps["prediction"] == log.labels
-    assert value(page, "accepted") == share(right[~steps["abstain"]])
+    assert value(page, "act-accuracy") == share(right[~steps["abstain"] & (steps["alarm"] == 0)])
     assert value(page, "all-accuracy") == share(right) and "answer-all-accuracy" not in page
     wrong = np.unpackbits(unpack(packed(page)["wrong"], "u1"), bitorder="little")[: len(log)]
     assert np.array_equal(wrong == 0, right) and packed(page)["about"] == "prediction"

@@ -28,7 +28,7 @@ def bars(
 
 def write_pictures(folder: Path, count: int = 12, side: int = 8) -> None:
     """Write PNG files of bars into class folders."""
-    image = pytest.importorskip("PIL.Image", reason="pictures need Pillow: pip install 'tcuq[pictures]'")
+    image = pytest.importorskip("PIL.Image", reason="pictures need Pillow: pip install pillow")
     for number, (picture, label) in enumerate(zip(*bars(count), strict=True)):
         place = folder / NAMES[label]
         place.mkdir(parents=True, exist_ok=True)

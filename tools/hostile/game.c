@@ -236,8 +236,9 @@ static const char *disturb(game_t *g)
 /* One label, and what the ledger says of it. */
 static const char *say(game_t *g, uint32_t ago, int32_t label)
 {
-    int answered = tcuq_feedback(&g->monitor, ago, label);
-    return ledger_label(&g->ledger, &g->monitor, ago, label, answered);
+    uint32_t step = tcuq_steps(&g->monitor) - 1u - ago;
+    int answered = tcuq_feedback(&g->monitor, step, label);
+    return ledger_label(&g->ledger, &g->monitor, step, label, answered);
 }
 
 /* Labels of all remembered steps, the oldest first: the next step would forget it. */
@@ -262,6 +263,9 @@ static const char *label(game_t *g)
         return below(&g->dice, 3) == 0u ? NULL
                                         : say(g, below(&g->dice, head->memory), (int32_t)below(&g->dice, set.params.classes + 2u) - 2);
     case AT_ONCE: return say(g, 0, TCUQ_WRONG);
+    case LED_BACK: /* whatever was accepted was wrong, whatever was withheld was right */
+        last = l->entries[(l->next + head->memory - 1u) % head->memory];
+        return say(g, 0, (last & 16384u) != 0u ? TCUQ_WRONG : TCUQ_RIGHT);
     case KEPT_BACK:
     case BY_TURNS:
         /* Right ones pay the debt off; then silence while steps are vouched for, and all of them were wrong. */

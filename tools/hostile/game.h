@@ -30,7 +30,7 @@ typedef struct {
 /* How labels come: never; wrong or right at random, of any remembered step; each step wrong at once; kept back until
  * `memory` steps are out, or until the debt is as high as it may be with every step still vouched for, and then all
  * wrong; the same by turns with a stretch of right ones. */
-typedef enum { NO_LABELS, SOME_LABELS, AT_ONCE, KEPT_BACK, BY_TURNS, LABELERS } labeler_t;
+typedef enum { NO_LABELS, SOME_LABELS, AT_ONCE, KEPT_BACK, BY_TURNS, LED_BACK, LABELERS } labeler_t;
 
 typedef struct game {
     set_t *set;

@@ -15,7 +15,7 @@
 enum { SHOWN = 8 };
 
 /* How close to each bound anybody came, 1 being the bound itself. */
-enum { DEBT_HIGH, DEBT_LOW, WINDOW, BUDGET, CREDIT, RISE, FALL, SEVERITY, ERRORS, STRETCH, BOUNDS };
+enum { DEBT_HIGH, DEBT_LOW, WINDOW, BUDGET, CREDIT, RISE, FALL, SEVERITY, ERRORS, STRETCH, PAID, BOUNDS };
 static const char *const names[BOUNDS] = {"debt, upper bound", "debt, lower bound", "abstentions in any window",
                                           "abstentions from the start", "credit", "rise sum",
                                           "fall sum", "severity", "errors among labels", "errors in any stretch"};
@@ -58,6 +58,7 @@ static void count(tally_t *tally, const game_t *g)
     if (p->feedback != NULL && p->feedback->error_num != 0u) {
         compare(tally, ERRORS, l->owed_high, ledger_error_bound(p));
         compare(tally, STRETCH, l->owed_window, ledger_error_bound(p) + p->feedback->error_shut);
+        compare(tally, PAID, l->paid_high, 2 * ledger_error_bound(p));
     }
     tally->bet_gap = l->bet_gap < tally->bet_gap ? l->bet_gap : tally->bet_gap;
 }

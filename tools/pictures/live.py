@@ -13,8 +13,9 @@ from typing import IO
 
 import numpy as np
 
-FIRST, END = 5451, 6351
-"""Steps of the demo's test stream that the page has seen: dead pixels from 5851 to 6250, then clean again."""
+FIRST, END, PAUSE = 5451, 6151, 4.0
+"""Steps of the demo's test stream that the page has seen: clean, then dead pixels from 5851 on, which raise
+the alarm; and seconds between two of them."""
 
 
 def lines(folder: Path) -> list[bytes]:
@@ -22,9 +23,11 @@ def lines(folder: Path) -> list[bytes]:
     with np.load(folder / "test.npz") as log:
         probs, features = log["probs"][FIRST:END], log["features"][FIRST:END]
     rows = zip(probs.tolist(), features.tolist(), strict=True)
+    start = time.time() - PAUSE * (END - FIRST - 1)
     names = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
     sent = [
-        (json.dumps({"probs": p, "features": f, "boot": 1, "seq": seq}) + "\n").encode()
+        json.dumps({"probs": p, "features": f, "boot": 1, "seq": seq, "time": start + PAUSE * seq}).encode()
+        + b"\n"
         for seq, (p, f) in enumerate(rows)
     ]
     sent[0] = (json.dumps({"names": names}) + "\n").encode() + sent[0]

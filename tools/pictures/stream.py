@@ -24,13 +24,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from pictures.drawing import Drawing, forms, write
 from pictures.style import PICTURES, SMALL
 
-FIRST, LAST, BIN = 705, 3600, 5
+FIRST, LAST, BIN = 1000, 6600, 10
 """Steps of the demo's test stream that are drawn, and how many go into one place of the plot."""
 
 TRUE_OVER = 100
 """Steps to each side over which the true accuracy is a mean."""
 
-NAMES = ("", "blur", "block", "dead pixels")
+NAMES = ("", "dusk", "blur", "dead pixels", "dirt", "block")
 STORED = PICTURES / "stream.json"
 TITLE = "A stream with three shifts, as the monitor saw it"
 WORDS = ("risk", "threshold", "abstained", "wrong", "alarm", "shift", "expected accuracy", "step")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-pytest.importorskip("torch", reason="pip install 'tcuq-lab[zoo]'")
+pytest.importorskip("torch", reason="pip install torch")
 
 import device_graphs
 from places import LAB
@@ -70,7 +69,7 @@ def test_values_that_differ_are_counted() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif("TCUQ_DATA" not in os.environ, reason="needs a data folder")
+@pytest.mark.data
 def test_a_stored_graph_gives_the_stored_accuracy_to_the_example() -> None:
     """On every architecture: graphs are stored, and their arithmetic is in integers."""
     content = json.loads((LAB / "results" / "device" / "accuracy.json").read_text())

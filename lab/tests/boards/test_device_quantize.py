@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch", reason="pip install 'tcuq-lab[zoo]'")
+torch = pytest.importorskip("torch", reason="pip install torch")
 
 from torch import nn  # noqa: E402
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("torch", reason="pip install 'tcuq-lab[all]'")
+pytest.importorskip("torch", reason="pip install torch")
 
 from kept_recordings import PLAIN
 
@@ -54,6 +54,7 @@ def test_figures_that_moved_are_shown(
 def test_small_tasks_are_measured_where_their_networks_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.setenv("TCUQ_DATA", str(tmp_path))
     asked = []
 
     def run(experiment: Any, recordings: Any, *rest: Any) -> Any:

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-pytest.importorskip("scipy", reason="scipy is not installed: pip install 'tcuq-lab[vision]'")
-pytest.importorskip("PIL", reason="Pillow is not installed: pip install 'tcuq-lab[vision]'")
+pytest.importorskip("scipy", reason="scipy is not installed: pip install scipy")
+pytest.importorskip("PIL", reason="Pillow is not installed: pip install pillow")
 
 from tcuq_lab.corruptions import corrupt, suite, suites
 from tcuq_lab.corruptions.apply import SHORTEST
@@ -39,7 +39,7 @@ def read_only(x):
 @pytest.mark.parametrize(("name", "kind"), ALL)
 def test_bytes_do_not_depend_on_the_layout_of_memory(name, kind):
     if name == "speech_c":
-        pytest.importorskip("audiomentations", reason="not installed: pip install 'tcuq-lab[sound]'")
+        pytest.importorskip("audiomentations", reason="not installed: pip install audiomentations")
     for severity in {1, len(suite(name).kind(kind).settings)}:
         for x in SHOWN[suite(name).media]:
             expected = corrupt(x, name, kind, severity, seed=1)

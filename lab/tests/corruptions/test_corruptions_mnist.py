@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-pytest.importorskip("scipy", reason="scipy is not installed: pip install 'tcuq-lab[vision]'")
+pytest.importorskip("scipy", reason="scipy is not installed: pip install scipy")
 
 from tcuq_lab.corruptions import corrupt, suite
 

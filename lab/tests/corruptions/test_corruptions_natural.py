@@ -10,8 +10,8 @@ from tcuq_lab.corruptions import corrupt, suite
 from tcuq_lab.corruptions.apply import CHUNK
 from tcuq_lab.corruptions.natural import SEEN
 
-pytest.importorskip("scipy", reason="pip install 'tcuq-lab[vision]'")
-pytest.importorskip("PIL", reason="pip install 'tcuq-lab[vision]'")
+pytest.importorskip("scipy", reason="pip install scipy")
+pytest.importorskip("PIL", reason="pip install pillow")
 
 SUITES = ("cifar10_c", "tinyimagenet_c", "imagenet_c")
 KINDS = tuple(suite("cifar10_c").kinds)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-pytest.importorskip("PIL", reason="Pillow is not installed: pip install 'tcuq-lab[vision]'")
-pytest.importorskip("scipy", reason="scipy is not installed: pip install 'tcuq-lab[vision]'")
+pytest.importorskip("PIL", reason="Pillow is not installed: pip install pillow")
+pytest.importorskip("scipy", reason="scipy is not installed: pip install scipy")
 
 
 from tcuq_lab.corruptions.official import corrupted

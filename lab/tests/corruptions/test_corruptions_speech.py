@@ -9,7 +9,7 @@ from sounds import spoken
 from tcuq_lab.audio import mfcc
 from tcuq_lab.corruptions import corrupt, suite
 
-pytest.importorskip("audiomentations", reason="audiomentations is missing: pip install 'tcuq-lab[sound]'")
+pytest.importorskip("audiomentations", reason="audiomentations is missing: pip install audiomentations")
 
 from tcuq_lab.corruptions.acoustics import room_reverb
 from tcuq_lab.corruptions.draws import Draws

@@ -32,8 +32,6 @@ from tcuq_lab.data.svhn import read_mat
 RNG = np.random.default_rng(7)
 IMAGES = RNG.integers(0, 256, (5, 28, 28), dtype=np.uint8)
 COLORS = RNG.integers(0, 256, (4, 32, 32, 3), dtype=np.uint8)
-REAL = os.environ.get("TCUQ_DATA")
-real = pytest.mark.skipif(not REAL, reason="TCUQ_DATA names no folder of real data")
 
 
 def idx_bytes(array):
@@ -292,7 +290,7 @@ def test_a_failed_download_is_one_line_and_leaves_nothing(folder, monkeypatch, c
     assert os.listdir(folder / "mnist") == []
 
 
-@real
+@pytest.mark.data
 @pytest.mark.parametrize(
     ("name", "split", "shape", "first"),
     [
@@ -316,7 +314,7 @@ def test_real_images(name, split, shape, first):
         assert hashlib.md5(idx_bytes(found.x)).hexdigest() == "2646ac647ad5339dbf082846283269ea"
 
 
-@real
+@pytest.mark.data
 def test_no_speaker_is_in_two_parts():
     paths = [data_folder() / name for name in ("speech_train.npz", "speech_eval.npz")]
     if not all(path.exists() for path in paths):

@@ -290,7 +290,7 @@ def constants_in_c(params: Params) -> int:
 
 
 def test_costs_are_those_of_the_plain_network(method: Streaming) -> None:
-    pytest.importorskip("torch", reason="pip install 'tcuq-lab[zoo]'")
+    pytest.importorskip("torch", reason="pip install torch")
     from tcuq_lab.zoo.backbones import backbone
     from tcuq_lab.zoo.count import multiply_adds, parameters
 

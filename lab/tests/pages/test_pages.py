@@ -15,7 +15,7 @@ from places import LAB, ROOT
 
 from tcuq_lab.cli import main
 from tcuq_lab.pages import build_pages
-from tcuq_lab.pages.build import MARKDOWN
+from tcuq_lab.pages.build import MARKDOWN, build_readme
 from tcuq_lab.pages.figures import load
 from tcuq_lab.pages.paper import FIRST, LAST
 from tcuq_lab.pages.words import ROWS, STREAMS, TASKS
@@ -221,6 +221,34 @@ def test_label_shift_is_told_as_it_is(tmp_path: Path, on: float) -> None:
     assert "mix of classes" not in build_pages(tmp_path)[MARKDOWN]
 
 
+@pytest.mark.parametrize("mixed", [False, True])
+@pytest.mark.parametrize("recorded", [False, True])
+def test_the_readme_says_what_an_alarm_was_fitted_on(tmp_path: Path, mixed: bool, recorded: bool) -> None:
+    write_answers(tmp_path, 0.1, 0.2)
+    here = "cifar10/class 16/tcuq"
+    lines = [stream_line(f"{here}/found", 0.9), stream_line(f"{here}/false per 10,000", 5.5)]
+    if mixed:
+        lines.append(stream_line(f"{here}/found", 0.25, fit="untold"))
+        lines.append(stream_line(f"{here}/false per 10,000", 12.0, fit="untold"))
+    if recorded:
+        lines.append(stream_line("signs/recorded/tcuq/found", 0.8, fit="untold"))
+        lines.append(stream_line("signs/recorded/tcuq/false per 10,000", 21.0, fit="untold"))
+    write_streams(tmp_path, "alarms", lines)
+    said = build_readme(tmp_path, "<!-- gain: begin -->\n<!-- gain: end -->")
+    assert "fitted on the same kind of stream" in said
+    assert ("(1 stream), false alarms come 12.0 times (12.0 to 12.0) and 25.0 % are found" in said) is mixed
+    assert ("On real recordings false alarms come 21.0 times." in said) is recorded
+
+
+def test_the_paper_page_names_the_version_of_each_experiment(tmp_path: Path) -> None:
+    for name, version in (("failure", "0.2.0"), ("drop", "0.2.0"), ("promises", "0.3.0")):
+        path = write_paper_result(tmp_path, name, {"mnist/1/base/x": 0.5})
+        path.write_text(path.read_text().replace('"tcuq": "0.0"', f'"tcuq": "{version}"'))
+    said = build_pages(tmp_path)[PAPER]
+    assert "are of version 0.2.0 of tcuq; those of `promises` are of version 0.3.0." in said
+    assert "ours is v0.01" in said
+
+
 @pytest.mark.parametrize(("found", "word"), [(0.4, "never"), (0.6, "not known")])
 def test_an_infinite_delay_does_not_say_that_shifts_were_missed(
     tmp_path: Path, found: float, word: str
@@ -265,7 +293,7 @@ def test_a_contradiction_goes_with_its_figures(tmp_path: Path) -> None:
     said = "all six rivals have the same figure"
     assert said in build_pages(tmp_path)[PAPER]
     for part in content["parts"]:
-        if part["experiment"] == "failure" and "strangers" in part["column"]:
+        if part["experiment"] == "failure" and "OOD inputs" in part["column"]:
             part["rows"]["deep"] = 0.99
     (tmp_path / "paper.json").write_text(json.dumps(content))
     assert said not in build_pages(tmp_path)[PAPER]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytest.importorskip("scipy", reason="pip install 'tcuq-lab[all]'")
+pytest.importorskip("scipy", reason="pip install scipy")
 
 from places import LAB
 
@@ -35,7 +35,7 @@ def made(task: str, part: str) -> Dataset:
 
 @pytest.fixture
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Recordings:
-    pytest.importorskip("torch", reason="pip install 'tcuq-lab[zoo]'")
+    pytest.importorskip("torch", reason="pip install torch")
     monkeypatch.setattr(recordings_module, "load_part", made)
     monkeypatch.setattr(recordings_module, "load_ood", lambda task, part: made("strange", "train"))
     return Recordings(WEIGHTS, str(tmp_path), SMALL)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytest.importorskip("scipy", reason="pip install 'tcuq-lab[all]'")
+pytest.importorskip("scipy", reason="pip install scipy")
 
 from kept_recordings import PLAIN, TINY, Kept
 from places import LAB
@@ -102,7 +102,7 @@ def test_variants_follow_the_choice_of_a_fitted_row_of_tcuq(tmp_path: Path) -> N
 
 
 def test_recordings_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("torch", reason="pip install 'tcuq-lab[zoo]'")
+    pytest.importorskip("torch", reason="pip install torch")
     rng = np.random.default_rng(0)
     made = Dataset(
         "mnist", "x", rng.integers(0, 256, (12, 28, 28)).astype(np.uint8), np.arange(12) % 10, "", ""
@@ -133,7 +133,7 @@ def test_recordings_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_other_data_or_weights_are_recorded_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("torch", reason="pip install 'tcuq-lab[zoo]'")
+    pytest.importorskip("torch", reason="pip install torch")
     places = []
     for shift in (0, 1):
         data = Dataset("mnist", "x", np.zeros((8, 28, 28), np.uint8), (np.arange(8) + shift) % 10, "", "")

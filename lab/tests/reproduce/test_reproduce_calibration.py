@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytest.importorskip("scipy", reason="pip install 'tcuq-lab[all]'")
+pytest.importorskip("scipy", reason="pip install scipy")
 
 from kept_recordings import PLAIN, TINY, Kept
 

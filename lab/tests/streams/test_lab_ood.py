@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import functools
-import os
 
 import numpy as np
 import pytest
 
-from tcuq_lab.data import load, present
+from tcuq_lab.data import data_folder, load, present
 from tcuq_lab.data.dataset import Dataset
 from tcuq_lab.data.folders import KEYWORDS
 from tcuq_lab.data.ood import OTHER_WORDS, load_ood, ood_labels, ood_name
@@ -17,8 +16,6 @@ from tcuq_lab.data.parts import HELD_OUT, load_part, part, split_of
 from tcuq_lab.streams import Description, Geometric, Ood, Segments, labels_for, part_labels
 
 TASKS = ("mnist", "cifar10", "speech_commands", "tinyimagenet20")
-REAL = os.environ.get("TCUQ_DATA")
-real = pytest.mark.skipif(not REAL, reason="TCUQ_DATA names no folder of real data (see tcuq-lab data get)")
 
 
 def need(*pairs):
@@ -99,7 +96,7 @@ def once():
         yield cached
 
 
-@real
+@pytest.mark.data
 @pytest.mark.parametrize(
     ("name", "counts"),
     [
@@ -116,7 +113,7 @@ def test_parts_share_no_example(once, name, counts):
     assert not np.intersect1d(rows["train"][1], rows["dev"][1]).size
 
 
-@real
+@pytest.mark.data
 def test_sixteen_classes_are_known_and_four_held_out(once):
     need(("tinyimagenet20", "val"))
     whole, known = once("tinyimagenet20", "val"), load_part("tinyimagenet20", "test")
@@ -128,7 +125,7 @@ def test_sixteen_classes_are_known_and_four_held_out(once):
     assert part_labels("tinyimagenet20", "test").tolist() == known.y.tolist()
 
 
-@real
+@pytest.mark.data
 def test_real_words_of_dev_and_test_differ(once):
     need(("speech_commands", "validation"), ("speech_commands", "test"), ("speech_noise", "all"))
     heard = {which: ood_labels("speech_commands", which) for which in ("dev", "test")}
@@ -137,7 +134,7 @@ def test_real_words_of_dev_and_test_differ(once):
     assert all(set(each.tolist()) == set(range(10)) for each in known.values())
     form = present("speech_commands", "test")
     if form is not None and form.files[0].endswith(".npz"):
-        found = members(f"{REAL}/{form.files[0]}", "word", "split", "speaker")
+        found = members(data_folder() / form.files[0], "word", "split", "speaker")
         assert len(known["test"]) == ((found["word"] < 10) & (found["split"] == 2)).sum()
         speakers = [set(found["speaker"][found["split"] == mark].tolist()) for mark in (1, 2)]
         assert not speakers[0] & speakers[1]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-torch = pytest.importorskip("torch", reason="pip install 'tcuq-lab[zoo]'")
+torch = pytest.importorskip("torch", reason="pip install torch")
 
 from places import LAB  # noqa: E402
 

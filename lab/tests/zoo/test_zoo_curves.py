@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch", reason="pip install 'tcuq-lab[zoo]'")
+torch = pytest.importorskip("torch", reason="pip install torch")
 
 from small_trainings import small, squares  # noqa: E402
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch", reason="pip install 'tcuq-lab[zoo]'")
+torch = pytest.importorskip("torch", reason="pip install torch")
 
 from tcuq_lab.data import text as source  # noqa: E402
 from tcuq_lab.zoo.backbones import backbone  # noqa: E402

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch", reason="pip install 'tcuq-lab[zoo]'")
+torch = pytest.importorskip("torch", reason="pip install torch")
 
 from small_trainings import SMALL  # noqa: E402
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch", reason="pip install 'tcuq-lab[zoo]'")
+torch = pytest.importorskip("torch", reason="pip install torch")
 
 import small_trainings  # noqa: E402
 from small_trainings import small, squares  # noqa: E402

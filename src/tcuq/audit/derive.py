@@ -20,7 +20,7 @@ from ..monitor.class_names import class_shown
 from ..monitor.log import Log
 from ..monitor.monitor import Monitor
 from ..monitor.params import Params
-from ..monitor.signals import NUMBER, SIGNALS
+from ..monitor.signals import NUMBER, REASONS, SIGNALS
 from ..monitor.state import State, state_for
 from ..monitor.steps import NO_REASON, reason_names
 from .rules import TOP, Evidence, Heard, Ints, Rules, Told, label_rows, watch_told
@@ -85,7 +85,7 @@ def audit(
         Saved state that the run started from; without it, a fresh monitor.
     labels : array of shape (n, 3), optional
         Labels that the monitor was told, in their order: number of the last step then, number of the step
-        that it is for, and the true class, -1 for right or -2 for wrong.
+        that it is for, and the true class, -1 where none is right or -2 where the answer was.
 
     Examples
     --------
@@ -175,12 +175,13 @@ def _numbering(numbers: Ints, start: State | None) -> Check:
 def _possible(steps: npt.NDArray[Any], numbers: Ints, params: Params) -> list[Check]:
     """Check that classes are such and reasons signals in use, on flagged steps, whatever the input was."""
     used = [NUMBER[name] for name in params.signals]
-    unasked = (steps["risk"] < steps["threshold"]) & (steps["reason"] != NO_REASON)
+    limited = REASONS["error_limit"] if params.feedback is not None else NO_REASON
+    unasked = (steps["risk"] < steps["threshold"]) & ~np.isin(steps["reason"], (limited, NO_REASON))
     # Without an instant head the rules tell the answer.
     classes = ["prediction", *(["answer"] if params.instant is not None else [])]
     wrong = {name: (steps[name] < 0) | (steps[name] >= params.classes) for name in classes}
     accepted = dict.fromkeys(classes, f"0 to {params.classes - 1}")
-    wrong["reason"] = ~np.isin(steps["reason"], (*used, NO_REASON)) | unasked
+    wrong["reason"] = ~np.isin(steps["reason"], (*used, limited, NO_REASON)) | unasked
     accepted["reason"] = f"none, or where flagged {', '.join(params.signals)}"
 
     def broken(name: str, row: int) -> str:

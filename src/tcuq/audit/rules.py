@@ -27,8 +27,8 @@ KNOWN, VOUCHED, ALARM = 1 << 15, 1 << 14, 1 << 13
 def label_rows(labels: npt.ArrayLike | None, first: int, count: int, classes: int) -> dict[int, list[Any]]:
     """Return labels by the place of the step after which they came, in their order.
 
-    A label has the number of the last step when it came, the number of its step, and the true class, -1 for
-    right or -2 for wrong.
+    A label has the number of the last step when it came, the number of its step, and the true class, -1
+    where none is right or -2 where the answer was.
     """
     by_place: dict[int, list[Any]] = defaultdict(list)
     rows = np.zeros((0, 3), dtype=np.int64) if labels is None else np.asarray(labels)
@@ -55,12 +55,17 @@ class Told:
         memory = self.p["memory"]
         self.entries = [0] * memory
         self.debt = self.correction = self.case = self.next = self.quarters = self.taken = 0
+        self.recovered = 0
+        self.lowest = (
+            0 if params.integers()["evidence"] and params.integers()["evidence"]["bet_slope"] else -2
+        )
         if state is not None:
             form = struct.Struct(f"<ihhHH{memory}H")
             end = len(state) - 4 - (2 * (5 * params.classes + 6) if params.instant is not None else 0)
             values = form.unpack_from(state, end - form.size - 2 * (memory & 1))
             self.debt, self.correction, self.case, self.next, moved, *self.entries = values
-            self.quarters = moved - 16 if moved > 13 else moved
+            self.quarters = moved % 16 - 16 if moved % 16 > 13 else moved % 16
+            self.recovered = moved // 16
             self.taken = int.from_bytes(state[20:24], "little")
 
     @property
@@ -98,12 +103,16 @@ class Told:
         if entry & KNOWN:
             return False
         self.entries[at] |= KNOWN
-        right = label == -1 or label == entry % (1 << self.bits)
+        right = label == -2 or label == entry % (1 << self.bits)
         sure = (entry % ALARM | (1 << self.bits) - 1) >= ALARM - (self.p["error_reference"] >> 5)
-        back = right and sure and 4 * self.debt >= 3 * self.p["error_shut"]
-        if (entry & VOUCHED or back) and self.p["error_num"]:
-            change = (0 if right else self.p["error_den"]) - self.p["error_num"]
-            self.debt = max(-self.p["error_shut"], self.debt + change)
+        num, shut, vouched = self.p["error_num"], self.p["error_shut"], bool(entry & VOUCHED)
+        paid = min(4095, self.bound // num) if num else 0
+        if not vouched and right and sure and 4 * self.debt >= 3 * shut and self.recovered < paid:
+            self.recovered += 1
+            vouched = True
+        if vouched and num:
+            self.recovered -= self.debt == -shut and right and self.recovered > 0
+            self.debt = max(-shut, self.debt + (0 if right else self.p["error_den"]) - num)
         certainty = (entry % ALARM >> self.bits << self.bits) + (1 << (self.bits - 1))
         self.correction += (32768 * right - 4 * certainty - self.correction + 16) >> 5
         if bool(entry & ALARM) != raised:
@@ -113,7 +122,7 @@ class Told:
         if abs(self.case) < END:
             return False
         self.case = 0
-        self.quarters = min(13, self.quarters + 2) if raised else max(-2, self.quarters - 1)
+        self.quarters = min(13, self.quarters + 2) if raised else max(self.lowest, self.quarters - 1)
         return raised
 
 
@@ -130,7 +139,7 @@ def watch_told(monitor: Monitor, log: Log, told: dict[int, list[Any]]) -> tuple[
                 parts.append(steps)
                 values.append(signals)
             for ago, label in told.get(stop - 1, []) if stop in ends else []:
-                monitor.feedback(monitor.steps - 1 - ago, bool(label + 2) if label < 0 else label)
+                monitor._core.feedback(monitor.steps - 1 - ago, label)
     return np.concatenate(parts), np.concatenate(values)
 
 

@@ -27,7 +27,8 @@ def integer(name: str, value: Any, low: int, high: int) -> int:
     try:
         whole = operator.index(value)
     except TypeError:
-        raise wrong_value(name, value, f"an integer, {expected}") from None
+        problem = f"{name} is {value}, expected an integer, {expected}" if isinstance(value, float) else ""
+        raise InputError("value", problem, name, value, f"an integer, {expected}") from None
     if not low <= whole <= high:
         raise wrong_value(name, value, expected)
     return whole

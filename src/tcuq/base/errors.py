@@ -129,4 +129,4 @@ def needed(module: str, install: str, what: str) -> Any:
         return import_module(module)
     except ImportError:
         problem = f"{what} needs the package {module.partition('.')[0]}"
-        raise InputError("needs", f"{problem}; install it with: pip install '{install}'") from None
+        raise InputError("needs", f"{problem}; install it with: pip install {install}") from None

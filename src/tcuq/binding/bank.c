@@ -381,40 +381,43 @@ static PyObject *bank_reset(PyObject *object, PyObject *const *args, Py_ssize_t 
     Py_RETURN_NONE;
 }
 
-/* feedback(slots, ago, labels, out): int64, int64, int64 and int8 arrays of one length; a status of tcuq_feedback() each. */
+/* feedback(slots, steps, labels, out): int64, int64, int64 and int8 arrays of one length; a status of tcuq_feedback()
+ * each. Steps below 0 count back from the last one, -1. */
 static PyObject *bank_feedback(PyObject *object, PyObject *const *args, Py_ssize_t count)
 {
     bank_t *self = (bank_t *)object;
     PyObject *result = NULL;
-    Py_buffer ago, labels, out;
+    Py_buffer numbers, labels, out;
     slots_t slots;
     size_t i;
     if (enter(self, &slots, args, count, 4) < 0) {
         return NULL;
     }
-    if (space_open(&ago, args[1], (Py_ssize_t)(slots.count * 8u)) < 0) {
+    if (space_open(&numbers, args[1], (Py_ssize_t)(slots.count * 8u)) < 0) {
         goto close_slots;
     }
     if (space_open(&labels, args[2], (Py_ssize_t)(slots.count * 8u)) < 0) {
-        goto close_ago;
+        goto close_numbers;
     }
     if (space_open(&out, args[3], (Py_ssize_t)slots.count) < 0) {
         goto close_labels;
     }
     for (i = 0; i < slots.count; i++) {
-        int64_t steps, label;
-        memcpy(&steps, (const char *)ago.buf + 8u * i, sizeof steps);
+        tcuq_t *monitor = monitor_at(self, slots.at[i]);
+        int64_t step, label;
+        memcpy(&step, (const char *)numbers.buf + 8u * i, sizeof step);
         memcpy(&label, (const char *)labels.buf + 8u * i, sizeof label);
+        step += step < 0 ? (int64_t)tcuq_steps(monitor) : 0;
         ((int8_t *)out.buf)[i] = (int8_t)tcuq_feedback(
-            monitor_at(self, slots.at[i]), steps < 0 || steps > 65535 ? 65535u : (uint32_t)steps,
-            label < TCUQ_WRONG || label > TCUQ_MAX_CLASSES ? TCUQ_MAX_CLASSES : (int32_t)label);
+            monitor, step < 0 || step > UINT32_MAX ? UINT32_MAX : (uint32_t)step,
+            label < TCUQ_RIGHT || label > TCUQ_MAX_CLASSES ? TCUQ_MAX_CLASSES : (int32_t)label);
     }
     result = Py_NewRef(Py_None);
     PyBuffer_Release(&out);
 close_labels:
     PyBuffer_Release(&labels);
-close_ago:
-    PyBuffer_Release(&ago);
+close_numbers:
+    PyBuffer_Release(&numbers);
 close_slots:
     leave(self, &slots);
     return result;

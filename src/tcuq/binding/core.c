@@ -134,17 +134,17 @@ static PyObject *core_verify(PyObject *object, PyObject *unused)
     return PyLong_FromLong(status);
 }
 
-/* feedback(ago, label) -> status of tcuq_feedback() */
+/* feedback(step, label) -> status of tcuq_feedback() */
 static PyObject *core_feedback(PyObject *object, PyObject *args)
 {
     core_t *self = (core_t *)object;
-    unsigned int ago;
+    unsigned int step;
     int label, status;
-    if (!PyArg_ParseTuple(args, "Ii", &ago, &label)) {
+    if (!PyArg_ParseTuple(args, "Ii", &step, &label)) {
         return NULL;
     }
     LOCK_BEGIN(self)
-    status = tcuq_feedback(&self->monitor, ago, label);
+    status = tcuq_feedback(&self->monitor, step, label);
     LOCK_END()
     return PyLong_FromLong(status);
 }

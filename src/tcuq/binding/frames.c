@@ -102,9 +102,9 @@ static size_t take_rows(bits_t *bits, unsigned classes, unsigned horizon, step_r
         step.warming_up = (uint8_t)take(bits, 1);
         step.low_mass = (uint8_t)take(bits, 1);
         step.alarm = (uint8_t)take(bits, 2);
-        step.reason = (uint8_t)(step.flagged ? take(bits, 5) : NO_REASON);
-        step.reason = (uint8_t)(step.reason == NO_REASON ? TCUQ_REASON_NONE : step.reason);
-        if (step.reason >= TCUQ_SIGNAL_COUNT && step.reason != TCUQ_REASON_NONE) {
+        step.reason = (uint8_t)(step.flagged ? take(bits, 5) : NO_REASON - step.abstain);
+        step.reason = (uint8_t)(step.reason >= NO_REASON - 1u ? step.reason + TCUQ_REASON_NONE - NO_REASON : step.reason);
+        if (step.reason >= TCUQ_SIGNAL_COUNT && step.reason < TCUQ_REASON_ERROR) {
             return 0;
         }
         step.prediction = take_class(bits, step.prediction, width);

@@ -4,7 +4,28 @@
 #include "binding/step.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
+
+/* Raise an error of tcuq.base.errors, which has a code for programs. */
+static void refuse(const char *kind, const char *code, const char *format, ...)
+{
+    PyObject *module;
+    PyObject *error;
+    PyObject *text;
+    va_list values;
+    va_start(values, format);
+    text = PyUnicode_FromFormatV(format, values);
+    va_end(values);
+    module = text == NULL ? NULL : PyImport_ImportModule("tcuq.base.errors");
+    error = module == NULL ? NULL : PyObject_CallMethod(module, kind, "sO", code, text);
+    if (error != NULL) {
+        PyErr_SetObject((PyObject *)Py_TYPE(error), error);
+    }
+    Py_XDECREF(error);
+    Py_XDECREF(module);
+    Py_XDECREF(text);
+}
 
 void table_close(table_t *t)
 {
@@ -32,13 +53,13 @@ static int table_open(table_t *t, PyObject *object, const char *name, Py_ssize_t
         format++;
     }
     if (strlen(format) != 1 || strchr("bBfd", *format) == NULL) {
-        PyErr_Format(PyExc_TypeError, "%s has element type '%s', expected int8, uint8, float32 or float64",
-                     name, t->view.format);
+        refuse("InputTypeError", "value", "%s has element type '%s', expected int8, uint8, float32 or float64", name,
+               t->view.format);
     } else if (t->view.ndim != dimensions) {
-        PyErr_Format(PyExc_ValueError, "%s has %d dimensions; %d expected", name, t->view.ndim, dimensions);
+        refuse("InputError", "value", "%s has %d dimensions; %d expected", name, t->view.ndim, dimensions);
     } else if (t->view.shape[dimensions - 1] != width) {
-        PyErr_Format(PyExc_ValueError, "%s has %zd values per step; the params say %zd", name,
-                     t->view.shape[dimensions - 1], width);
+        refuse("InputError", "value", "%s has %zd values per step; the params say %zd", name,
+               t->view.shape[dimensions - 1], width);
     } else {
         t->rows = dimensions == 2 ? t->view.shape[0] : 1;
         t->width = width;
@@ -75,7 +96,7 @@ static void complain(const char *name, const table_t *t, Py_ssize_t row, Py_ssiz
     } else if (t->view.ndim == 2 || column >= 0) {
         PyOS_snprintf(place, sizeof place, "[%ld]", (long)(column >= 0 ? column : row));
     }
-    PyErr_Format(PyExc_ValueError, "%s%s %s %s, %s%s", name, place, verb, number, expected, hint);
+    refuse("InputError", "value", "%s%s %s %s, %s%s", name, place, verb, number, expected, hint);
 }
 
 static int in_units(const table_t *t, Py_ssize_t row)
@@ -109,7 +130,6 @@ static int check_probs(const table_t *t)
     }
     for (row = 0; row < t->rows; row++) {
         double sum = 0;
-        double tolerance = sum_tolerance(t->width, 0);
         for (i = 0; i < t->width; i++) {
             float p = value_at(t, row * t->width + i);
             if (!(p >= 0.0f && p <= 1.0f)) {
@@ -118,14 +138,14 @@ static int check_probs(const table_t *t)
             }
             sum += p;
         }
-        if (fabs(sum - 1.0) > tolerance) { /* few rows: to look for units costs as much as all the rest */
-            tolerance = sum_tolerance(t->width, in_units(t, row));
-        }
-        if (fabs(sum - 1.0) > tolerance) {
-            char expected[40];
-            PyOS_snprintf(expected, sizeof expected, "expected 1.00 \xc2\xb1 %.3g", tolerance);
-            complain("probs", t, row, -1, sum, "sum to", expected, LOGITS_HINT);
-            return -1;
+        if (fabs(sum - 1.0) > sum_tolerance(t->width, 0)) { /* few rows: looking for units costs as much again */
+            double tolerance = sum_tolerance(t->width, in_units(t, row));
+            if (fabs(sum - 1.0) > tolerance) {
+                char expected[40];
+                PyOS_snprintf(expected, sizeof expected, "expected 1.00 \xc2\xb1 %.3g", tolerance);
+                complain("probs", t, row, -1, sum, "sum to", expected, LOGITS_HINT);
+                return -1;
+            }
         }
     }
     return 0;
@@ -159,18 +179,16 @@ int pair_open(const tcuq_params_t *params, PyObject *probs, PyObject *features, 
             goto fail;
         }
         if (f->kind == 'B') {
-            PyErr_SetString(PyExc_TypeError,
-                            "features are uint8, expected int8, float32 or float64");
+            refuse("InputTypeError", "value", "features are uint8, expected int8, float32 or float64");
             goto fail;
         }
         if (f->rows != p->rows) {
-            PyErr_Format(PyExc_ValueError, "features have %zd rows, probs have %zd", f->rows, p->rows);
+            refuse("InputError", "value", "features have %zd rows, probs have %zd", f->rows, p->rows);
             goto fail;
         }
     } else if ((params->signals & TCUQ_FEATURE_SIGNALS) != 0u) {
-        PyErr_Format(PyExc_ValueError,
-                     "features are missing; these params were fitted with %d of them",
-                     params->features);
+        refuse("InputError", "missing", "features are missing; these params were fitted with %d of them",
+               params->features);
         goto fail;
     }
     if (check_probs(p) < 0 || check_features(f) < 0) {
@@ -264,8 +282,8 @@ int run_open(run_tables_t *run, const tcuq_params_t *params, Py_ssize_t rows, Py
         return -1;
     }
     if (rows >= 0 && run->probs.rows != rows) {
-        PyErr_Format(PyExc_ValueError, "probs have %zd rows, expected %zd, one for each of the slots", run->probs.rows,
-                     rows);
+        refuse("InputError", "value", "probs have %zd rows, expected %zd, one for each of the slots", run->probs.rows,
+               rows);
         goto close_tables;
     }
     rows = run->probs.rows;

@@ -23,6 +23,7 @@ static const struct {
     {"ERR_STATE", TCUQ_ERR_STATE},
     {"ERR_VERSION", TCUQ_ERR_VERSION},
     {"ERR_OTHER", TCUQ_ERR_OTHER},
+    {"ERR_STEP", TCUQ_ERR_STEP},
 };
 
 static PyMethodDef module_methods[] = {{"quantize_probs", quantize_probs, METH_VARARGS, NULL},

@@ -14,10 +14,10 @@ static PyStructSequence_Field step_fields[] = {
     {"threshold", "what risk was compared with; may lie outside [0, 1)"},
     {"uncertainty", "in [0, 1)"},
     {"flagged", "risk >= threshold"},
-    {"abstain", "do not act on the answer: flagged, and the budget allows it"},
+    {"abstain", "do not act on the answer: flagged, and the budget allows it, or labels have shown too many errors"},
     {"alarm", "0 quiet, 1 risk has risen or evidence has added up, 2 risk has fallen, 3 both"},
-    {"warming_up", "among the first steps, which never abstain"},
-    {"reason", "name of the signal that speaks most against this step, or None"},
+    {"warming_up", "among the first steps, which abstain only for the error limit"},
+    {"reason", "name of the signal that speaks most against this step, error_limit, or None"},
     {"low_mass", "the int8 posterior sums to less than a half"},
     {"signals", "all signals by number when asked for, else None"},
     {"answer", "class to act on: the prediction, or what the last steps make more likely"},
@@ -83,6 +83,14 @@ static PyObject *signal_values(const uint16_t *signals)
     return values;
 }
 
+static PyObject *reason_of(const step_kind_t *kind, uint8_t reason)
+{
+    if (reason == TCUQ_REASON_ERROR) {
+        return PyUnicode_InternFromString("error_limit");
+    }
+    return Py_NewRef(reason < TCUQ_SIGNAL_COUNT ? PyTuple_GetItem(kind->names, reason) : Py_None);
+}
+
 static PyObject *name_of(PyObject *names, int number)
 {
     return Py_NewRef(names != NULL && number < PyTuple_Size(names) ? PyTuple_GetItem(names, number) : Py_None);
@@ -100,7 +108,7 @@ PyObject *step_new(const step_kind_t *kind, const tcuq_step_t *s, const uint16_t
         PyBool_FromLong(s->abstain),
         PyLong_FromLong(s->alarm),
         PyBool_FromLong(s->warming_up),
-        Py_NewRef(s->reason < TCUQ_SIGNAL_COUNT ? PyTuple_GetItem(kind->names, s->reason) : Py_None),
+        reason_of(kind, s->reason),
         PyBool_FromLong(s->low_mass),
         signals != NULL ? signal_values(signals) : Py_NewRef(Py_None),
         PyLong_FromLong(s->answer),

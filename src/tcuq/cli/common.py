@@ -248,12 +248,14 @@ def add_others(subparsers: Subparsers) -> None:
 
 
 def _stand_in(subparsers: Subparsers, name: str, extra: str, help: str) -> None:
-    advice = f"pip install 'tcuq[{extra}]'"
+    advice = f"pip install . ./{extra}"
 
     def command(args: argparse.Namespace) -> int:
-        raise UsageError(f"tcuq {name} is in the package tcuq-{extra}; install it with: {advice}")
+        raise UsageError(f"tcuq {name} is in the package tcuq-{extra}; in a checkout: {advice}")
 
     # No word begins an option here: whatever follows, the advice is what helps.
-    parser = subparsers.add_parser(name, help=f"{help} ({advice})", add_help=False, prefix_chars="\0")
+    parser = subparsers.add_parser(
+        name, help=f"{help} (in a checkout: {advice})", add_help=False, prefix_chars="\0"
+    )
     parser.add_argument("rest", nargs=argparse.REMAINDER)
     parser.set_defaults(command=command)

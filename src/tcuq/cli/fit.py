@@ -92,7 +92,7 @@ def _give(args: argparse.Namespace, params: Params) -> None:
             note(args, line)
         return
     found = params.notes["fit"]
-    notes = [in_options(each) for each in (*filter(None, [found.get("suspect")]), *found["warnings"])]
+    notes = [in_options(each) for each in found["warnings"]]
     answer(args, {"params": args.output, "fit": found, "notes": notes}, text)
 
 
@@ -121,6 +121,7 @@ def add(subparsers: Subparsers) -> None:
     add("--format", choices=common.FORMATS, help="format of LOG, if its extension does not say")
     common.add_logits_options(parser, "LOG (and the clean log)")
     add("--clean", metavar="LOG", help="a second log, of clean data only: it sets threshold and alarm")
+    add("--force", action="store_true", help="fit even if labels are reversed or the model is at chance")
     add("--details", action="store_true", help="also say what each signal adds and what simple rules achieve")
     add = parser.add_argument_group("rates").add_argument
     add("--budget", type=float, metavar="X", help="largest share of abstentions, 0 to 1 (default: 0.15)")
@@ -181,6 +182,6 @@ def command(args: argparse.Namespace) -> int:
     more["max_error"], more["feedback"] = args.max_error or (None, 0)
     with progress(args) as bar, spoken():
         options = FitOptions(use_features=not args.posterior_only, **more)
-        params = fit(log, clean=clean, options=options, progress=patient(bar), **keywords)
+        params = fit(log, clean=clean, options=options, force=args.force, progress=patient(bar), **keywords)
     _give(args, params)
     return 0

@@ -218,7 +218,7 @@ def _text(path: str, found: dict[str, Any], log: Log) -> str:
         better = beside_chance(log)
         if better is not None:
             hint = "check the range of the inputs (--input-range) and the order of the classes (--names)"
-            lines[-1] += f", {better} than chance; {hint}"
+            lines[-1] += f", {better}; {hint}"
     if "wrong_by_kind" in found:
         lines.append("wrong: " + ", ".join(f"{k} {100 * v:.1f} %" for k, v in found["wrong_by_kind"].items()))
     return "\n".join(lines)

@@ -103,7 +103,7 @@ def _labels(path: str) -> list[list[int]]:
     """Read labels as `audit` takes them."""
     import csv
 
-    codes = {"right": -1, "wrong": -2}
+    codes = {"right": -2, "wrong": -1}
     with open(path, newline="", encoding="utf-8") as file:
         rows = csv.DictReader(file)
         if not {"after", "step", "label"} <= set(rows.fieldnames or ()):

@@ -226,6 +226,9 @@ static void spend(tcuq_t *m, tcuq_step_t *out, int doubtful)
         m->credit -= p->budget_den;
         out->abstain = 1;
     }
+    if (doubtful && out->abstain != 0u && out->reason == TCUQ_REASON_NONE) {
+        out->reason = TCUQ_REASON_ERROR;
+    }
 }
 
 /* Logarithm of what a bet on the evidence of a step multiplies the stake by, never above it, Q16.16. */
@@ -310,7 +313,6 @@ static NOT_INLINE void remember(const tcuq_params_t *p, int8_t *numbers, tcuq_st
     number_put(numbers, ENTRIES + next, entry | out->answer);
     next++;
     number_put(numbers, NEXT, next < p->feedback->memory ? next : 0u);
-    number_put(numbers, LEVEL, number_at(numbers, LEVEL) & 15u);
 }
 
 /* The alarm, section 11. */

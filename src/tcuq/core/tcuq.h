@@ -8,8 +8,8 @@
  * For every input sequence:
  *   - flagged steps: |flagged - level * t| <= the bound of tcuq_debt_bounds();
  *   - abstentions in any n consecutive steps <= burst + budget * n, unless `error_first` asks for more;
- *   - with labels (tcuq_feedback()): wrong ones among labeled accepted steps <= max_error * labels
- *     that counted + the constant of tcuq_error_bound().
+ *   - with labels (tcuq_feedback()): wrong ones among labeled accepted steps <= max_error * labeled accepted steps
+ *     + the constant of tcuq_error_bound(), or twice that once labels have led a silent device back.
  * Without labels nothing bounds the error rate.
  *
  * The caller owns all memory. No function allocates, prints, recurses or uses
@@ -88,8 +88,10 @@ extern "C" {
 #define TCUQ_SIGNALS (TCUQ_ALL_SIGNALS | TCUQ_OWN_REFERENCE)
 #endif
 
-/* In tcuq_step_t.reason: not flagged, or no signal is above its clean mean. */
+/* In tcuq_step_t.reason: none, since the step is not flagged or no signal is above its clean mean; and no signal, but
+ * the step was held back because labels have shown too many errors (tcuq_feedback_t), also during warm-up. */
 #define TCUQ_REASON_NONE 255u
+#define TCUQ_REASON_ERROR 254u
 
 /* Values of tcuq_params_t.anchor: what risk leans on beside the uncertainty. */
 #define TCUQ_ANCHOR_CONFIDENCE 0u /* the posterior of the class that the params speak about */
@@ -175,7 +177,7 @@ typedef struct {
     uint16_t rise_reference;     /* risk above this feeds the rise alarm, Q0.16; not used with evidence */
     uint16_t fall_reference;     /* risk below this feeds the fall alarm, Q0.16 */
     uint16_t hold;               /* steps that a rise alarm stays raised at the least, up to 63 */
-    uint32_t warmup;             /* first steps, which never abstain */
+    uint32_t warmup;             /* first steps, which abstain only where `error_first` holds them back */
     uint32_t rise_limit;         /* sum at which the rise alarm is raised, Q0.16 x steps or evidence; 0: off */
     uint32_t rise_cap;           /* the sum stops growing here */
     uint32_t rise_clear;         /* sum at which a raised rise alarm is cleared, below rise_limit */
@@ -189,9 +191,9 @@ typedef struct {
     uint16_t clean_mean[TCUQ_SIGNAL_COUNT]; /* Q0.16, of each signal on clean data: stands in for a missing past */
 } tcuq_params_t;
 
-/* What tcuq_feedback() takes beside a class. */
-#define TCUQ_RIGHT (-1)
-#define TCUQ_WRONG (-2)
+/* What tcuq_feedback() takes beside a class: no class is right, or the answer was wrong; and the answer was right. */
+#define TCUQ_WRONG (-1)
+#define TCUQ_RIGHT (-2)
 
 /* Results of the functions that return int: TCUQ_OK, a size, or a negative error. Errors of
  * parameters are one a field (TCUQ_ERR_PARAM_steep_slope, TCUQ_ERR_EVIDENCE_clip,
@@ -210,6 +212,9 @@ enum tcuq_error {
     TCUQ_FEEDBACK_FIELDS(TCUQ_FEEDBACK_ERROR, TCUQ_NO_LIST, TCUQ_NO_LIST)
     TCUQ_RULES(TCUQ_RULE_ERROR)
     TCUQ_ERR_LAST_PARAM,   /* errors of parameters are below this */
+    TCUQ_ERR_LABELED = -9, /* a label of a step that has one */
+    TCUQ_ERR_LABEL = -8,   /* a label that is no class, TCUQ_RIGHT or TCUQ_WRONG */
+    TCUQ_ERR_STEP = -7,    /* a label of a step that was not taken, or is not remembered */
     TCUQ_ERR_OTHER = -6,   /* a state of a monitor with other params; params that have changed */
     TCUQ_ERR_VERSION = -5, /* a state or params of another layout version */
     TCUQ_ERR_STATE = -4,   /* not a state, or damaged (checksum, ranges) */
@@ -255,7 +260,7 @@ typedef struct {
     uint8_t abstain;      /* 1: do not act on answer; flagged, and the budget allows it, or held back for its error */
     uint8_t alarm;        /* TCUQ_ALARM_ bits, 0 when quiet */
     uint8_t warming_up;   /* 1: among the first `warmup` steps */
-    uint8_t reason;       /* signal number, or TCUQ_REASON_NONE */
+    uint8_t reason;       /* signal number, TCUQ_REASON_ERROR or TCUQ_REASON_NONE */
     uint8_t low_mass;     /* 1: posterior sums to less than a half */
 } tcuq_step_t;
 
@@ -285,17 +290,22 @@ int tcuq_init(tcuq_t *monitor, const tcuq_params_t *params, uint32_t *ring, size
 void tcuq_step(tcuq_t *monitor, const int8_t *probs, const int8_t *features, tcuq_step_t *out,
                uint16_t *signals);
 
-/* Say what was true of the step `ago` steps before the last one (0 is the last one): a class, TCUQ_RIGHT or
- * TCUQ_WRONG, of its answer. Labels may come in any order, or never; the first one for a step counts. Return 1 for
- * a label that was taken, 0 where the step had one, TCUQ_ERR_SIZE for a step that is not remembered, TCUQ_ERR_PARAMS
- * for a class that there is not, and where the params have no `feedback`. */
-int tcuq_feedback(tcuq_t *monitor, uint32_t ago, int32_t label);
+/* Return how many steps the monitor has taken, resets and saved states included: the number of the next step.
+ * In builds with TCUQ_FEEDBACK, like the functions below. */
+uint32_t tcuq_steps(const tcuq_t *monitor);
 
-/* The error debt, error_den * wrong - error_num * labels that counted, never leaves [-error_shut, what this returns],
- * so wrong <= max_error * labels + what this returns / error_den. Labels of accepted steps count, and, where the
- * device has fallen nearly silent, those that were held back though sure, and right. The constant grows by
- * error_den - error_num with every step of `memory`: so many answers may be out when the first label comes. Of
- * steps without a label it says nothing. With `error_first` 0 it speaks of the steps that were not doubtful. */
+/* Say what was true of a step, by its number from 0 on (the last one is tcuq_steps() - 1): a class, TCUQ_RIGHT or
+ * TCUQ_WRONG, of its answer. Labels may come in any order, or never; the first one for a step counts. Return TCUQ_OK;
+ * TCUQ_ERR_PARAMS where the params have no `feedback`, TCUQ_ERR_LABEL for a class that there is not, TCUQ_ERR_STEP
+ * for a step that is not among the last `memory` ones, TCUQ_ERR_LABELED where it had a label. Numbers end at
+ * 2^32 - 2, and labels with them. */
+int tcuq_feedback(tcuq_t *monitor, uint32_t step, int32_t label);
+
+/* The error debt never leaves [-error_shut, what this returns], so that of n labeled accepted steps at most
+ * max_error * n + what this returns / error_den are wrong. Where the device has fallen nearly silent, right labels of
+ * steps that were held back though sure lower the debt as well: they may add as much again, and no more. The constant
+ * grows by error_den - error_num with every step of `memory`: so many answers may be out when the first label comes.
+ * Of steps without a label it says nothing. With `error_first` 0 it speaks of the steps that were not doubtful. */
 int32_t tcuq_error_bound(const tcuq_params_t *params);
 
 /* The error debt now. */

@@ -122,6 +122,9 @@ const char *tcuq_error_name(int error)
     case TCUQ_ERR_VERSION: return "version";
     case TCUQ_ERR_STATE:
     case TCUQ_ERR_OTHER: return "state";
+    case TCUQ_ERR_LABEL: return "label";
+    case TCUQ_ERR_STEP:
+    case TCUQ_ERR_LABELED: return "step";
     default: return "";
     }
 }
@@ -149,6 +152,9 @@ const char *tcuq_error_text(int error)
     case TCUQ_ERR_VERSION: return "the layout of this tcuq.h: fit or export again";
     case TCUQ_ERR_STATE: return "undamaged bytes of tcuq_save()";
     case TCUQ_ERR_OTHER: return "one saved with the same parameters";
+    case TCUQ_ERR_LABEL: return "a class, TCUQ_RIGHT or TCUQ_WRONG";
+    case TCUQ_ERR_STEP: return "one of the last steps, as many as `memory`, numbered from 0";
+    case TCUQ_ERR_LABELED: return "one without a label";
     default: return "";
     }
 }

@@ -6,6 +6,7 @@
 
 #define LEVEL_MOST (LEVEL_FALL + LEVEL_RISE)
 #define CORRECTION_SHIFT 5u /* the expected accuracy follows labels at 1/32 */
+#define MOST_RECOVERED 4095 /* in the bits above the level */
 #define CASE_END 24576      /* 3 nats * 8192: labels have decided against an alarm, or for one */
 
 uint32_t *tcuq_internal_feedback(const tcuq_t *m)
@@ -37,25 +38,30 @@ COLD int32_t tcuq_error_debt(const tcuq_t *m)
 }
 
 /* What a label changes: `entry` is that of its step, with a certainty in the middle of what it can have been. */
-static NOT_INLINE int learn(tcuq_t *m, uint32_t *debt, uint32_t entry, int32_t wrong)
+static NOT_INLINE void learn(tcuq_t *m, uint32_t *debt, uint32_t entry, int32_t wrong)
 {
     const tcuq_feedback_t *head = m->params->feedback;
     int8_t *numbers = feedback_numbers(debt);
-    int32_t was = signed_at(numbers, CORRECTION), sum;
-    uint32_t level;
+    int32_t was = signed_at(numbers, CORRECTION), shut = (int32_t)head->error_shut, sum;
+    int raised = (m->alarm & TCUQ_ALARM_RISE) != 0u;
+    const tcuq_evidence_t *evidence = evidence_head(m->params);
+    uint32_t level, least = evidence != NULL && evidence->bet_slope != 0u ? LEVEL_FALL : 0u; /* what a bet proves stands */
     number_put(numbers, CORRECTION,
                (uint32_t)moved(was, 32768 - 32768 * wrong - 4 * (int32_t)(entry & (STEP_ALARM - 1u)), CORRECTION_SHIFT));
     if ((entry & STEP_VOUCHED) != 0u && head->error_num != 0u) { /* else nothing would bound it */
         sum = (int32_t)*debt + wrong * head->error_den - head->error_num;
-        *debt = (uint32_t)(sum > -(int32_t)head->error_shut ? sum : -(int32_t)head->error_shut);
+        if ((int32_t)*debt == -shut && sum < -shut && number_at(numbers, LEVEL) >= RECOVERED) {
+            number_put(numbers, LEVEL, number_at(numbers, LEVEL) - RECOVERED); /* all of this label pays back */
+        }
+        *debt = (uint32_t)(sum > -shut ? sum : -shut);
     }
-    if (((entry / STEP_ALARM ^ m->alarm) & TCUQ_ALARM_RISE) != 0u) {
-        return 1;
+    if (((entry & STEP_ALARM) != 0u) != raised) {
+        return;
     }
     /* Labels that speak against the alarm as it is: enough of them withdraw it, and move its limit. */
     sum = signed_at(numbers, CASE) + (wrong != 0 ? (int32_t)head->wrong_score : -(int32_t)head->right_score);
     level = level_above(numbers);
-    if ((m->alarm & TCUQ_ALARM_RISE) != 0u) {
+    if (raised) {
         sum = sum < 0 ? sum : 0;
         if (sum <= -CASE_END) { /* a false alarm */
             m->alarm &= TCUQ_ALARM_FALL;
@@ -66,44 +72,67 @@ static NOT_INLINE int learn(tcuq_t *m, uint32_t *debt, uint32_t entry, int32_t w
     } else {
         sum = sum > 0 ? sum : 0;
         if (sum >= CASE_END) { /* a harmful shift that it missed */
-            level -= level != 0u ? 1u : 0u;
+            level -= level > least ? 1u : 0u;
             sum = 0;
         }
     }
-    number_put(numbers, LEVEL, (level - LEVEL_FALL) & 15u);
+    number_put(numbers, LEVEL, (number_at(numbers, LEVEL) & ~15u) | ((level - LEVEL_FALL) & 15u));
     number_put(numbers, CASE, (uint32_t)sum);
+}
+
+/* Whether a right label of a step that was held back pays for speaking again: the device is nearly silent, was sure
+ * of this step, and such labels have not yet paid for as much as the bound. */
+static int leads_back(const tcuq_params_t *p, uint32_t *debt, uint32_t entry)
+{
+    const tcuq_feedback_t *head = p->feedback;
+    int8_t *numbers = feedback_numbers(debt);
+    int32_t recovered = (int32_t)(number_at(numbers, LEVEL) / RECOVERED) + 1;
+    if (head->error_num == 0u || 4 * (int32_t)*debt < 3 * (int32_t)head->error_shut ||
+        ((entry | answer_mask(p)) & (STEP_ALARM - 1u)) < STEP_ALARM - (head->error_reference >> 5) ||
+        recovered > MOST_RECOVERED || recovered * head->error_num > error_bound_of(head)) {
+        return 0;
+    }
+    number_put(numbers, LEVEL, number_at(numbers, LEVEL) + RECOVERED);
     return 1;
 }
 
-int tcuq_feedback(tcuq_t *m, uint32_t ago, int32_t label)
+uint32_t tcuq_steps(const tcuq_t *m)
 {
-    uint32_t entry, index, mask;
+    return m->steps;
+}
+
+int tcuq_feedback(tcuq_t *m, uint32_t step, int32_t label)
+{
+    const tcuq_feedback_t *head = feedback_head(m->params);
+    uint32_t ago = m->steps - 1u - step, mask = answer_mask(m->params), entry, index;
     uint32_t *debt;
     int8_t *numbers;
-    int32_t wrong;
-    if (feedback_head(m->params) == NULL || outside((uint32_t)label, (uint32_t)TCUQ_WRONG, m->params->classes - 1u)) {
+    int right;
+    if (head == NULL) {
         return TCUQ_ERR_PARAMS;
     }
-    if (ago >= m->params->feedback->memory || ago >= m->steps) {
-        return TCUQ_ERR_SIZE;
+    if (outside((uint32_t)label, (uint32_t)TCUQ_RIGHT, m->params->classes - 1u)) {
+        return TCUQ_ERR_LABEL;
+    }
+    if (step >= m->steps || ago >= head->memory || m->steps == 0xFFFFFFFFu) {
+        return TCUQ_ERR_STEP;
     }
     debt = tcuq_internal_feedback(m);
     numbers = feedback_numbers(debt);
     index = number_at(numbers, NEXT);
-    index += index > ago ? 0u : m->params->feedback->memory;
+    index += index > ago ? 0u : head->memory;
     index += ENTRIES - 1u - ago;
     entry = number_at(numbers, index);
     if (entry >= STEP_KNOWN) {
-        return 0;
+        return TCUQ_ERR_LABELED;
     }
     number_put(numbers, index, entry ^ STEP_KNOWN);
-    mask = answer_mask(m->params);
-    wrong = label != (label < 0 ? TCUQ_RIGHT : (int32_t)(entry & mask)) ? 1 : 0;
-    if (4 * (int32_t)*debt >= 3 * (int32_t)m->params->feedback->error_shut && wrong == 0 &&
-        ((entry | mask) & (STEP_ALARM - 1u)) >= STEP_ALARM - (m->params->feedback->error_reference >> 5)) {
-        entry |= STEP_VOUCHED; /* a way back from silence: it was sure, and right */
+    right = label == TCUQ_RIGHT || label == (int32_t)(entry & mask);
+    if (right && (entry & STEP_VOUCHED) == 0u && leads_back(m->params, debt, entry)) {
+        entry |= STEP_VOUCHED; /* confident and correct: counted, so that a device that fell silent can recover */
     }
-    return learn(m, debt, (entry | mask) - (mask >> 1), wrong);
+    learn(m, debt, (entry | mask) - (mask >> 1), right ? 0 : 1);
+    return TCUQ_OK;
 }
 
 /* Of the entries, in the order of the ring, those that no step has filled are 0; so is everything before a step. */
@@ -112,7 +141,7 @@ COLD int tcuq_internal_labels_valid(const tcuq_params_t *p, uint32_t steps, cons
     const tcuq_feedback_t *head = p->feedback;
     uint32_t filled = steps < head->memory ? steps : head->memory, next = get16(bytes + 2u * NEXT), zeros = 0, i;
     if (get32(bytes) + head->error_shut > (uint32_t)error_bound_of(head) + head->error_shut ||
-        get16(bytes + 2u * LEVEL) > 15u || (filled < head->memory ? next != filled : next >= head->memory)) {
+        (filled < head->memory ? next != filled : next >= head->memory)) {
         return 0;
     }
     for (i = steps == 0u ? 0u : ENTRIES; i < 2u * feedback_words(p); i++) {

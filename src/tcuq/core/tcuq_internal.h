@@ -437,11 +437,13 @@ void tcuq_internal_restore(tcuq_t *m, const layout_t *at, uint32_t prediction, c
 #define CORRECTION 2u /* of the expected accuracy, 1/32768, with a sign */
 #define CASE 3u       /* what labels say against the alarm as it is, nats * 8192, with a sign */
 #define NEXT 4u       /* where the next step goes */
-#define LEVEL 5u      /* quarters of its limit that labels have moved the alarm by, modulo 16 */
+#define LEVEL 5u      /* quarters of its limit that labels have moved the alarm by, modulo 16; above it, in units of
+                       * RECOVERED, labels that led back from silence and are not paid back */
 #define ENTRIES 6u
 
 #define LEVEL_RISE 13u /* most quarters up, and down */
 #define LEVEL_FALL 2u
+#define RECOVERED 16u
 
 /* Of a remembered step: it has a label, was accepted and not doubtful, and the alarm was on. Below are the
  * certainty and, in the last bits, the answer. */

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..base.errors import InputError
+from ..base.errors import needed
 from ..monitor.log import Log
 
 Floats = npt.NDArray[np.float64]
@@ -43,13 +43,8 @@ class Classifier:
 
 
 def _sklearn() -> Any:
-    try:
-        for name in ("datasets", "neural_network"):
-            import_module(f"sklearn.{name}")
-    except ImportError:
-        raise InputError(
-            "needs", 'the demo needs scikit-learn; install it with: pip install "tcuq[demo]"'
-        ) from None
+    for name in ("datasets", "neural_network"):
+        needed(f"sklearn.{name}", "scikit-learn", "the demo")
     return import_module("sklearn")
 
 
@@ -88,7 +83,11 @@ def train(data: Split, seed: int) -> Classifier:
     with warnings.catch_warnings():
         # Sixty epochs are enough for the demo; that they do not converge to 1e-4 is no news.
         warnings.simplefilter("ignore")
-        network.fit(images.reshape(len(images), -1), digits)
+        warnings.filterwarnings("error", "Training interrupted")  # scikit-learn goes on after Ctrl-C
+        try:
+            network.fit(images.reshape(len(images), -1), digits)
+        except UserWarning:
+            raise KeyboardInterrupt from None
     return Classifier(list(network.coefs_), list(network.intercepts_))
 
 

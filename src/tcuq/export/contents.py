@@ -232,6 +232,7 @@ class Contents:
             "others": params.classes - 1,
             "features": params.features,
             "zero": params.feature_zero_point,
+            "unit": f"{params.feature_scale:g}",
             "feature_scale": f"{params.feature_scale!r}f",
             "output_scale": f"{self.logits_scale or 1 / 256!r}f",
             "output_zero": 0 if logits else -128,

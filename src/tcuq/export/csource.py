@@ -107,7 +107,7 @@ def params_source(params: Params, name: str) -> str:
         line("rise_reference", f"{p['rise_reference'] / ONE:.4f}"),
         line("fall_reference", f"{p['fall_reference'] / ONE:.4f}"),
         line("hold", "steps that a rise alarm stays raised at the least"),
-        line("warmup", "steps that never abstain"),
+        line("warmup", "steps that abstain for errors alone"),
         *side("rise"),
         line("rise_clear", f"{p['rise_clear'] / ONE:.4f}"),
         *side("fall"),

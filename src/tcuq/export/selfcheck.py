@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from ..base.fixed import ONE
 from ..monitor.logits import posteriors
-from ..monitor.monitor import Monitor
+from ..monitor.monitor import RIGHT, WRONG, Monitor
 from ..monitor.params import Params
 from .contents import Contents
 from .csource import rows_of
@@ -68,8 +68,8 @@ def _label(monitor: Monitor, step: int) -> None:
     """Give the labels that the C gives: almost all are right, so that some steps stay vouched."""
     for ago in range(EVERY + 1):
         drawn = int(_draw(~(step + ago) & 0xFFFFFFFF)[0])
-        code = {0: -2, 1: (drawn >> 8) % monitor.params.classes}.get(drawn & 63, -1)
-        monitor._core.feedback(ago, code)
+        code = {0: WRONG, 1: (drawn >> 8) % monitor.params.classes}.get(drawn & 63, RIGHT)
+        monitor._core.feedback((step - 1 - ago) & 0xFFFFFFFF, code)
 
 
 def _draw(n: npt.ArrayLike) -> npt.NDArray[np.uint32]:

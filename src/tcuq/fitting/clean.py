@@ -68,12 +68,13 @@ def as_log(source: Source, *, logits: bool = False, logits_scale: float | None =
 
 
 def refuse_one_class(log: Log) -> None:
-    """Refuse labels that are all the same: errors between classes cannot be learned from them."""
+    """Refuse labels that are partly missing or all the same: they teach nothing of errors between classes."""
+    if log.unlabeled:
+        raise InputError("missing", f"{log.partly}; use steps that all have one, or leave the labels out")
     if log.labels is not None and len(np.unique(log.labels)) == 1:
         way = "use a log that shows several classes, or leave the labels out"
-        raise InputError(
-            "missing", f"every label is class {log.labels[0]}, so no error can be learned; {way}"
-        )
+        problem = f"every label is class {log.labels[0]}, so no error can be learned; {way}"
+        raise InputError("missing", problem, "labels")
 
 
 def one_prediction(log: Log) -> list[str]:

@@ -27,6 +27,7 @@ def fit(
     run_length: int = 10_000,
     alarm: Literal["evidence", "risk", "proved"] | None = None,
     seed: int = 0,
+    force: bool = False,
     options: FitOptions | None = None,
     progress: Progress | None = None,
 ) -> Params:
@@ -59,7 +60,8 @@ def fit(
     budget : float, default 0.15
         Largest share of abstentions, in [0, 1].
     level : float or "budget", optional
-        Share of steps to flag; "budget" ties it to the budget. Default "budget", with "paper" 0.1.
+        Share of steps to flag; "budget" ties it to the budget. Default "budget", at most 0.999; 0.1 with
+        "paper" and where the budget is below 0.001.
     run_length : int, default 10000
         Wanted mean number of clean steps between false alarms, 10 to 10,000,000.
     alarm : {"evidence", "risk", "proved"}, optional
@@ -70,6 +72,9 @@ def fit(
         "risk" is what "paper" has.
     seed : int, default 0
         For the bootstrap and the shuffle.
+    force : bool, default False
+        Fit even where labels seem to be in another class order, or where the model is at chance or no better
+        than always answering the most frequent class on clean steps; otherwise that is an `InputError`.
     options : FitOptions, optional
         Logits, the format of features, a quick fit without an explanation, and options for experts.
     progress : callable, optional
@@ -95,7 +100,7 @@ def fit(
     >>> params.profile, params.about, params.notes["fit"]["time_helps"]
     ('standard', 'answer', True)
     """
-    wanted = (profile, about, budget, level, run_length, alarm, seed)
+    wanted = (profile, about, budget, level, run_length, alarm, seed, force)
     options = FitOptions() if options is None else options
     state = read(Request(log, clean, *wanted, options, progress or say_nothing))
     learn_evidence(state)

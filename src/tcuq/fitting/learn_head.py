@@ -126,7 +126,7 @@ def learn_moments(parts: Sequence[Part], names: Sequence[str], classes: int) -> 
     used, x, subject, weights, target = _rows(parts, names)
     few = int((~target).sum()), int(target.sum())
     if min(few) < FEWEST:
-        has = f"the log has {few[0]} clean and {few[1]} degraded steps"
+        has = f"the log has {few[0]} clean steps and {few[1]} of shifts that cost accuracy"
         problem = f"evidence cannot be learned: {has}; at least {FEWEST} of each are needed"
         raise InputError("missing", problem)
     means = means_by_class(x[~target], subject[~target], classes, weights[~target])

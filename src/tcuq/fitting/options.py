@@ -35,15 +35,16 @@ class FitOptions:
     burst : int, default 8
         Abstentions that may come at once, on top of the budget, 1 to 10000.
     warmup : int, default 64
-        First steps, which never abstain.
+        First steps, which abstain only where `max_error` holds them back.
     own_looks : int, default 0
         First looks of a device, up to 1,000, that set a reference of its own: what they show beyond the clean
         log is taken off the evidence from then on, at most 1 nat a look. For devices that differ from each
         other and start healthy; it costs power. 0 for none.
     max_error : float, optional
-        Largest share of wrong answers among labeled accepted steps, for devices that are told labels
-        (`Monitor.feedback`); proved, up to a constant, for every input, label and delay. Needs a log with
-        labels. See `Feedback`.
+        For devices that are told labels (`Monitor.feedback`): of n labeled accepted steps, at most
+        ``max_error`` x n + c are wrong, for every input, label and delay; c is `Params.error_constant`,
+        doubled once labels of withheld steps have brought a silent device back. That says something once n
+        is above c. Needs a log with labels. See `Feedback`.
     feedback : int, default 0
         Steps back that a label may be for, up to 1024, 2 bytes each; 0 for no labels, or 16 with `max_error`.
     hard : {"error", "budget"}, default "error"

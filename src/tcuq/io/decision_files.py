@@ -17,7 +17,7 @@ from ..base.fixed import ONE
 from ..base.generated import name_in_csv
 from ..base.limits import Limits, limits_given
 from ..monitor.class_names import checked_name, checked_names
-from ..monitor.signals import NUMBER, SIGNALS
+from ..monitor.signals import NUMBER, REASONS, SIGNALS
 from ..monitor.steps import NO_REASON, STEP_DTYPE
 from .decisions import COLUMNS, NAME, NEWER, OWN_COLUMN, Decisions, fingerprint_number
 from .jsonl import parse_object
@@ -199,9 +199,9 @@ def _number(name: str, text: str) -> float:
 def _code(reason: Any) -> int:
     if reason == "":
         return NO_REASON
-    if not isinstance(reason, str) or reason not in NUMBER:
-        raise wrong_value("reason", reason, f"empty or one of {', '.join(SIGNALS)}")
-    return NUMBER[reason]
+    if not isinstance(reason, str) or reason not in REASONS:
+        raise wrong_value("reason", reason, f"empty or one of {', '.join(REASONS)}")
+    return REASONS[reason]
 
 
 def _jsonl_rows(
@@ -248,8 +248,8 @@ def _assemble(
         values = given.astype(np.float64)
         with np.errstate(invalid="ignore", over="ignore"):
             if name == "reason":
-                wrong = ~np.isin(values, (*range(len(SIGNALS)), NO_REASON))
-                accepted = f"0 to {len(SIGNALS) - 1} or {NO_REASON}"
+                wrong = ~np.isin(values, (*REASONS.values(), NO_REASON))
+                accepted = f"0 to {len(SIGNALS) - 1}, {NO_REASON - 1} or {NO_REASON}"
             else:
                 low, high = LIMITS[name]
                 accepted = f"{number_shown(low)} to {number_shown(high)}"

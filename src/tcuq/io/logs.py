@@ -43,7 +43,7 @@ def read_log(
     ----------
     path : path
         ``.csv``, ``.npz``, ``.jsonl``, ``.ndjson``, or ``.parquet``, ``.arrow`` and ``.feather``, which need
-        pyarrow (``pip install 'tcuq[tables]'``); ``"-"`` is standard input.
+        pyarrow (``pip install pyarrow``); ``"-"`` is standard input.
     format : str, optional
         One of `FORMATS`; it overrides the extension.
     on_bad : callable, optional

@@ -32,7 +32,7 @@ _NAMES = {"parquet": "a Parquet file", "arrow": "an Arrow or Feather file"}
 
 def package(kind: str, module: str = "pyarrow") -> Any:
     """Import what reads and writes a format, or say how to get it."""
-    return needed(module, "tcuq[tables]", _NAMES[kind])
+    return needed(module, "pyarrow", _NAMES[kind])
 
 
 @contextmanager

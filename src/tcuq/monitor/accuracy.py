@@ -158,7 +158,7 @@ def accuracy_from_labels(
     >>> sure = rng.uniform(0.5, 1, 5000)
     >>> steps = Monitor(Params(classes=2)).run(np.stack([sure, 1 - sure], axis=1))
     >>> truth = (rng.random(5000) > sure).astype(int)
-    >>> asked, chance = Questions(rate=0.1).ask(steps["uncertainty"])
+    >>> asked, chance = Questions(rate=0.1, seed=0).ask(steps["uncertainty"])
     >>> labels = np.where(asked, truth, np.nan)
     >>> found = accuracy_from_labels(steps, asked, chance, labels, among=np.ones(5000, bool), at=[5000])
     >>> [round(float(end[0]), 2) for end in found], round(float(np.mean(steps["answer"] == truth)), 2)

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.checks import integer
-from ..base.errors import InputError, InputTypeError, wrong_value
-from .monitor import added, params_given, refusal
+from ..base.errors import InputError, InputTypeError
+from .monitor import RIGHT, WRONG, added, params_given, refusal
 from .params import Params
 from .quantize import as_rows
 from .steps import StepBuffer
@@ -115,7 +115,7 @@ class Bank:
         self._core.reset(self._slots(slots), everything)
 
     def feedback(
-        self, slots: npt.ArrayLike, ago: npt.ArrayLike, labels: npt.ArrayLike
+        self, slots: npt.ArrayLike, steps: npt.ArrayLike, labels: npt.ArrayLike
     ) -> npt.NDArray[np.bool_]:
         """Take the truth about past steps of many devices, as `Monitor.feedback` does for one.
 
@@ -123,22 +123,22 @@ class Bank:
         ----------
         slots : array of n integers
             Whose steps.
-        ago : array of n integers
-            How many steps before the last one of its device each is, from 0 on.
+        steps : array of n integers
+            Their numbers, of each device from 0 on; negative ones count back from its last step, -1.
         labels : array of n integers or booleans
             True classes, -1 where none of them is right; or whether the answers were right.
 
         Returns
         -------
         array of n booleans
-            False where a step had a label, or is not remembered.
+            False where a step had a label, or is not remembered: nothing changed there.
         """
         if self.params.feedback is None:
             raise InputError(
                 "missing", "the params have no feedback; fit with max_error, or add a tcuq.Feedback"
             )
-        wanted, given, steps = self._slots(slots), np.asarray(labels), np.asarray(ago)
-        for name, values, kinds in (("ago", steps, "iu"), ("labels", given, "iub")):
+        wanted, given, numbers = self._slots(slots), np.asarray(labels), np.asarray(steps)
+        for name, values, kinds in (("steps", numbers, "iu"), ("labels", given, "iub")):
             if values.shape != wanted.shape or (values.size and values.dtype.kind not in kinds):
                 raise InputError(
                     "value", f"{name} are {values.dtype} {values.shape}, expected {len(wanted)} integers"
@@ -148,12 +148,10 @@ class Bank:
                 "value",
                 f"labels are {given.min()} to {given.max()}, expected -1 to {self.params.classes - 1}",
             )
-        if steps.size and steps.min() < 0:
-            raise wrong_value("ago", steps.min(), "steps before the last one, from 0 on")
-        codes = np.where(given, -1, -2) if given.dtype == bool else np.where(given == -1, -2, given)
+        codes = np.where(given, RIGHT, WRONG) if given.dtype == bool else given
         out = np.empty(len(wanted), dtype=np.int8)
-        self._core.feedback(wanted, steps.astype(np.int64), codes.astype(np.int64), out)
-        return np.asarray(out == 1)
+        self._core.feedback(wanted, numbers.astype(np.int64), codes.astype(np.int64), out)
+        return np.asarray(out == 0)
 
     def save_many(self, slots: npt.ArrayLike) -> npt.NDArray[np.uint8]:
         """Return states, one a row, each as `Monitor.save` gives it.

@@ -159,7 +159,7 @@ def opened(frame: Any) -> Any:
     known = type(frame).__module__.partition(".")[0] in ("pandas", "polars")
     if known or _is_arrow(frame) or not hasattr(frame, "__arrow_c_stream__"):
         return frame
-    return needed("pyarrow", "tcuq[tables]", f"a table of type {type(frame).__name__}").table(frame)
+    return needed("pyarrow", "pyarrow", f"a table of type {type(frame).__name__}").table(frame)
 
 
 def names_of(frame: Any) -> list[str]:
@@ -293,7 +293,7 @@ def _refuse_lengths(name: str, sizes: npt.NDArray[Any]) -> None:
 
 def _from_arrow(name: str, column: Any) -> npt.NDArray[Any]:
     """Return a column of an Arrow table as numbers; one that holds lists as a table."""
-    arrow = needed("pyarrow", "tcuq[tables]", "an Arrow table")
+    arrow = needed("pyarrow", "pyarrow", "an Arrow table")
     types = arrow.types
     # A table has its columns in chunks, a batch in one piece.
     values = column.combine_chunks() if hasattr(column, "combine_chunks") else column

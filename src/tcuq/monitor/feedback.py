@@ -22,10 +22,10 @@ class Feedback:
 
     With `max_error` a step is *doubtful* when its risk is at or above a threshold of its own, which wrong
     labels of accepted steps lower and right ones raise. For every input, every choice of labels and every
-    delay within `memory`, wrong ones among labeled accepted steps are at most ``max_error`` x the labels that
-    counted, plus a constant (`Params.error_constant`). Labels of accepted steps count; where the device has
-    fallen nearly silent, so do those of steps that it held back although it was sure, and right: without
-    them it could never speak again. Of steps without a label this says nothing.
+    delay within `memory`, at most ``max_error`` x n + c of n labeled accepted steps are wrong, c being
+    `Params.error_constant`. Right labels of steps that a nearly silent device withheld although it was sure
+    lead it back; each may add ``max_error``, all of them another c at most. Of steps without a label this
+    says nothing.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Feedback:
     wrong_score, right_score : float, default 0.0
         How much more likely a wrong answer is on harmful input than on clean, and how much less likely a
         right one: natural logarithms, 0 to 8. Three nats of labels against an alarm withdraw it and raise
-        its limit; three for a harmful shift without one lower it.
+        its limit; three for a harmful shift without one lower it, but never that of a proved alarm.
 
     Examples
     --------

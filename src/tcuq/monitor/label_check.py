@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -23,42 +26,58 @@ Ints = npt.NDArray[np.int64]
 
 
 def label_note(log: Log) -> str | None:
-    """Say that labels are probably in another class order, or else that the model is at chance; else None."""
+    """Say that labels are probably in another class order, or else that the model is too bad; else None."""
+    order, better = order_note(log), beside_chance(log)
+    if order is not None or better is None:
+        return order
+    wrong = f"{log.errors()[_clean(log)].mean():.0%} of the predictions on clean steps are wrong"
+    needed = "until labels, order of the classes and range of the model's inputs are right"
+    return f"the model is {better}: {wrong}; a monitor cannot help {needed}"
+
+
+def _clean(log: Log) -> Any:
+    return slice(None) if log.shifted is None else ~log.shifted
+
+
+def order_note(log: Log, names: Sequence[str] | None = None) -> str | None:
+    """Say that the classes are probably in another order than the outputs, and how to put it right."""
     if log.labels is None:
         return None
-    clean = slice(None) if log.shifted is None else ~log.shifted
-    labels, said = log.labels[clean].astype(np.int64), log.predictions()[clean].astype(np.int64)
-    if not len(said):
+    labels, answers = (each[_clean(log)].astype(np.int64) for each in (log.labels, log.predictions()))
+    order = other_order(labels, answers, log.classes)
+    if order is None:
         return None
-    wrong = f"{np.mean(labels != said):.0%} of the predictions on clean steps are wrong"
-    order = other_order(labels, said, log.classes)
-    if order is not None:
-        left = np.mean(np.where(labels < 0, -1, order[labels]) != said)
-        way = f", labels = numpy.array({order.tolist()})[labels]" if log.classes <= SHOWN else ""
-        other = f"{left:.0%} would be in another order; renumber them{way}"
-        return f"labels seem to be in another class order: {wrong}, {other}"
-    better = beside_chance(log)
-    needed = "until labels, order of the classes and range of the model's inputs are right"
-    return better and f"the model is {better} than chance: {wrong}; a monitor cannot help {needed}"
+    before, after = (np.mean(each == answers) for each in (labels, np.where(labels < 0, -1, order[labels])))
+    right = f"{before:.1%} of the predictions are right, and {after:.1%} would be in another order"
+    said = f"{right} of the classes".replace("%", " %")
+    if names is None:
+        numbers = f", y = numpy.array({order.tolist()})[y]" if log.classes <= SHOWN else ""
+        return f"{said}: labels are probably numbered otherwise than the outputs; renumber them{numbers}"
+    told = "=" + ",".join(names[at] for at in np.argsort(order).tolist()) if log.classes <= SHOWN else ""
+    hint = "" if told else " in the order of the outputs"
+    return f"{said}: names are probably sorted otherwise than the outputs; pass `names{told}`{hint}"
 
 
 def beside_chance(log: Log) -> str | None:
-    """Return "no better" or "hardly better" where a model is that than chance, on clean steps; else None."""
+    """Say that a model is at chance, or no better than one class, on clean steps; else None."""
     if log.labels is None:
         return None
-    clean = slice(None) if log.shifted is None else ~log.shifted
+    clean = _clean(log)
     labels, right, chance = log.labels[clean], ~log.errors()[clean], 1 / log.classes
     if not right.size:
         return None
+    share = float(right.mean())
     noise = (chance * (1 - chance) / right.size) ** 0.5
     stays = np.flatnonzero(np.r_[True, labels[1:] != labels[:-1]])
     if len(stays) >= FEWEST:  # steps of one stay, such as of one example that is held, are right together
-        sums = np.add.reduceat(right - chance, stays)
-        noise = max(noise, float((sums**2).sum()) ** 0.5 / right.size)
-    above = float(right.mean()) - chance
-    if above > max(2 * noise, HARDLY * (1 - chance)):
-        return None
-    return "hardly better" if above > 2 * noise else "no better"
+        weights = np.diff(stays, append=right.size) / right.size
+        off = np.add.reduceat(right - share, stays) / right.size
+        noise = max(noise, float((off**2).sum() / (1 - (weights**2).sum())) ** 0.5)
+    if share <= chance + max(2 * noise, HARDLY * (1 - chance)):
+        return f"{'hardly' if share > chance + 2 * noise else 'no'} better than chance"
+    most = int(np.bincount(labels[labels >= 0]).argmax())
+    usual = float((labels == most).mean())
+    return None if share > usual else f"no better than always answering class {most}, wrong {1 - usual:.0%}"
 
 
 def other_order(labels: Ints, answers: Ints, classes: int) -> Ints | None:

@@ -24,6 +24,9 @@ from .steps import STEP_DTYPE, Steps
 MAX_CLASSES, MAX_FEATURES = 1000, 256
 """What the core takes at most."""
 
+NO_LABEL = -32768
+"""In `Log.labels`: the true class is not known."""
+
 
 @dataclass(frozen=True, eq=False)
 class Log:
@@ -37,8 +40,8 @@ class Log:
         What the last layer of the network reads: int8, or float. Without them the monitor reads posteriors
         alone.
     labels : array of T integers, optional
-        True classes, 0 to L - 1; a value below 0 means none of the classes, which is always an error. With
-        `names`, they may be names.
+        True classes, 0 to L - 1; a value below 0 means none of the classes, which is always an error, but
+        -32768 that the class is not known. With `names`, they may be names.
     segments : array of T integers, optional
         Steps of one independent stream carry the same number and lie together; the monitor forgets
         the past at each change.
@@ -235,10 +238,22 @@ class Log:
             return np.asarray((top + 128) / 256)
         return np.asarray(top / 256 if self.probs.dtype == np.uint8 else top)
 
+    @property
+    def unlabeled(self) -> int:
+        """Steps without a label in a log that has labels."""
+        return 0 if self.labels is None else int(np.count_nonzero(self.labels == NO_LABEL))
+
+    @property
+    def partly(self) -> str:
+        """What is wrong with labels of some steps alone, in words."""
+        known = len(self) - self.unlabeled
+        return f"{known:,} of {len(self):,} steps have a label, which says nothing of the others"
+
     def errors(self) -> npt.NDArray[np.bool_]:
-        """Return where the prediction is wrong; needs labels."""
-        if self.labels is None:
-            raise InputError("missing", "labels are missing; errors cannot be told")
+        """Return where the prediction is wrong; needs a label for each step."""
+        if self.labels is None or self.unlabeled:
+            why = self.partly if self.unlabeled else "labels are missing"
+            raise InputError("missing", f"{why}; errors cannot be told")
         return np.asarray(self.predictions() != self.labels)
 
     def pieces(self) -> list[slice]:

@@ -13,7 +13,7 @@ from .. import _core
 from .._core import Step
 from ..base.atomic_files import write_whole
 from ..base.checks import InputNote, integer
-from ..base.errors import InputError, InputTypeError, wrong_type
+from ..base.errors import InputError, InputTypeError, wrong_type, wrong_value
 from ..base.limits import read_limited
 from .columns import holds_log, is_frame, opened
 from .params import Params
@@ -102,10 +102,10 @@ class Monitor:
         Returns
         -------
         Steps
-            Structured array of `STEP_DTYPE`, one row per step. Its `reason` holds numbers of signals, 255 on
-            steps that are not flagged; `Steps.to_pandas` and `tcuq.step_columns` give their names. With
-            ``signals=True`` a pair: that, and a float array of shape (T, 17) in registry order, 0 where a
-            signal is unused.
+            Structured array of `STEP_DTYPE`, one row per step. Its `reason` holds numbers of signals, 254 for
+            the error limit and 255 for none; `Steps.to_pandas` and `tcuq.step_columns` give their names. With
+            ``signals=True`` a pair: that, and a float array of shape (T, len(SIGNALS)) in registry order, 0
+            where a signal is unused.
 
         Warns
         -----
@@ -138,38 +138,45 @@ class Monitor:
         """
         self._core.reset()
 
-    def feedback(self, step: int, label: int | bool) -> bool:
+    def feedback(self, step: int, label: int | bool) -> None:
         """Take the truth about a past step; it needs `Params.feedback`.
 
-        Labels may come in any order, late or never. The first one for a step counts.
+        Labels may come in any order, late or never, and from any thread.
 
         Parameters
         ----------
         step : int
-            Its number, from 0 on: that of the last one is ``steps - 1``.
+            Its number, from 0 on, resets and saved states counted in: the last one is ``steps - 1``.
         label : int or bool
             The true class, -1 where none of them is right; or whether the answer was right.
 
-        Returns
-        -------
-        bool
-            False where the step had a label, or is too long ago: more than `memory` steps.
+        Raises
+        ------
+        InputError
+            With the code "value" where the step is not among the last `memory` ones or the label is no
+            class, "conflict" where the step has a label. The monitor is then as it was.
 
         Examples
         --------
         >>> from tcuq import Feedback
         >>> monitor = Monitor(Params(classes=2, feedback=Feedback(max_error=0.1, reference=0.5)))
         >>> answer = monitor.step([0.9, 0.1]).answer
-        >>> monitor.feedback(0, 1), monitor.feedback(0, False), round(monitor.error_debt, 1)
-        (True, False, 0.9)
+        >>> monitor.feedback(0, 1)
+        >>> round(monitor.error_debt, 1)
+        0.9
         """
         if self.params.feedback is None:
             raise InputError("missing", "the params have no feedback; fit with max_error, or add a Feedback")
         code = label_code(label, self.params.classes)
-        taken = self.steps
-        if taken == 0:
-            raise InputError("missing", "no step was taken yet; a label is of a past step")
-        return self._core.feedback(taken - 1 - integer("step", step, 0, taken - 1), code) == 1
+        number = integer("step", step, 0, 2**32 - 2)
+        status = self._core.feedback(number, code)
+        if status == _core.ERR_STEP:
+            expected = f"one of the last {self.params.feedback.memory} of {self.steps} steps, counted from 0"
+            raise wrong_value("step", number, expected)
+        if status:
+            raise InputError(
+                "conflict", f"step {number} has a label already; the first one counts", "step", number
+            )
 
     @property
     def error_debt(self) -> float:
@@ -259,12 +266,15 @@ class Monitor:
         return (_restore, (self.params, self.save(), type(self)), added(self, _OWN))
 
 
+WRONG, RIGHT = -1, -2
+"""What the core takes beside a class: none is right, and the answer was."""
+
+
 def label_code(label: int | bool, classes: int) -> int:
-    """Return a label as the core takes it: a class, -1 for right, -2 for wrong."""
+    """Return a label as the core takes it."""
     if isinstance(label, (bool, np.bool_)):
-        return -1 if label else -2
-    code = integer("label", label, -1, classes - 1)
-    return -2 if code == -1 else code
+        return RIGHT if label else WRONG
+    return integer("label", label, WRONG, classes - 1)
 
 
 def params_given(params: Params | str | Path) -> Params:

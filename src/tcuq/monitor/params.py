@@ -28,7 +28,7 @@ from .params_file import check_whole, content_from, content_of, plain, values_fr
 from .signals import FEATURE_BASED, LAGGED, PROFILES, SLOW, STOCK_BIAS, STOCK_COEF, ordered, profile_signals
 
 WARMUP = 64
-"""First steps, which never abstain, unless told otherwise."""
+"""First steps, which do not abstain, unless told otherwise."""
 
 HORIZONS = (0, *(2**k for k in range(4, 13)))
 """Steps that the expected accuracy may look back; 0 for none."""
@@ -59,7 +59,7 @@ class Params:
     lag_weights : sequence of float, optional
         Weights of the lags in `divergence`; default proportional to 1 / lag.
     warmup : int, default 64
-        First steps, which never abstain.
+        First steps, which abstain only where `Feedback` holds them back.
     doubt_mix : float, default 0.5
         Share of confidence against margin in `doubt`, in [0, 1].
     blend : float, default 0.7
@@ -330,6 +330,7 @@ class Params:
     def error_constant(self) -> float:
         """Errors beyond `max_error` x labeled accepted steps that no input, label or delay can exceed.
 
+        Twice as many once labels of withheld steps have brought a silent device back.
         ``shut + memory x (1 - max_error)``, less one unit: so many answers may be out when the first label
         comes (SPEC.md section 19). NaN without `max_error`.
 

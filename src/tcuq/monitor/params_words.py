@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +20,7 @@ def in_words(params: Params, details: bool = False) -> str:
         summed = "risk" if params.evidence is None else "evidence"
         alarm = f"Alarm: {summed if _has_alarm(params) else 'none'}."
         return "\n".join([_chosen(params, params.profile), _abstains(params), alarm])
-    lines = [f"Note: {fitted['suspect']}."] if "suspect" in fitted else []
-    lines += [
+    lines = [
         _steps(params, fitted),
         _chosen(params, fitted.get("profile")),
         _gain(params, fitted),
@@ -89,13 +89,16 @@ def _errors(params: Params, fitted: Mapping[str, Any]) -> list[str]:
     late = f"up to {head.memory} steps late"
     if head.max_error is None:
         return [f"Labels: those that come {late} correct the expected accuracy and the alarm."]
-    first = "but the budget holds first: beyond it, doubtful steps are accepted and not covered"
+    first = "The budget holds first: beyond it, doubtful steps are accepted and not covered"
     if head.above_budget:
-        first = "where that needs it, the monitor abstains beyond the budget"
+        first = "Where that needs it, the monitor abstains beyond the budget"
+    share, more = head.max_error, params.error_constant
     return [
-        f"Errors: of accepted steps that are labeled {late}, at most {100 * head.max_error:.4g}% and "
-        f"{params.error_constant:.0f} more are wrong, proved; {first}. Steps without a label are not "
-        f"covered; {fitted['feedback']['accepted']:.0%} of this log would be accepted."
+        f"Errors: of n accepted steps that are labeled {late}, at most {100 * share:.4g}% of n + "
+        f"{more:.0f} are wrong, proved; {2 * more:.0f} in place of {more:.0f} once labels of withheld "
+        f"steps brought a silent monitor back. So {math.floor(more / (1 - share)) + 1:,} labels say "
+        f"something, and {math.ceil(more / share):,} say at most {200 * share:.4g}%. {first}. Steps without "
+        f"a label are not covered; {fitted['feedback']['accepted']:.0%} of this log would be accepted."
     ]
 
 

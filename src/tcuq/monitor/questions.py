@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import secrets
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -13,6 +14,11 @@ from ..base.checks import integer, number
 from ..base.errors import InputError
 
 U64 = npt.NDArray[np.uint64]
+
+
+def seed_given(seed: int | None) -> int:
+    """Return a seed, drawn at random where none is given: who chooses the input must not know it."""
+    return secrets.randbits(63) if seed is None else integer("seed", seed, 0, 2**63 - 1)
 
 
 def device_keys(version: str, devices: Iterable[str]) -> U64:
@@ -83,8 +89,9 @@ class Questions:
     ----------
     rate : float
         Labels a step, above 0 and at most 1. After n steps, at most ``rate * n + 8`` are expected.
-    seed : int, default 0
-        Another one draws other steps. Who chooses the input must not know it.
+    seed : int, optional
+        For the same draw again. Left out, it is drawn at random and kept in `seed`. Who chooses the input
+        must not know it, or the interval of `accuracy_from_labels` may be wrong.
     device : str, default ""
         Its name: devices of the same seed draw differently.
 
@@ -92,16 +99,16 @@ class Questions:
     --------
     >>> from tcuq import Monitor, Params
     >>> steps = Monitor(Params(classes=2)).run(np.tile([[1.0, 0.0], [0.6, 0.4]], (500, 1)))
-    >>> asked, chance = Questions(rate=0.1).ask(steps["uncertainty"])
+    >>> asked, chance = Questions(rate=0.1, seed=0).ask(steps["uncertainty"])
     >>> int(asked.sum()), bool(chance[1::2].min() > chance[0::2].max())
     (95, True)
     """
 
-    def __init__(self, rate: float, seed: int = 0, device: str = "") -> None:
+    def __init__(self, rate: float, seed: int | None = None, device: str = "") -> None:
         self.rate = number("rate", rate, 0, 1)
         if not self.rate:
             raise InputError("value", "rate is 0, expected above 0 and at most 1")
-        self.seed = integer("seed", seed, 0, 2**63 - 1)
+        self.seed = seed_given(seed)
         self.device = device
         self.steps, self.expected = 0, 0.0
         self._total = 0.5  # of sqrt(u * (1 - u)), as if one step had been in full doubt
@@ -122,9 +129,12 @@ class Questions:
         if doubts.ndim != 1 or not ((doubts >= 0) & (doubts <= 1)).all():
             raise InputError("value", "uncertainty is out of range, expected 0 to 1, one number per step")
         places = self.steps + np.arange(len(doubts)) if seqs is None else np.atleast_1d(np.asarray(seqs))
-        starts = np.broadcast_to(np.asarray(boots), doubts.shape)
-        if places.shape != doubts.shape:
-            raise InputError("value", f"seqs are {len(places)}, expected {len(doubts)}, one per step")
+        starts = np.asarray(boots)
+        starts = np.broadcast_to(starts, doubts.shape) if starts.ndim == 0 else starts
+        for name, values in (("boots", starts), ("seqs", places)):
+            if values.shape != doubts.shape or (values.size and values.dtype.kind not in "iu"):
+                given = f"{name} are {values.dtype} {values.shape}"
+                raise InputError("value", f"{given}, expected {len(doubts)} integers, one per step", name)
         chance = np.array([self._chance(each) for each in spread(doubts).tolist()])
         keys = np.repeat(device_keys("", [self.device]), len(doubts))
         return Asked(drawn(self.seed, keys, starts, places, chance), chance)

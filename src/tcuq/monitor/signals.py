@@ -52,6 +52,12 @@ DESCRIPTION = dict(zip(SIGNALS, _core.SIGNAL_MEANINGS, strict=True))
 """What it means when a signal is high, in words for reports."""
 
 
+REASONS = {**NUMBER, "error_limit": 254}
+"""Why a step was not trusted: a signal, or labels have shown too many errors. 255 is none."""
+
+MEANING = {**DESCRIPTION, "error_limit": "labels have shown too many errors at such a risk"}
+
+
 def profile_signals(profile: str, features: int, evidence: bool = True) -> tuple[str, ...]:
     """Return the signals of a profile, without those that need features when there are none.
 

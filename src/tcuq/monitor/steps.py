@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ..base.errors import InputError, InputTypeError, needed, wrong_type
 from ..base.fixed import ONE
 from .columns import ALIASES, PLAIN, Layout, column_at, holds_log, is_frame, names_of, opened
-from .signals import SIGNALS
+from .signals import REASONS, SIGNALS
 
 _FRACTIONS = ("risk", "threshold", "uncertainty", "persistence", "look", "severity", "expected_accuracy")
 STEP_DTYPE = np.dtype(
@@ -20,9 +20,9 @@ STEP_DTYPE = np.dtype(
     + [("warming_up", "?"), ("reason", "u1"), ("low_mass", "?")],
     align=True,
 )
-"""One row of `Monitor.run`. `reason` is the number of a signal in `SIGNALS`, or 255 for none, as on every
-step that is not flagged: `step_columns` gives the names, which `Monitor.step` gives at once.
-`expected_accuracy` is NaN where the params have no `horizon`."""
+"""One row of `Monitor.run`. `reason` is the number of a signal in `SIGNALS`, 254 for the error limit, or 255
+for none: `step_columns` gives the names, which `Monitor.step` gives at once. `expected_accuracy` is NaN where
+the params have no `horizon`."""
 
 NO_REASON = 255
 
@@ -125,7 +125,7 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
         beside : pyarrow.Table, optional
             As of `to_pandas`.
         """
-        arrow = needed("pyarrow", "tcuq[tables]", "an Arrow table")
+        arrow = needed("pyarrow", "pyarrow", "an Arrow table")
         columns: dict[str, Any] = {**self._kept(beside), **step_columns(self, self.class_names)}
         accuracy = columns["expected_accuracy"]
         columns["expected_accuracy"] = arrow.array(accuracy, mask=np.isnan(accuracy))
@@ -194,7 +194,7 @@ class StepBuffer:
 
 
 def reason_names(codes: npt.ArrayLike) -> list[str]:
-    """Return the names of the signals that the column `reason` of `Monitor.run` gives as numbers.
+    """Return the names of what the column `reason` of `Monitor.run` gives as numbers.
 
     Parameters
     ----------
@@ -203,10 +203,11 @@ def reason_names(codes: npt.ArrayLike) -> list[str]:
 
     Examples
     --------
-    >>> reason_names(np.array([3, 255], dtype=np.uint8))
-    ['doubt', '']
+    >>> reason_names(np.array([3, 254, 255], dtype=np.uint8))
+    ['doubt', 'error_limit', '']
     """
-    return [SIGNALS[code] if code < len(SIGNALS) else "" for code in np.asarray(codes).ravel().tolist()]
+    names = {code: name for name, code in REASONS.items()}
+    return [names.get(code, "") for code in np.asarray(codes).ravel().tolist()]
 
 
 def step_columns(steps: npt.NDArray[Any], names: Sequence[str] | None = None) -> dict[str, npt.NDArray[Any]]:

@@ -122,7 +122,7 @@ def picture_reader(shape: tuple[int | None, ...] | None, where: str) -> Callable
     The whole picture is resized by Pillow's bilinear filter, which averages where it shrinks; its sides are
     stretched where the proportions differ.
     """
-    pil = needed("PIL.Image", "tcuq[pictures]", "a folder of pictures")
+    pil = needed("PIL.Image", "pillow", "a folder of pictures")
     wanted = layout(shape, where)
 
     def read(path: Path) -> Array:

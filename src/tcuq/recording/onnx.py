@@ -103,7 +103,7 @@ class ONNX:
 
     def __init__(self, path: Path, features: Features, posteriors: str | None) -> None:
         self.info = Info(path.name)
-        ort = needed("onnxruntime", "tcuq[onnx]", "an .onnx model")
+        ort = needed("onnxruntime", "onnxruntime", "an .onnx model")
         content = read_limited(path, "file")
         self._path, self._ort = path, ort
         plain = self._load(content)

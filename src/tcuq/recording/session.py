@@ -8,11 +8,10 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ..base.errors import InputError, located, placed
 from ..monitor.class_names import counted, numbered
-from ..monitor.label_check import SHOWN, other_order
+from ..monitor.label_check import SHOWN, order_note
 from ..monitor.log import Log
 from ..monitor.logits import paired, softmax
 from ..monitor.quantize import odd_sums, refuse_logits, two_classes
@@ -312,26 +311,5 @@ class _Kept:
             log = Log(probs, notes=tuple(notes), names=names, **columns)
         if log.labels is None:
             return log
-        clean = slice(None) if log.shifted is None else ~log.shifted
-        shown = self.names if self.by_name else None
-        hint = order_note(log.labels[clean], log.predictions()[clean], log.classes, shown)
+        hint = order_note(log, log.names if self.by_name else None)
         return log if hint is None else replace(log, notes=(*log.notes, hint))
-
-
-Ints = npt.NDArray[np.int64]
-
-
-def order_note(labels: Ints, answers: Ints, classes: int, names: Sequence[str] | None) -> str | None:
-    """Say that the classes are probably in another order than the outputs, and how to put it right."""
-    order = other_order(labels, answers, classes)
-    if order is None:
-        return None
-    before, after = (np.mean(each == answers) for each in (labels, np.where(labels < 0, -1, order[labels])))
-    right = f"{before:.1%} of the predictions are right, and {after:.1%} would be in another order"
-    said = f"{right} of the classes".replace("%", " %")
-    if names is None:
-        numbers = f", y = numpy.array({order.tolist()})[y]" if classes <= SHOWN else ""
-        return f"{said}: labels are probably numbered otherwise than the outputs; renumber them{numbers}"
-    told = "=" + ",".join(names[at] for at in np.argsort(order).tolist()) if classes <= SHOWN else ""
-    hint = "" if told else " in the order of the outputs"
-    return f"{said}: names are probably sorted otherwise than the outputs; pass `names{told}`{hint}"

@@ -32,7 +32,7 @@ class TFLite:
 
     def __init__(self, path: Path, features: Features, posteriors: str | None, fast: bool) -> None:
         self.info = Info(path.name)
-        litert = needed("ai_edge_litert.interpreter", "tcuq[tflite]", "a .tflite model")
+        litert = needed("ai_edge_litert.interpreter", "ai-edge-litert", "a .tflite model")
         content = read_limited(path, "file")
         kinds = litert.OpResolverType
         self._again = litert, content, kinds.BUILTIN_REF

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from ..monitor.class_names import shift_shown
 from .data import SHIFTED, Cells, flag_bits, pack_stretches, per_cell
@@ -11,26 +10,15 @@ from .plot import Axis, Plot, runs, steps_axis
 from .summary import Facts
 from .text import count, escape, legend, percent, section, short, table
 
-WORDS = {
-    "act": "act: accepted, no alarm",
-    "ask": "ask: abstained, no alarm",
-    "hold": "hold: alarm",
-}
+WORDS = {"act": "act on the answer", "ask": "ask: not sure", "hold": "hold: the alarm is on"}
 CELLS = 240
 NAMED = 10
 """Stretches of known shifts up to which the drawing names each one."""
 
 
-def choices(steps: npt.NDArray[np.void]) -> dict[str, npt.NDArray[np.bool_]]:
-    """Return the steps at which a device acts, asks or holds; each step is in one of them."""
-    hold = np.asarray(steps["alarm"] != 0)
-    ask = ~hold & steps["abstain"].astype(bool)
-    return {"act": ~hold & ~ask, "ask": ask, "hold": hold}
-
-
 def acted(facts: Facts) -> str:
     """Return the three shares over time, and what came of them by kind of shift."""
-    each, steps = choices(facts.steps), len(facts.steps)
+    each, steps = facts.choices, len(facts.steps)
     stretches = pack_stretches(facts.log)
     across = steps_axis(steps, facts.first)
     if 0 < len(stretches) <= NAMED:
@@ -53,14 +41,14 @@ def acted(facts: Facts) -> str:
         keys.append(("shift", "known shift"))
         plot.boxes(runs(flag_bits(facts.steps, facts.log) & SHIFTED), 1.03, 1.09, "shift rim")
     lead = (
-        "How a device can use the three outputs: act on accepted answers, ask again where the monitor "
-        "abstains, hold while the alarm is on."
+        "What a device can do with each step: act on the answer, ask again where the monitor is not sure, "
+        "hold while the alarm is on."
     )
-    return section("acted", "Act, ask or hold", lead, legend(keys) + plot.html() + _by_kind(facts, each))
+    return section("acted", "Act, ask or hold", lead, legend(keys) + plot.html() + _by_kind(facts))
 
 
-def _by_kind(facts: Facts, each: dict[str, npt.NDArray[np.bool_]]) -> str:
-    log, errors, response = facts.log, facts.errors, facts.response
+def _by_kind(facts: Facts) -> str:
+    log, errors, response, each = facts.log, facts.errors, facts.response, facts.choices
     if log is None or (errors is None and response is None):
         return ""
     rows = [("all", np.ones(len(facts.steps), dtype=bool))]
@@ -70,8 +58,8 @@ def _by_kind(facts: Facts, each: dict[str, npt.NDArray[np.bool_]]) -> str:
         rows += [(shift_shown(kind, log.shift_names), log.kinds == kind) for kind in kinds]
     shifts = {} if response is None else response.by_kind()
     titles = ["input", "steps", "act", "ask", "hold"]
-    titles += [] if errors is None else ["network wrong", "wrong when acting"]
-    titles += ["alarm raised", "median delay"] if shifts else []
+    titles += [] if errors is None else ["model wrong", "wrong when acting"]
+    titles += ["alarm", "median delay"] if shifts else []
     cells = []
     for name, here in ((name, here) for name, here in rows if here.any()):
         cells.append([escape(name), count(int(here.sum()))])
@@ -80,12 +68,7 @@ def _by_kind(facts: Facts, each: dict[str, npt.NDArray[np.bool_]]) -> str:
             wrong = errors[facts.about][here & each["act"]]
             acting = f"{percent(float(wrong.mean()))} of {count(len(wrong))}" if len(wrong) else ""
             cells[-1] += [percent(float(errors["prediction"][here].mean())), acting]
-        if name in shifts:
-            found, median = shifts[name].found, shifts[name].median
-            cells[-1] += [
-                f"{count(found.hits)} of {count(found.of)}",
-                "" if median is None else short(median),
-            ]
-        elif shifts:
-            cells[-1] += ["", ""]
+        if shifts:
+            words, median = (shifts[name].words, shifts[name].median) if name in shifts else ("", None)
+            cells[-1] += [words, "" if median is None else short(median)]
     return table(titles, cells, "numbers")

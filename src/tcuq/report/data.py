@@ -15,10 +15,10 @@ from ..monitor.class_names import shift_shown
 from ..monitor.log import Log, watch
 from ..monitor.monitor import Monitor
 from ..monitor.params import Params
-from ..monitor.signals import DESCRIPTION, SIGNALS
+from ..monitor.signals import MEANING, REASONS, SIGNALS
 from ..monitor.steps import STEP_DTYPE
 
-FLAGGED, ABSTAIN, RISE, FALL, WARM, LOW_MASS, SHIFTED, BORDER = (1 << bit for bit in range(8))
+FLAGGED, ASK, RISE, FALL, WARM, LOW_MASS, SHIFTED, BORDER = (1 << bit for bit in range(8))
 """Bits of the flags byte of a step."""
 
 EXACT_STEPS = 120_000
@@ -74,13 +74,9 @@ def words(values: npt.NDArray[np.float64]) -> npt.NDArray[np.uint16]:
 def flag_bits(decisions: npt.NDArray[Any], log: Log | None) -> npt.NDArray[np.uint8]:
     """Return one byte a step: what was decided, and what is known about the input."""
     bits = np.zeros(len(decisions), dtype=np.uint8)
-    for name, bit in (
-        ("flagged", FLAGGED),
-        ("abstain", ABSTAIN),
-        ("warming_up", WARM),
-        ("low_mass", LOW_MASS),
-    ):
+    for name, bit in (("flagged", FLAGGED), ("warming_up", WARM), ("low_mass", LOW_MASS)):
         bits[decisions[name].astype(bool)] |= bit
+    bits[decisions["abstain"].astype(bool) & (decisions["alarm"] == 0)] |= ASK
     bits[(decisions["alarm"] & 1) != 0] |= RISE
     bits[(decisions["alarm"] & 2) != 0] |= FALL
     if log is not None and log.shifted is not None:
@@ -124,7 +120,7 @@ def pack_timeline(
     if steps <= EXACT_STEPS:
         prediction, answer = decisions["prediction"], decisions["answer"]
         packed |= {"risk": base(risk), "threshold": base(threshold), "flags": base(bits)}
-        packed["reason"] = base(decisions["reason"].astype(np.uint8))
+        packed["reason"] = base(reason_places(decisions["reason"]))
         wide = min(prediction.min(), answer.min()) < 0 or max(prediction.max(), answer.max()) > 255
         packed["class_bytes"] = 2 if wide else 1
         packed["prediction"] = base(prediction.astype(np.uint16 if wide else np.uint8))
@@ -142,7 +138,7 @@ def pack_timeline(
     packed |= {"threshold_low": base(limits.low), "threshold": base(limits.high)}
     packed["flags"] = base(np.bitwise_or.reduceat(bits, cells.starts))
     packed["flagged_share"] = base(_shares((bits & FLAGGED) != 0, per))
-    packed["abstain_share"] = base(_shares((bits & ABSTAIN) != 0, per))
+    packed["ask_share"] = base(_shares((bits & ASK) != 0, per))
     if wrong is not None:
         packed["wrong_share"] = base(_shares(wrong, per))
     return packed
@@ -167,8 +163,13 @@ def pack_signals(signals: npt.NDArray[np.float64], columns: list[int]) -> dict[s
 
 
 def reasons() -> list[list[str]]:
-    """Return name and meaning of each reason, by number."""
-    return [[name, DESCRIPTION[name]] for name in SIGNALS]
+    """Return name and meaning of each reason, by number; the error limit comes after the signals."""
+    return [[name, MEANING[name]] for name in REASONS]
+
+
+def reason_places(codes: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+    """Return where the reasons of steps are in `reasons`."""
+    return np.where(codes == REASONS["error_limit"], len(SIGNALS), codes).astype(np.uint8)
 
 
 def checked(

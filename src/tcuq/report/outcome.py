@@ -13,7 +13,7 @@ from ..monitor.accuracy import accuracy_band
 from ..monitor.log import Log
 from .data import Cells, per_cell
 from .plot import SIZE, Axis, Plot, coverage_curves, nice_ticks, steps_axis
-from .summary import Facts, Response, Share
+from .summary import HARM, IN_TIME, Facts, Response, Share
 from .text import (
     DASH,
     NBSP,
@@ -198,7 +198,6 @@ def answers(facts: Facts, errors: dict[str, npt.NDArray[np.bool_]]) -> str:
 
 
 SHOWN_DELAYS = 60
-SIDES = {1: "rise", 2: "fall", 3: "rise and fall"}
 
 
 def accuracy(shares: dict[str, dict[str, Share]]) -> str:
@@ -231,12 +230,14 @@ def labeled(facts: Facts, log: Log, errors: dict[str, npt.NDArray[np.bool_]]) ->
     # What the risk speaks of comes first; predictions only where answers differ from them.
     about = [facts.about, *(["prediction"] if facts.corrects else [])]
     shares = {name: facts.shares(name) or {} for name in about}
-    kept = shares[facts.about]["accepted"]
-    point = kept.of / len(facts.steps), 1 - kept.rate if kept.of else 0.0
+    kept = shares[facts.about]["act"]
     # The confidence is that of the prediction, whatever the answer is.
     sure = np.clip(log.confidence(), 0.0, 1.0)
     own = metrics.risk_coverage(facts.steps["risk"], errors[facts.about])
     plain = metrics.risk_coverage(1 - sure, errors["prediction"])
+    acted = kept.of / len(facts.steps)
+    wrong = (1 - kept.rate, facts.by_confidence(kept.of)) if kept.of else (0.0, 0.0)
+    reached = f"{percent(acted)} acted on"
     names = ["risk of the monitor", f"1 {DASH} largest posterior"]
     if facts.corrects:
         names = [f"{names[0]}, {facts.about}s", f"{names[1]}, predictions"]
@@ -244,7 +245,8 @@ def labeled(facts: Facts, log: Log, errors: dict[str, npt.NDArray[np.bool_]]) ->
     keys = [
         ("risk", f"{names[0]}, area {areas[0]}"),
         ("plain", f"{names[1]}, area {areas[1]}"),
-        ("spot", f"where the monitor worked: {percent(point[0])} kept, {percent(point[1])} wrong"),
+        ("spot", f"tcuq as run: {reached}, {percent(wrong[0])} wrong"),
+        ("plain spot", f"confidence: {reached}, {percent(wrong[1])} wrong, limit chosen afterwards"),
     ]
     area_rows = [[names[0], keyed("aurc", areas[0])], [names[1], keyed("aurc-plain", areas[1])]]
     body = (
@@ -252,12 +254,12 @@ def labeled(facts: Facts, log: Log, errors: dict[str, npt.NDArray[np.bool_]]) ->
         + answers(facts, errors)
         + pair(
             figure(
-                "Error rate of the kept steps",
+                "Wrong answers by share acted on",
                 legend(keys)
-                + coverage_curves(own, plain, point)
+                + coverage_curves(own, plain, acted, wrong)
                 + fact(
-                    "A curve sorts the whole stream at once; the monitor decides step by step, with a "
-                    "threshold that adapts, so its point need not lie on the curve."
+                    "A curve sorts the whole stream at once, safest first; as run, the monitor decides step "
+                    "by step and holds while the alarm is on, so its point need not lie on its curve."
                 )
                 + table(["score", "area under the curve (lower is better)"], area_rows),
             ),
@@ -293,53 +295,41 @@ def _calibration(bins: metrics.Reliability) -> str:
 
 
 def found_tile(response: Response, key: str) -> str:
-    """Return how many shifts the alarm was raised for, and how soon if that is at least half of them."""
-    share, before = response.found, response.number("already raised")
-    notes = ["fewer than half: no median delay" if share.hits else "the alarm was raised in none"]
-    if response.median is not None:
-        notes = [f"median delay {short(response.median)} steps"]
-    notes += [f"{count(before)} more began with the alarm on"] if before else []
-    shown = f"{count(share.hits)} of {count(share.of)}"
-    return tile("Shifts found", shown, key, "; ".join(notes))
+    """Return how many shifts the alarm found in time, and what became of the others."""
+    found = response.found
+    shown = f"{count(found.hits)} of {count(found.of)}" if found.of else "none to find"
+    others = response.words.removeprefix(f"{found.hits:,} in time").removeprefix(", ")
+    return tile("Shifts found in time", shown, key, f"within {IN_TIME} steps{'; ' * bool(others)}{others}")
 
 
 def delays(response: Response, first: int = 0) -> str:
     """Return how long the alarm took after each known shift; `first` numbers the first step."""
-    rate = response.false_rate
-    missed = response.number("not raised")
-    tiles = (
-        found_tile(response, "shifts-found")
-        + tile("Missed", count(missed), "missed", f"of {plural(len(response.delays), 'known shift')}")
-        + tile(
-            "False alarms",
-            "none" if rate is None else f"{rate:.2f}",
-            "false-rate",
-            f"per 1,000 clean steps ({count(response.false_alarms)} in {count(response.clean_steps)})",
-        )
+    rate, median = response.false_rate, response.median
+    clean = f"per 1,000 clean steps ({count(response.false_alarms)} in {count(response.clean_steps)})"
+    tiles = found_tile(response, "shifts-found")
+    tiles += tile(
+        "Median delay", "none" if median is None else short(median), "delay", "steps, in time or late"
     )
-    rows = []
-    for d in response.delays[:SHOWN_DELAYS]:
-        delay = "" if d.steps is None else count(d.steps)
-        rows.append(
-            [
-                escape(d.kind),
-                f"{count(first + d.start)} {DASH} {count(first + d.end - 1)}",
-                count(d.end - d.start),
-                d.outcome,
-                SIDES.get(d.side, ""),
-                delay,
-            ]
-        )
+    tiles += tile("False alarms", "none" if rate is None else f"{rate:.2f}", "false-rate", clean)
+    rows = [
+        [
+            escape(d.kind),
+            f"{count(first + d.start)} {DASH} {count(first + d.end - 1)}",
+            *(count(d.end - d.start), d.outcome, "" if d.steps is None else count(d.steps)),
+        ]
+        for d in response.delays[:SHOWN_DELAYS]
+    ]
     more = len(response.delays) - len(rows)
     rest = fact(f"and {plural(more, 'more shift')}") if more > 0 else ""
-    titles = ["type", "shifted steps", "length", "alarm", "side", "delay in steps"]
+    titles = ["type", "shifted steps", "length", "alarm", "delay in steps"]
     body = f'<dl class="tiles">{tiles}</dl>'
     if rows:
         body += table(titles, rows, "numbers delays") + rest
     lead = (
         "Stretches of different types count separately. Delay counts from the first shifted step; 0 is an "
-        "alarm at that very step. A shift is missed when it ends without an alarm. An alarm that begins at a "
-        "clean step is false."
+        "alarm at that very step. A shift is missed when it ends without an alarm. It is without harm if its "
+        f"type makes the model less than {percent(HARM, 0)} of the steps worse than on clean input; without "
+        "labels, all count as harmful. An alarm that begins at a clean step is false."
     )
     return section("delays", "Alarm against known shifts", lead, body)
 
@@ -365,10 +355,10 @@ def left_out(fit: Any) -> str:
         ]
         for name, row in kinds.items()
     ]
-    titles = ["held-out type", "stretches", "found", "median delay", "steps with the alarm on"]
+    titles = ["unseen type", "stretches", "found", "median delay", "steps with the alarm on"]
     lead = (
         "The alarm was fitted again without each shift type that costs accuracy, then tried on it. It "
         f"found {number(notes, 'found')} of {number(notes, 'kinds')} types, and was on for "
         f"{number(notes, 'on_shifted', True)} of harmful and {number(notes, 'on_clean', True)} of clean time."
     )
-    return section("left-out", "Shift types that the fit held out in turn", lead, table(titles, rows))
+    return section("left-out", "Shift types that the fit had not seen", lead, table(titles, rows))

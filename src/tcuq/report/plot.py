@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import metrics
-from .data import ABSTAIN, FALL, FLAGGED, RISE, SHIFTED, Cells, flag_bits, kind_changes, per_cell
+from .data import ASK, FALL, FLAGGED, RISE, SHIFTED, Cells, flag_bits, kind_changes, per_cell
 from .summary import FlagRate
 from .text import count, decimal, escape, percent, short
 
@@ -172,6 +172,8 @@ HATCHES = (
     '<rect class="tint rise" width="10" height="30"/><path class="hatch rise" d="M0 30L10 0"/></pattern>'
     '<pattern id="hatch-fall" width="10" height="30" patternUnits="userSpaceOnUse">'
     '<rect class="tint fall" width="10" height="30"/><path class="hatch fall" d="M0 0L10 30"/></pattern>'
+    '<pattern id="hatch-hold" width="9" height="90" patternUnits="userSpaceOnUse">'
+    '<rect class="hold" width="9" height="90"/><path class="hatch hold" d="M0 90L9 0"/></pattern>'
     "</defs>"
 )
 """Rise leans one way and fall the other, so that color is never the only difference."""
@@ -193,7 +195,7 @@ def risk_top(decisions: npt.NDArray[Any]) -> float:
 def risk_plot(
     decisions: npt.NDArray[Any], log: Any, top: float, axis: Axis, width: float = SIZE, height: float = SIZE
 ) -> Plot:
-    """Return risk, threshold, abstentions and alarm over time; the drawing has this width and height."""
+    """Return risk, threshold, asks and alarm over time; the drawing has this width and height."""
     steps = len(decisions)
     per = per_cell(steps, TIMELINE_CELLS)
     risk, threshold = Cells.of(decisions["risk"], per), Cells.of(decisions["threshold"], per)
@@ -214,7 +216,7 @@ def risk_plot(
     plot.cells(risk, "risk")
     plot.line(risk.middle, threshold.mean, "threshold")
     if steps <= TIMELINE_CELLS:
-        at = np.flatnonzero(decisions["abstain"])
+        at = np.flatnonzero(bits & ASK)
         if len(at):
             plot.dots(at + 0.5, decisions["risk"][at], "abstain")
     if log is not None:
@@ -245,18 +247,18 @@ def lane_plots(
     width: float = SIZE,
     height: float = SIZE,
 ) -> list[Plot]:
-    """Return thin rows that show where steps were flagged, abstained, wrong, under alarm, or shifted."""
+    """Return thin rows that show where steps were flagged, asks, wrong, on hold, or shifted."""
     steps = len(bits)
     per = per_cell(steps, TIMELINE_CELLS)
     full, upper, lower = (0.0, 1.0), (0.5, 1.0), (0.0, 0.5)
     rows: list[tuple[str, list[tuple[str, tuple[float, float], Any]]]] = [
         ("flagged", [("flagged", full, bits & FLAGGED)]),
-        ("abstained", [("abstain", full, bits & ABSTAIN)]),
+        ("ask", [("abstain", full, bits & ASK)]),
     ]
     if wrong is not None:
         rows.append(("wrong", [("wrong", full, wrong)]))
     # A hatch cannot be told in a thin lane; there a rise is the upper half and a fall the lower one.
-    rows.append(("alarm", [("rise", upper, bits & RISE), ("fall", lower, bits & FALL)]))
+    rows.append(("hold", [("rise", upper, bits & RISE), ("fall", lower, bits & FALL)]))
     if changes is not None:
         rows.append(("shift", [("shift", full, bits & SHIFTED)]))
     lanes = []
@@ -328,24 +330,25 @@ def running_rate(flags: FlagRate) -> str:
 
 
 def coverage_curves(
-    own: metrics.RiskCoverage, plain: metrics.RiskCoverage, point: tuple[float, float]
+    own: metrics.RiskCoverage, plain: metrics.RiskCoverage, acted: float, wrong: tuple[float, float]
 ) -> str:
-    """Return both risk-coverage curves and where the monitor worked."""
+    """Return both risk-coverage curves, and what monitor and confidence got wrong at the share acted on."""
     start = len(own.error) // 50
-    highest = max(float(own.error[start:].max()), float(plain.error[start:].max()), point[1], 0.02)
+    highest = max(float(own.error[start:].max()), float(plain.error[start:].max()), *wrong, 0.02)
     top = axis_top(min(1.0, 1.08 * highest))
     quarters = tuple((k / 4, f"{25 * k} %") for k in range(5))
     rates = tuple((t, percent(t, 0 if top >= 0.05 else 1)) for t in nice_ticks(0, top, 5))
     areas = [decimal(float(curve.error.mean()), 4) for curve in (own, plain)]
     plot = Plot(
-        "Error rate of the kept steps against the share kept",
+        "Wrong answers among the steps acted on, against the share acted on",
         f"Area {areas[0]} for the risk and {areas[1]} for plain confidence.",
-        Axis(0, 1, "share of steps kept, safest first", ticks=quarters),
-        Axis(0, top, "error rate", ticks=rates),
+        Axis(0, 1, "share of steps acted on", ticks=quarters),
+        Axis(0, top, "wrong of those", ticks=rates),
         "medium",
     )
     for curve, name in ((plain, "plain"), (own, "risk")):
         shown = np.unique(np.rint(np.linspace(0, len(curve.error) - 1, CURVE_POINTS)).astype(np.int64))
         plot.line(curve.coverage[shown], curve.error[shown], name)
-    plot.dots([point[0]], [point[1]], "abstain")
+    for rate, name in zip(wrong, ("spot", "plain"), strict=True):
+        plot.dots([acted], [rate], name)
     return plot.html()

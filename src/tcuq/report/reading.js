@@ -11,7 +11,7 @@ function factsOfCell(stream, i, named) {
   const out = [["Steps " + named(from) + "\u2013" + named(from + size - 1), ""]];
   out.push(["risk", risk(stream.riskLow[i]) + " to " + risk(stream.riskHigh[i])]);
   out.push(["threshold", risk(stream.thresholdLow[i]) + " to " + risk(stream.threshold[i])]);
-  out.push(["flagged", held(stream.flagged)], ["abstained", held(stream.abstain)]);
+  out.push(["flagged", held(stream.flagged)], ["ask", held(stream.ask)]);
   if (stream.wrong) out.push(["wrong", held(stream.wrong)]);
   return out;
 }
@@ -20,10 +20,10 @@ function factsOfStep(stream, i, named) {
   const word = stream.threshold[i], flags = stream.flags[i];
   const out = [["Step " + named(i), ""], ["risk", risk(stream.risk[i])]];
   out.push(["threshold", word === 65535 ? "1 or more" : word === 0 ? "0 or less" : risk(word)]);
-  const kept = flags & BIT.flagged ? "accepted, though flagged" : "accepted";
-  out.push(["decision", flags & BIT.abstain ? "abstained" : kept]);
+  const decision = decisionOf(flags), spent = decision === "act" && flags & BIT.flagged;
+  out.push(["decision", spent ? "act, though flagged: the budget is spent" : decision]);
   const reason = stream.reasons[stream.reason[i]];
-  if (flags & BIT.flagged) out.push(["reason", reason ? reason[0] + ": " + reason[1] : "none stands out"]);
+  if (reason || flags & BIT.flagged) out.push(["reason", reason ? reason[0] + ": " + reason[1] : "none stands out"]);
   const verdict = stream.wrong ? (stream.wrong[i] ? " (wrong)" : " (right)") : "";
   const shown = (number) => number + (stream.names[number] ? " " + stream.names[number] : "");
   const apart = stream.answer[i] !== stream.prediction[i];

@@ -8,13 +8,13 @@ import numpy as np
 
 from ..monitor.alarm import alarm_words
 from ..monitor.params import Params
-from ..monitor.signals import DESCRIPTION, SIGNALS
+from ..monitor.signals import MEANING, SIGNALS
+from ..monitor.steps import reason_names
 from . import plot
 from .describe import describe_params, render
 from .outcome import found_tile
 from .summary import Facts, FlagRate, flag_rate, share, windows
 from .text import (
-    NBSP,
     aim,
     count,
     decimal,
@@ -36,7 +36,7 @@ LEGENDS = {
     "range": "range of the risk",
     "risk": "mean risk",
     "threshold": "threshold",
-    "abstain": "abstained",
+    "abstain": "ask",
     "shift": "known shift",
     "border": "segment border",
 }
@@ -54,9 +54,10 @@ HINT = (
 
 def timeline(facts: Facts) -> str:
     """Return the chart of risk and threshold, which can be zoomed, and the same as a still figure."""
-    kinds = ["range", "risk", "threshold", "abstain", "rise", *([] if facts.evidence else ["fall"])]
+    fell = ["fall"] if (facts.steps["alarm"] & 2).any() else []
+    kinds = ["range", "risk", "threshold", "abstain", "rise", *fell]
     summed = None if facts.params is None else facts.evidence
-    alarms = {side: f"alarm: {alarm_words(raised, summed)}" for raised, side in ((1, "rise"), (2, "fall"))}
+    alarms = {side: f"hold: {alarm_words(raised, summed)}" for raised, side in ((1, "rise"), (2, "fall"))}
     words = {**LEGENDS, **alarms}
     if facts.shifts:
         kinds.append("shift")
@@ -86,11 +87,10 @@ def timeline(facts: Facts) -> str:
         + '<div id="spoken" class="unseen" aria-live="polite"></div>'
         + f'<div class="static">{drawn}</div>'
     )
-    how = "adds up evidence" if facts.evidence else "compares the risk with a frozen level"
-    lead = (
-        "A step is flagged where its risk reaches the threshold, and abstained where the budget also allows "
-        f"it. The alarm {how}, so a threshold that adapts cannot hide a lasting change."
-    )
+    lead = "A step is flagged where its risk reaches the threshold, and asks where the budget also allows it."
+    if facts.params is not None:  # else nobody knows what the alarm looks at
+        how = "adds up evidence" if facts.evidence else "compares the risk with a frozen level"
+        lead += f" The alarm {how}, so a threshold that adapts cannot hide a lasting change."
     if facts.corrects:
         lead += " The risk speaks of the answer: the prediction, or what the last steps make more likely."
     return section("timeline", "Timeline", lead, body)
@@ -98,24 +98,14 @@ def timeline(facts: Facts) -> str:
 
 def tiles(facts: Facts) -> str:
     """Return the main figures."""
-    flagged, abstained = share(facts.flagged), share(facts.abstained)
-    params, shares, response = facts.params, facts.shares(facts.about), facts.response
-    under = float((facts.steps["alarm"] != 0).mean())
-    notes = [f"{count(flagged.hits)} steps", f"{count(abstained.hits)} steps"]
-    if params is not None:
-        notes = [f"aim {aim(params.level)}", f"budget {aim(params.budget)}"]
-    parts = [
-        tile("Steps", count(len(facts.steps)), "steps", "one inference each"),
-        tile("Flagged", percent(flagged.rate), "flagged", notes[0]),
-        tile("Abstained", percent(abstained.rate), "abstained", notes[1]),
-        tile("Alarm raised", times(facts.alarms), "alarms", f"{percent(under)} of the time"),
-    ]
-    if shares is not None:
-        kept, left = shares["accepted"], shares["abstained"]
-        note = f"{percent(left.rate)} when abstained" if left.of else f"{percent(shares['all'].rate)} of all"
-        shown = percent(kept.rate) if kept.of else "none"
-        what = f"{facts.about.capitalize()}s right when accepted" if facts.corrects else "Right when accepted"
-        parts.append(tile(what, shown, "accepted", note))
+    each = {name: share(hits) for name, hits in facts.choices.items()}
+    response, shares, acted = facts.response, facts.shares(facts.about), f"{count(each['act'].hits)} steps"
+    if shares is not None and shares["act"].of:
+        acted = f"{percent(1 - shares['act'].rate)} of those wrong"
+    asked = "not sure" if facts.params is None else f"limit {aim(facts.params.budget)}"
+    notes = {"act": acted, "ask": asked, "hold": f"alarm raised {times(facts.alarms)}"}
+    parts = [tile("Steps", count(len(facts.steps)), "steps", "one inference each")]
+    parts += [tile(name.capitalize(), percent(part.rate), name, notes[name]) for name, part in each.items()]
     if response is not None and response.delays:
         parts.append(found_tile(response, "found"))
     return f'<dl class="tiles">{"".join(parts)}</dl>'
@@ -137,7 +127,7 @@ def signals(facts: Facts) -> str:
         drawn = plot.signal(facts.signals[:, column], name, last, facts.first)
         rows.append(
             f'<div class="signal{" last" if last else ""}" data-signal="{name}">'
-            f'<div class="what"><b>{name}</b> <span class="meaning">{escape(DESCRIPTION[name])}</span>'
+            f'<div class="what"><b>{name}</b> <span class="meaning">{escape(MEANING[name])}</span>'
             f"{about}<output></output></div>"
             f'<div class="live chart"><canvas role="img" aria-label="Signal {name} over time"></canvas></div>'
             f'<div class="static">{drawn}</div></div>'
@@ -152,7 +142,10 @@ def signals(facts: Facts) -> str:
 def rates(facts: Facts) -> str:
     """Return the measured rates against what bounds them."""
     params = facts.params
-    flags, worst = flag_rate(facts.flagged, params, facts.first), windows(facts.abstained, params)
+    flags, worst = (
+        flag_rate(facts.steps["flagged"] != 0, params, facts.first),
+        windows(facts.steps["abstain"] != 0, params),
+    )
     keys = [("risk", "flagged")]
     if params is not None:
         keys += [("level", "level"), ("bound", "most and least that any input can reach")]
@@ -203,20 +196,19 @@ def _debt(flags: FlagRate, debt: tuple[float, float], params: Params, first: int
 
 
 def reasons(facts: Facts) -> str:
-    """Return how often each signal was the reason to abstain."""
-    codes = facts.steps["reason"][facts.abstained].astype(np.uint8)
-    lead = "The signal that stood out most, weighted by its coefficient, at each abstained step."
+    """Return how often each reason to ask came."""
+    codes = facts.steps["reason"][facts.choices["ask"]].astype(np.uint8)
+    lead = "The signal that stood out most, weighted by its coefficient, at each step that asks."
     if not len(codes):
-        return section("reasons", "Reasons to abstain", lead, fact("No step was abstained."))
+        return section("reasons", "Reasons to ask", lead, fact("No step asks."))
     counts = np.bincount(codes, minlength=256)
     items = []
     for code in np.argsort(-counts, kind="stable"):
         number = int(counts[code])
         if not number:
             break
-        known = code < len(SIGNALS)
-        name = SIGNALS[code] if known else "none"
-        meaning = DESCRIPTION[name] if known else "no signal stood above its clean mean"
+        name = reason_names([code])[0] or "none"
+        meaning = MEANING.get(name, "no signal stood above its clean mean")
         width = 100 * number / int(counts.max())
         items.append(
             f'<li><span class="name">{name}</span><span class="meaning">{escape(meaning)}</span>'
@@ -224,7 +216,7 @@ def reasons(facts: Facts) -> str:
             f'<span class="number">{keyed(f"reason-{name}", count(number))} '
             f"<small>{percent(number / len(codes))}</small></span></li>"
         )
-    return section("reasons", "Reasons to abstain", lead, f'<ol class="reasons">{"".join(items)}</ol>')
+    return section("reasons", "Reasons to ask", lead, f'<ol class="reasons">{"".join(items)}</ol>')
 
 
 def settings(params: Params) -> str:
@@ -237,19 +229,11 @@ def settings(params: Params) -> str:
 
 def verdict(facts: Facts) -> str:
     """Return the whole stream in one sentence."""
-    params, shares = facts.params, facts.shares(facts.about)
-    flag_aim = f" (aim {aim(params.level)})" if params else ""
-    budget = f" (budget {aim(params.budget)})" if params else ""
-    text = (
-        f"{plural(len(facts.steps), 'step')}; {percent(float(facts.flagged.mean()))} flagged{flag_aim}, "
-        f"{percent(float(facts.abstained.mean()))} abstained{budget}, alarm raised {times(facts.alarms)}"
-    )
-    if shares is not None:
-        kept, left = shares["accepted"], shares["abstained"]
-        what = f"{facts.about}s" if facts.corrects else "steps"
-        if kept.of and left.of:
-            text += f"; accuracy of accepted {what} {percent(kept.rate)} against "
-            text += f"{percent(left.rate)} of abstained ones"
-        else:
-            text += f"; accuracy {percent(shares['all'].rate)}"
-    return text.replace("alarm raised never", f"no{NBSP}alarm raised") + "."
+    part = {name: percent(float(hits.mean())) for name, hits in facts.choices.items()}
+    text, shares = f"Acted on {part['act']} of {plural(len(facts.steps), 'step')}", facts.shares(facts.about)
+    if shares is None or not (act := shares["act"]).of:
+        raised = f"raised {times(facts.alarms)}" if facts.alarms else "never raised"
+        return f"{text}, asked on {part['ask']}, held on {part['hold']}. The alarm was {raised}."
+    alone, sure = (percent(facts.by_confidence(kept)) for kept in (len(facts.steps), act.of))
+    text += f": {percent(1 - act.rate)} of those were wrong. The model alone: {alone} wrong"
+    return f"{text}; its confidence at the same share: {sure} (limit chosen afterwards)."

@@ -85,7 +85,8 @@ def plot_steps(steps: npt.NDArray[Any], log: Log | None = None, title: str | Non
     True
     """
     rows, _ = checked(steps, None, log, None)
-    wrong = None if log is None or log.labels is None else np.asarray(rows["answer"] != log.labels)
+    told = log is not None and log.labels is not None and not log.unlabeled
+    wrong = np.asarray(rows["answer"] != log.labels) if log is not None and told else None
     bits = flag_bits(rows, log)
     width = WIDTH - LEFT - RIGHT
     axis = steps_axis(len(rows), 0)
@@ -103,7 +104,7 @@ def plot_steps(steps: npt.NDArray[Any], log: Log | None = None, title: str | Non
     if len(rows) > TIMELINE_CELLS:
         keys[:1] = [("line risk", "risk, mean"), ("fill risk", "risk, range")]
     if len(rows) <= TIMELINE_CELLS and rows["abstain"].any():
-        keys.append(("dots abstain", "abstained"))
+        keys.append(("dots abstain", "ask"))
     keys += [("fill in-rise", "alarm: risen")] * bool((bits & RISE).any())
     keys += [("fill in-fall", "alarm: fallen")] * bool((bits & FALL).any())
     keys += [("fill shift tint", "known shift")] * shifts
@@ -176,7 +177,7 @@ def _style() -> str:
         "text { fill: var(--muted); font: 12px system-ui, -apple-system, 'Segoe UI', Arial, sans-serif; }",
         ".title { fill: var(--ink); font-size: 16px; font-weight: 600; }",
     )
-    light, dark = css.split("@media (prefers-color-scheme: dark)", 1)
+    light, dark = css.split("@media screen and (prefers-color-scheme: dark)", 1)
     styles = []
     for block in (light, dark):
         colors = dict(re.findall(r"--([a-z]+): (#[0-9a-f]{6})", block.split("\n}", 1)[0]))

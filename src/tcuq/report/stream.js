@@ -1,7 +1,7 @@
 // Unpacking the stream and thinning it to one sample a pixel.
 // The scripts of the page share one function scope, in the order of page.SCRIPTS.
 
-const BIT = { flagged: 1, abstain: 2, rise: 4, fall: 8, warm: 16, lowMass: 32, shifted: 64, border: 128 };
+const BIT = { flagged: 1, ask: 2, rise: 4, fall: 8, warm: 16, lowMass: 32, shifted: 64, border: 128 };
 
 function bytes(text) {
   const raw = atob(text);
@@ -37,7 +37,7 @@ function unpack(data) {
     return out;
   };
   stream.flagged = shares(data.flagged_share, (i) => stream.flags[i] & BIT.flagged);
-  stream.abstain = shares(data.abstain_share, (i) => stream.flags[i] & BIT.abstain);
+  stream.ask = shares(data.ask_share, (i) => stream.flags[i] & BIT.ask);
   stream.wrong = null;
   if (data.wrong || data.wrong_share) {
     const bits = data.wrong ? bytes(data.wrong) : null;
@@ -59,6 +59,11 @@ function unpack(data) {
     }
   }
   return stream;
+}
+
+// What a device does with a step: while the alarm is on, nothing else counts.
+function decisionOf(flags) {
+  return flags & (BIT.rise | BIT.fall) ? "hold" : flags & BIT.ask ? "ask" : "act";
 }
 
 // The cells in view, and one more on each side so that lines run out of the frame, in at most `most`

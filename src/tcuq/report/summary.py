@@ -16,13 +16,18 @@ from ..monitor.class_names import checked_name, shift_shown
 from ..monitor.log import Log
 from ..monitor.monitor import signal_columns
 from ..monitor.params import Params
+from ..monitor.quantize import quantize_probs
 from .data import checked, recomputed
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
 
-BINS = 15
+HARM = 0.05
+"""Share of wrong predictions above that of clean steps from which on a type of shift is harmful."""
+
+IN_TIME = 100
+"""Steps from the first one of a harmful shift within which an alarm comes in time."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,13 @@ def share(hits: Bools, among: Bools | None = None) -> Share:
     if among is None:
         return Share(int(hits.sum()), len(hits))
     return Share(int(hits[among].sum()), int(among.sum()))
+
+
+def choices(steps: npt.NDArray[np.void]) -> dict[str, Bools]:
+    """Return the steps at which a device acts, asks or holds; each step is in one of them."""
+    hold = np.asarray(steps["alarm"] != 0)
+    ask = ~hold & steps["abstain"].astype(bool)
+    return {"act": ~hold & ~ask, "ask": ask, "hold": hold}
 
 
 def onsets(alarm: npt.NDArray[Any]) -> Ints:
@@ -125,15 +137,13 @@ def windows(abstain: Bools, params: Params | None) -> list[Window]:
 
 @dataclass(frozen=True)
 class Delay:
-    """What the alarm did about one known shift; `steps` is None unless it was raised in time."""
+    """What the alarm did about one known shift; `steps` is None unless it was raised after its start."""
 
     start: int
     end: int
     kind: str
-    under: int
     outcome: str
-    steps: int | None = None
-    side: int = 0
+    steps: int | None
 
 
 @dataclass(frozen=True)
@@ -146,15 +156,20 @@ class Response:
 
     @property
     def found(self) -> Share:
-        """Shifts that the alarm was raised for, of those that began without an alarm."""
-        raised = self.number("raised")
-        return Share(raised, raised + self.number("not raised"))
+        """Shifts found in time, of those that do harm, as far as is known, and began without an alarm."""
+        return Share(self.number("in time"), sum(map(self.number, ("in time", "late", "missed"))))
 
     @property
     def median(self) -> float | None:
-        """Median delay, None where fewer than half of the shifts were found."""
-        steps = [d.steps for d in self.delays if d.steps is not None]
-        return float(np.median(steps)) if steps and 2 * self.found.hits >= self.found.of else None
+        """Median delay of the shifts that count; None where fewer than half of them were found at all."""
+        steps = [d.steps for d in self.delays if d.steps is not None and d.outcome in ("in time", "late")]
+        return float(np.median(steps)) if steps and 2 * len(steps) >= self.found.of else None
+
+    @property
+    def words(self) -> str:
+        """How often each outcome came."""
+        each = {name: self.number(name) for name in OUTCOMES}
+        return ", ".join(f"{number:,} {name}" for name, number in each.items() if number)
 
     def by_kind(self) -> dict[str, Response]:
         """Return the shifts of each kind, in the order in which they came."""
@@ -162,13 +177,25 @@ class Response:
         return {kind: Response([d for d in self.delays if d.kind == kind], 0, 0) for kind in kinds}
 
     def number(self, outcome: str) -> int:
-        """Return how many shifts ended so: "raised", "not raised" or "already raised"."""
+        """Return how many shifts ended so, one of `OUTCOMES`."""
         return sum(d.outcome == outcome for d in self.delays)
 
     @property
     def false_rate(self) -> float | None:
         """False alarms per 1,000 clean steps; None when no step is clean."""
         return 1000 * self.false_alarms / self.clean_steps if self.clean_steps else None
+
+
+OUTCOMES = ("in time", "late", "missed", "alarm without harm", "quiet without harm", "on from before")
+
+
+def _harmless(log: Log) -> set[int]:
+    """Return the types of shift that cost next to no accuracy; none where labels do not tell."""
+    if log.labels is None or log.kinds is None or not (clean := log.kinds == 0).any():
+        return set()
+    wrong = log.errors()
+    most = wrong[clean].mean() + HARM
+    return {kind for kind in np.unique(log.kinds).tolist() if wrong[log.kinds == kind].mean() < most}
 
 
 def response(alarm: npt.NDArray[Any], log: Log) -> Response | None:
@@ -179,17 +206,18 @@ def response(alarm: npt.NDArray[Any], log: Log) -> Response | None:
     """
     if log.shifted is None or log.kinds is None:
         return None
-    delays = []
+    delays, harmless, on = [], _harmless(log), np.asarray(alarm != 0)
     for part in log.stretches():
-        start, end, here = part.start, part.stop, alarm[part]
-        named = start, end, shift_shown(int(log.kinds[start]), log.shift_names), int((here != 0).sum())
-        if start and alarm[start - 1]:
-            delays.append(Delay(*named, "already raised", side=int(alarm[start - 1])))
-        elif here.any():
-            step = int((here != 0).argmax())
-            delays.append(Delay(*named, "raised", step, int(here[step])))
+        kind, step = int(log.kinds[part.start]), int(on[part].argmax()) if on[part].any() else None
+        if part.start and on[part.start - 1]:
+            step, outcome = None, "on from before"
+        elif kind in harmless:
+            outcome = "quiet without harm" if step is None else "alarm without harm"
+        elif step is None:
+            outcome = "missed"
         else:
-            delays.append(Delay(*named, "not raised"))
+            outcome = "in time" if step <= IN_TIME else "late"
+        delays.append(Delay(part.start, part.stop, shift_shown(kind, log.shift_names), outcome, step))
     false = int((~log.shifted[onsets(alarm)]).sum())
     return Response(delays, false, int((~log.shifted).sum()))
 
@@ -206,8 +234,7 @@ class Facts:
     why: str  # the signals are not shown
     names: tuple[str, ...] | None
     about: str  # what the risk speaks of, and accuracy is told of: "prediction" or "answer"
-    flagged: Bools
-    abstained: Bools
+    choices: dict[str, Bools]  # steps by decision: "act", "ask", "hold"
     errors: dict[str, Bools] | None  # steps at which "prediction" and "answer" are wrong; None without labels
     response: Response | None  # of the alarm to known shifts; None where the log does not tell them
     columns: list[int]  # numbers of the signals that are shown
@@ -218,12 +245,17 @@ class Facts:
         return None if self.errors is None else self.errors[self.about]
 
     def shares(self, about: str) -> dict[str, Share] | None:
-        """Return the right ones among all, accepted and abstained steps; None without labels."""
+        """Return the right ones among all steps and those of each decision; None without labels."""
         if self.errors is None:
             return None
-        right = ~self.errors[about]
-        among = {"all": None, "accepted": ~self.abstained, "abstained": self.abstained}
+        right, among = ~self.errors[about], {"all": None, **self.choices}
         return {name: share(right, steps) for name, steps in among.items()}
+
+    def by_confidence(self, kept: int) -> float:
+        """Return the share of wrong predictions in the surest steps, as a device sees them; needs labels."""
+        assert self.log is not None and self.errors is not None
+        doubt = 127 - quantize_probs(self.log.probs).max(axis=1).astype(np.int64)
+        return float(self.errors["prediction"][np.argsort(doubt, kind="stable")[:kept]].mean())
 
     @property
     def corrects(self) -> bool:
@@ -268,13 +300,12 @@ def facts_of(
         if source is not None and source.names is not None:
             named = source.names
     errors = None
-    if log is not None and log.labels is not None:
+    if log is not None and log.labels is not None and not log.unlabeled:
         errors = {name: np.asarray(steps[name] != log.labels) for name in ("answer", "prediction")}
     return Facts(
         *(steps, params, log, first, values, why, named),
         about="answer" if params is None else params.about,
-        flagged=np.asarray(steps["flagged"].astype(bool)),
-        abstained=np.asarray(steps["abstain"].astype(bool)),
+        choices=choices(steps),
         errors=errors,
         response=None if log is None else response(steps["alarm"], log),
         columns=columns,

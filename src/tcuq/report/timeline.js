@@ -1,9 +1,9 @@
 // The timeline: risk, threshold, bands of alarm and shift, and the lanes below.
 
 function lanesOf(stream) {
-  const lanes = ["flagged", "abstained"];
+  const lanes = ["flagged", "ask"];
   if (stream.wrong) lanes.push("wrong");
-  lanes.push("alarm");
+  lanes.push("hold");
   if (stream.shifts) lanes.push("shift");
   return lanes.concat((stream.lanes || []).map((lane) => lane.name));
 }
@@ -64,12 +64,12 @@ function drawTimeline(canvas, stream, view, ink) {
 
   const contents = {
     flagged: (from, to) => density(chart, stream.flagged, from, to, ink.muted),
-    abstained: (from, to) => {
-      density(chart, stream.abstain, from, to, ink.abstain);
+    ask: (from, to) => {
+      density(chart, stream.ask, from, to, ink.abstain);
       run(BIT.warm, paint(ink.muted, 0.6, (from + to) / 2 - 1, (from + to) / 2 + 1));
     },
     wrong: (from, to) => density(chart, stream.wrong, from, to, ink.wrong),
-    alarm: (from, to) => {
+    hold: (from, to) => {
       raised(from, to);
       arrows(pen, run, from, to, ink);
     },
@@ -168,7 +168,7 @@ function drawMarks(pen, stream, starts, xs, y, ink) {
   for (let g = 0; g < xs.length; g++) {
     const flags = stream.flags[starts[g]], at = y(stream.risk[starts[g]]);
     pen.beginPath();
-    if (flags & BIT.abstain) {
+    if (flags & BIT.ask) {
       pen.moveTo(xs[g], at - size);
       pen.lineTo(xs[g] + size, at);
       pen.lineTo(xs[g], at + size);

@@ -17,13 +17,13 @@ from ..export import FORMS, refuse_other_form, sources
 from ..fitting import fit
 from ..io.decisions import Decisions, encode_decisions
 from ..io.tables import encode_log
-from ..monitor.label_check import label_note
+from ..monitor.label_check import label_note, order_note
 from ..monitor.log import Log, watch
 from ..monitor.monitor import Monitor
 from ..monitor.params import Params
 from ..recording.data import Data
 from ..recording.model import RecordOptions
-from ..recording.session import Progress, Session, open_session, order_note
+from ..recording.session import Progress, Session, open_session
 from ..recording.shifts import Chosen, Kind, choose, listed
 from ..recording.shifts.chosen import Shifts
 from ..recording.streams import Pace, Plan, arrange, joined, make_plan, paces_of
@@ -145,9 +145,6 @@ PLAIN = (
     "add an array `segments` to the NPZ file (zeros, or the number of the recording) to keep it"
 )
 
-ENOUGH = 50
-"""Errors from which on a fit that fails does so for another reason than too few of them."""
-
 
 def start(
     model: Any,
@@ -244,7 +241,7 @@ def start(
     figures["logits_scale"] = scale
 
     tell(0, 1, "writing")
-    title, said = f"{session.model.info.name}: tested on held-out steps", f"Verdict: {verdict(figures)}."
+    title, said = f"{session.model.info.name}: tested on held-out steps", f"{verdict(figures)}."
     decisions = Decisions(decided, fingerprint=params.fingerprint, names=params.names)
     contents: dict[str, str | bytes] = {
         "monitor.json": params.to_json(),
@@ -276,16 +273,13 @@ def check_folder(out: str | Path, force: bool) -> Path:
 
 def _refuse_chance(session: Session, log: Log) -> None:
     """Refuse a model that is at chance on clean steps, or whose labels have another order, with a way out."""
-    doubt, data = label_note(log), session.data
-    if doubt is None or log.labels is None or data.labels is None:
-        return
-    clean = slice(None) if log.shifted is None else ~log.shifted
-    by_name = data.folder or data.labels.dtype.kind in "UO"
-    names = log.names if by_name else None
-    order = order_note(log.labels[clean], log.predictions()[clean], log.classes, names)
-    said = "; ".join([order or f"{doubt}; check them (`names`, `input_range`)", *session.notes])
-    problem = f"{said}; nothing is written, unless with `force=True`"
-    raise session.model.info.refusal("conflict", problem)
+    doubt = label_note(log)
+    if doubt is not None:
+        labels = session.data.labels
+        by_name = session.data.folder or (labels is not None and labels.dtype.kind in "UO")
+        order = order_note(log, log.names if by_name else None)
+        said = "; ".join([order or f"{doubt}; check them (`names`, `input_range`)", *session.notes])
+        raise session.model.info.refusal("conflict", f"{said}; nothing is written, unless with `force=True`")
 
 
 def _fitted(log: Log, tell: Progress, **options: Any) -> Params:
@@ -295,18 +289,12 @@ def _fitted(log: Log, tell: Progress, **options: Any) -> Params:
         tell(done, total, f"fitting: {stage}")
 
     try:
-        return fit(log, progress=show, **options)
-    except ValueError as error:
-        if log.labels is None:
+        return fit(log, force=True, progress=show, **options)
+    except InputError as error:
+        if error.name != "labels":
             raise
-        wrong = int(log.errors().sum())
-        if min(wrong, len(log) - wrong) >= ENOUGH and len(np.unique(log.labels)) > 1:
-            raise  # there are enough errors and right answers, of several classes
         note = f"the labels are left out of the fit: {error}"
-        try:
-            return fit(replace(log, labels=None, notes=(*log.notes, note)), **options)
-        except ValueError:
-            raise error from None
+        return fit(replace(log, labels=None, notes=(*log.notes, note)), **options)
 
 
 def _made_stream(

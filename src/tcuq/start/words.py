@@ -7,9 +7,7 @@ from typing import Any
 
 from .._version import VERSION
 from ..base.generated import plain_text
-
-HARM = 0.05
-"""Share of wrong predictions above that of clean steps from which on a kind of shift is harmful."""
+from ..report.summary import HARM
 
 SHORT = 100
 """Steps of a shifted stretch, on average, below which many alarms come too late for it."""

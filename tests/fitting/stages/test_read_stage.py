@@ -10,7 +10,7 @@ from fits import told
 from refusals import refused
 from streams import dwell_stream
 
-from tcuq import FitOptions, Log, fit
+from tcuq import Log, fit
 
 
 def made(features: int = 4) -> Log:
@@ -32,8 +32,3 @@ def made(features: int = 4) -> Log:
 def test_options_that_do_not_go_together_are_refused(code: str, options: dict[str, Any]) -> None:
     with refused(code):
         fit(made(), **told(**options))
-
-
-def test_a_level_that_cannot_follow_the_budget_does_not() -> None:
-    quick = FitOptions(explain=False)
-    assert fit(made(), budget=1.0, run_length=100, options=quick).level == 0.1

@@ -128,7 +128,7 @@ def models(session: Any, checkpoint: str, params: Versions) -> list[ModelVersion
 
 
 def _needed(module: str) -> Any:
-    return needed(module, "tcuq-watch[spark]", "a fleet on Spark")
+    return needed(module, "pyspark 'pandas<3'", "a fleet on Spark")
 
 
 class _Job:

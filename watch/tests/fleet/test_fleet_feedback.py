@@ -44,7 +44,7 @@ def test_labels_reach_the_right_steps_of_the_monitor_once_and_are_kept(tmp_path:
         rows += [row(40, 1), row(9, 1, boot=1), row(1, 1, "c"), row(38, 3), row(37, None), row(36, "x")]
         assert fleet.tell(rows) == {"used": 3}
         for step, label in ((39, 1), (20, 2), (30, False)):
-            assert monitor.feedback(step, label)
+            monitor.feedback(step, label)
         assert state(fleet) == monitor.save()
     with Fleet(PARAMS, tmp_path / "f") as fleet:
         assert state(fleet) == monitor.save()

@@ -49,7 +49,7 @@ def total(labels: Labels) -> float:
 def test_the_chances_of_a_day_add_up_to_the_budget_at_most(
     sizes: list[int], per_day: int, doubts: list[float]
 ) -> None:
-    labels, before = Labels(per_day), 0.0
+    labels, before = Labels(per_day, seed=0), 0.0
     for day, size in enumerate(sizes):
         offered(labels, "d", np.arange(size), np.full(size, day * DAY), made_up(np.resize(doubts, size)))
         assert total(labels) - before <= per_day * (1 + 1e-9)
@@ -77,7 +77,7 @@ def test_neither_batches_nor_restarts_change_what_is_asked() -> None:
 
 
 def test_the_interval_is_that_of_accuracy_from_labels_and_folding_changes_nothing() -> None:
-    rng, labels = np.random.default_rng(2), Labels(200)
+    rng, labels = np.random.default_rng(2), Labels(200, seed=0)
     steps = made_up(rng.choice(EXPECTED, 6000))  # what is expected is not rounded here
     steps["abstain"] = rng.random(6000) < 0.2
     for day in range(3):
@@ -86,7 +86,7 @@ def test_the_interval_is_that_of_accuracy_from_labels_and_folding_changes_nothin
     told = [{**row, "label": int(rng.random() < 0.3)} for row in rows[::2]]
     assert labels.tell(told)["told"] == len(told) == labels.accuracy()["told"]
     kinds, zero = [], np.zeros(2000, np.int64)
-    other = Labels(200)  # the chances of all steps, by the same rule
+    other = Labels(200, seed=0)  # the chances of all steps, by the same rule
     for day in range(3):
         other._begin(day) if day else None
         kinds.append(other._drawn(np.zeros(2000, np.uint64), zero, zero, steps[2000 * day :][:2000])[0])
@@ -110,7 +110,7 @@ def test_the_interval_is_that_of_accuracy_from_labels_and_folding_changes_nothin
 
 
 def test_late_steps_and_steps_without_a_time_belong_to_the_latest_day() -> None:
-    labels = Labels(1000)
+    labels = Labels(1000, seed=0)
     for day in (0, 3):
         offered(labels, "d", np.arange(40), [day * DAY] * 40, made_up([0.5] * 40))
     offered(labels, "e", [0, 1, 2], [0.0, np.nan, -1e12], made_up([0.5] * 3))
@@ -119,7 +119,7 @@ def test_late_steps_and_steps_without_a_time_belong_to_the_latest_day() -> None:
 
 
 def test_what_is_told_is_counted_and_the_last_word_counts() -> None:
-    labels = Labels(1000)
+    labels = Labels(1000, seed=0)
     for day in range(3):
         offered(labels, "d", np.arange(10) + 10 * day, [day * DAY] * 10, made_up([0.5] * 10))
     rows = labels.pick(1)
@@ -143,7 +143,7 @@ def test_what_is_told_is_counted_and_the_last_word_counts() -> None:
 
 
 def test_a_budget_of_none_asks_nothing_and_another_one_holds_from_the_next_day_on() -> None:
-    labels = Labels(0)
+    labels = Labels(0, seed=0)
     offered(labels, "d", np.arange(10), np.zeros(10), made_up([0.5] * 10))
     labels.change(1000)
     for day in (0, 1, 2):

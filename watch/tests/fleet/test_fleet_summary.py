@@ -94,7 +94,9 @@ def test_silent_devices_are_counted_listed_and_in_no_share() -> None:
     found = summarize([old, new])
     assert found["time"] == START + 86400 + 99 * PERIOD and found["silent"] == 3
     assert [row["device"] for row in found["silent_devices"]] == ["d0", "d1", "d2"]
-    assert found["alarm"]["devices"] == 0 and found["alarm"]["of"] == 5 and len(found["worst"]) == 5
+    assert found["alarm"]["devices"] == 0 and found["alarm"]["of"] == 5
+    listed = [(row["device"], row["silent"]) for row in found["worst"]]
+    assert listed[:3] == [(name, True) for name in ("d0", "d1", "d2")] and len(listed) == 8
     assert "none has reported lately" in verdict(summarize([old, new], now=START + 86400 * 30))
 
 
@@ -132,7 +134,43 @@ def test_events_that_are_held_are_heard_of() -> None:
     found = summarize([model], worst=5)
     assert (found["time"], found["held"], found["silent"]) == (START + 10_000.0, 5, 1)
     assert [row["device"] for row in found["silent_devices"]] == ["b"]
-    assert {row["device"]: row["last_time"] for row in found["worst"]} == {"a": START + 10_000.0}
+    assert [(row["device"], row["last_time"]) for row in found["worst"]] == [
+        ("b", START + 240.0),
+        ("a", START + 10_000.0),
+    ]
+
+
+def test_every_device_in_alarm_or_silent_is_listed_whatever_statistics_say() -> None:
+    """Too many alarms for one of them to stand out: all are listed, and a click or --json shows each."""
+    alarm = np.arange(300) < 62
+    counts = {"false_alarms": 40, "steps": 10_000, "alarm_steps": 250}
+    params = EVIDENCE.replace(notes={"fit": {"run_length": 250, "run_length_elsewhere": counts}})
+    fleet = [shard(names(300), 20, alarm, params=params, start=START + 86400)]
+    fleet.append(shard(names(2, 900), 20, params=params))
+    found = summarize(fleet, worst=20)
+    assert found["alarm"]["unhealthy"] and found["named"]["count"] == 0 and found["need"] == 64
+    listed = [row["device"] for row in found["worst"]]
+    assert listed[:2] == ["d900", "d901"] and sorted(listed[2:]) == sorted(names(62))
+    said, shown = " ".join(status_text(found).split()), page(found)[0].replace("\u00a0", " ")
+    for text in (said, shown):
+        assert "64 devices need you: 62 in alarm, 2 silent." in text and "may be chance" in text
+        assert "None" not in text and "No device is named" not in text and "SILENT" in text
+    assert "54 more need you" in said and "Show 44 more that need you" in shown
+    assert all(f'<span class="device">{name}</span>' in shown for name in listed)
+
+
+def test_too_little_clean_data_is_said_in_words() -> None:
+    """One false alarm in the fit bounds nothing: no page says that 100 % may be in alarm when clean."""
+    counts = {"false_alarms": 1, "steps": 2500, "alarm_steps": 32}
+    params = EVIDENCE.replace(notes={"fit": {"run_length": 1000, "run_length_elsewhere": counts}})
+    for alarm, needed in ((np.arange(6) == 3, "1 device needs you: 1 in alarm."), (0, "No device needs you")):
+        found = summarize([shard(names(6), 100, alarm, params=params)])
+        said, shown = " ".join(status_text(found).split()), page(found)[0].replace("\u00a0", " ")
+        for text in (said, shown):
+            assert needed in text and "Too little clean data to compare alarms" in text
+            assert "100.0 %" not in text and "--healthy" in text
+        assert ("hot" in shown.split("</style>")[1]) == bool(np.any(alarm))
+        assert "clean baseline" not in shown
 
 
 def hours(rng: np.random.Generator, old: int, new: int, parts: int, bad: float) -> Any:

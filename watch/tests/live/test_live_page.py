@@ -118,14 +118,14 @@ def test_what_is_told_is_what_came(bench: Any) -> None:
     one.says("#which", "5,039")
     keys = ("answer", "decision", "risk", "threshold", "persistence", "accuracy")
     shown = [tab.text(f"#{key}") for key in keys]
-    assert shown == ["left", "accepted", "0.125", "0.250", "0.500", "87.5 %"]
+    assert shown == ["left", "ACT", "0.125", "0.250", "0.500", "87.5 %"]
     assert "No alarm" in tab.text("#alarm")
     signals = np.array([[0.75, 0, 0, 0.125, 0, 0]])
     doubt = {"flagged": True, "abstain": True, "alarm": 1, "reason": NUMBER["odds"], "signals": signals}
     feed.add_steps(*plain(5040, 1, 0.875, prediction=7, **doubt))
-    one.says("#decision", "not sure")
+    one.says("#which", "5,040")
     assert "off" in tab.text("#notes") and tab.text("#alarm-word").startswith("Alarm since step 5,040")
-    assert tab.text("#reason") == "Step 5,040 was not sure: this posterior is not sure of the class."
+    assert tab.text("#reason") == "Step 5,040 is flagged: this posterior is not sure of the class."
     bars = tab.js(
         "[...document.querySelectorAll('#bars li')].map((li) => [li.querySelector('b').textContent,"
         " li.querySelector('i').style.width, li.classList.contains('chosen')])"
@@ -133,22 +133,74 @@ def test_what_is_told_is_what_came(bench: Any) -> None:
     assert bars[0] == ["odds", "75%", True] and bars[3] == ["distance", "12.5%", False]
     feed.counts = {"steps": 41, "flagged": 1, "abstained": 2, "alarms": 3}  # without a step: it comes as well
     one.says("#counts", "Flagged2.4 %")
-    assert "Abstained4.9 %" in tab.text("#counts") and "Alarms3" in tab.text("#counts")
+    assert "Ask, alarm or not4.9 %" in tab.text("#counts") and "Alarms3" in tab.text("#counts")
+    feed.add_steps(
+        *plain(5041, 5, 0.125)
+    )  # the next ones are sure: the doubt of an earlier one is not theirs
+    one.says("#which", "5,045")
+    assert tab.text("#reason") == "Step 5,045: its risk is below the threshold."
+    assert tab.js("getComputedStyle(document.querySelector('#bars')).visibility") == "hidden"
 
 
-def test_live_only_while_steps_come(bench: Any) -> None:
+STATES = {
+    "ACT": {},
+    "ASK": {"flagged": True, "abstain": True},
+    "HOLD": {"flagged": True, "abstain": True, "alarm": 1},
+}
+SEEN = """(() => {
+  const style = (query) => getComputedStyle(document.querySelector(query));
+  return [style(".decision").backgroundColor, style(".now .answer").fontWeight];
+})()"""
+
+
+def test_the_decision_stands_first_and_no_alarm_looks_like_a_go(bench: Any) -> None:
+    """Each state has its word and its color; while the alarm is on, the class steps back; tooltips agree."""
+    feed = Feed(about())
+    one = bench(feed)
+    one.says("#state", "no step yet")
+    tab, looks = one.tab, {}
+    assert (tab.text("#decision"), tab.text("#alarm-word")) == ("NO DATA", "Alarm unknown")
+    looks["NO DATA"] = tab.js(SEEN)
+    assert tab.js("document.querySelector('[data-act=wrong]').hidden"), "there is nothing to mark"
+    for number, (word, columns) in enumerate(STATES.items()):
+        feed.add_steps(*plain(number, 1, 0.5, time=time.time(), **columns))
+        one.says("#decision", word)
+        looks[word] = tab.js(SEEN)
+        tab.mouse("mouseMoved", *tab.at("#stage", 0.97, 0.3))
+        tab.wait(f"document.querySelector('.tip').textContent.includes('decision{word.lower()}')")
+        tab.mouse("mouseMoved", 5, 5)
+    assert len({color for color, _ in looks.values()}) == len(looks)
+    assert looks["HOLD"][1] == looks["NO DATA"][1] == "400" < looks["ACT"][1]
+    assert "do not act" in tab.text("#notes")
+
+
+def test_no_data_is_a_state_and_no_old_alarm_is_told(bench: Any) -> None:
     feed = Feed(about())
     one = bench(feed)
     feed.add_steps(*plain(0, 40, 0.125, time=time.time()))
     one.says("#state", "live")
+    one.says("#alarm-word", "No alarm")
     one.tab.js("(() => { const now = Date.now; Date.now = () => now() + 60000; })()")
     one.says("#state", "no step for 6")
+    one.says("#decision", "NO DATA")
+    assert one.tab.text("#alarm-word") == "Alarm unknown" and "said ACT" in one.tab.text("#notes")
     feed.add_steps(*plain(40, 1, 0.125, time=time.time()))
     one.says("#state", "live")
     feed.add_remark("lost", "", 41)
     one.says("#state", "device lost")
+    one.says("#decision", "NO DATA")
+    feed.add_remark("connected", "", 41)
+    feed.add_steps(*plain(41, 40, 0.125, time=time.time() + 30.0 * np.arange(-39, 1)))  # a slow device
+    one.tab.js(
+        "(() => { const now = Date.now; window.later = 70; Date.now = () => now() + 1000 * later; })()"
+    )
+    time.sleep(1.2)
+    assert one.tab.text("#decision") == "ACT" and one.tab.text("#state") == "live"
+    one.tab.js("window.later = 200")
+    one.says("#decision", "NO DATA")
 
 
+@pytest.mark.slow
 def test_pause_holds_the_picture_and_nothing_is_lost_behind_it(bench: Any) -> None:
     feed, device = filled(1000)
     one = bench(feed)

@@ -26,9 +26,10 @@ from live_runs import (
 )
 from refusals import refused
 
-from tcuq import Feedback, Monitor, Params, fit
+from tcuq import Feedback, InputError, Monitor, Params, fit
 from tcuq.cli import main
 from tcuq.io import read_log
+from tcuq.monitor.log import NO_LABEL
 from tcuq_watch.fleet.store import Store
 from tcuq_watch.live.marks import labeled_log
 from tcuq_watch.live.session import Session
@@ -194,10 +195,11 @@ def test_marks_become_labels(tmp_path: Path) -> None:
     session.close()
     assert [step for kind, _, step in told if kind == "mark"] == [3, 5, 7, 7]
     log, marked = labeled_log(tmp_path)
-    expected = Monitor(PARAMS).run(probs)["answer"].copy()
+    expected = np.full(len(probs), NO_LABEL)
     expected[[3, 5, 7]] = 2, -1, -1
     assert marked == 3 and log.labels is not None
     assert log.labels.tolist() == expected.tolist() and np.array_equal(log.probs, probs)
+    assert labeled_log(tmp_path, 8, 19)[0].labels is None, "a person gave none"
     some, marked = labeled_log(tmp_path, 5, 19)
     assert (len(some), marked) == (15, 2)
     with refused("missing"):
@@ -219,7 +221,12 @@ def test_marks_act_on_the_monitor_and_kills_change_no_bit(tmp_path: Path) -> Non
         for _ in range(rng.randrange(4)):
             step, label = max(0, taken - 1 - rng.randrange(14)), rng.choice((None, -1, 0, 1, 2, 3))
             text = feeder.session.mark(step, label)
-            took = monitor.feedback(step, False if label in (None, -1) else label)
+            try:
+                monitor.feedback(step, -1 if label is None else label)
+            except InputError:
+                took = False
+            else:
+                took = True
             assert ("uses it" in text) == took
             used += took
         if rng.random() < 0.3:
@@ -317,7 +324,59 @@ def test_what_is_kept_is_read_by_the_other_commands(
     assert log.segments is not None and log.segments.max() == 1
     assert main(["run", "m.json", "field.npz", "-o", "again.jsonl"]) == 0
     assert main(["audit", "again.jsonl", "m.json", "--log", "field.npz"]) == 0
-    assert fit(log, run_length=100).classes == 4
+    assert fit(log, run_length=100, force=True).classes == 4
     capsys.readouterr()
+    assert main(["live", "m.json", "kept", "--merge", "few.npz", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "log": "few.npz",
+        "steps": 400,
+        "labeled": 400,
+        "marks": 27,
+    }
     assert main(["fleet", "status", "kept", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["steps"] == 400
+
+
+def test_a_log_of_a_few_marks_claims_nothing_of_the_other_steps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Unmarked steps have no label: a report leaves out who was right, and a fit says what to do."""
+    monkeypatch.chdir(tmp_path)
+    PARAMS.save("m.json")
+    feeder = begun(tmp_path / "kept")
+    feeder.push(json_lines(steps_of(200), 1, 0))
+    feeder.session.mark(3, None)
+    feeder.session.mark(5, 2)
+    feeder.tick()
+    feeder.session.close()
+    assert main(["live", "m.json", "kept", "--merge", "field.npz"]) == 0
+    assert "200 steps in field.npz, 2 with a label, 2 of these from marks" in capsys.readouterr().out
+    log = read_log("field.npz")
+    assert log.unlabeled == 198
+    assert main(["run", "m.json", "field.npz", "-o", "said.jsonl"]) == 0
+    assert main(["audit", "said.jsonl", "m.json", "--log", "field.npz"]) == 0
+    report = ["report", "said.jsonl", "-o", "report.html", "--params", "m.json", "--log", "field.npz"]
+    assert main(report) == 0
+    page = Path("report.html").read_text(encoding="utf-8")
+    assert "2 of 200 steps have a label" in page and "Answers right" not in page
+    capsys.readouterr()
+    assert main(["fit", "field.npz", "-o", "again.json"]) == 2
+    error = capsys.readouterr().err
+    assert "2 of 200 steps have a label" in error and error.count("\n") == 1
+    assert not Path("again.json").exists()
+
+
+def test_marks_reach_as_far_back_as_the_memory(tmp_path: Path) -> None:
+    """Not only the last 64 steps, also after a restart; a missing step ends it."""
+    params = FEEDBACK.replace(feedback=Feedback(memory=500, max_error=0.1, reference=0.7))
+    feeder = begun(tmp_path, params=params)
+    feeder.push(json_lines(steps_of(300), 1, 0))
+    assert "uses it" in feeder.session.mark(0, 1)
+    feeder.tick()
+    feeder.session.close()
+    feeder = begun(tmp_path, params=params)
+    assert "uses it" in feeder.session.mark(100, 1)
+    feeder.push(json_lines(steps_of(40), 1, 301))
+    assert "too late" in feeder.session.mark(200, 1)
+    assert "uses it" in feeder.session.mark(310, 1)
+    feeder.session.close()

@@ -92,7 +92,7 @@ class Tcuq:
     def fit(self, dev: Dev) -> None:
         """Fit a monitor."""
         log = Log(dev.probs, dev.features, dev.labels, dev.stretches, dev.shifted)
-        self.params = tcuq.fit(log, run_length=ASKED, options=tcuq.FitOptions(explain=False))
+        self.params = tcuq.fit(log, run_length=ASKED, force=True, options=tcuq.FitOptions(explain=False))
 
     @property
     def state_bytes(self) -> int:

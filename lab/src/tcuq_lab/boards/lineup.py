@@ -125,6 +125,7 @@ def fitted(profile: Literal["standard", "paper"], log: Log, scale: float | None,
         level="budget",
         budget=0.1,
         run_length=1000,
+        force=True,
         options=FitOptions(
             use_features=scale is not None, feature_scale=scale, feature_zero_point=zero, explain=False
         ),

@@ -119,8 +119,8 @@ def _folder(given: str | None) -> Path:
     except NoCheckout:
         raise InputError(
             "missing",
-            "the streams are in the repository: git clone --depth 1 https://github.com/tcuq/tcuq, then run "
-            "this command inside it or pass --streams tcuq/lab/benchmark",
+            "the streams are in the repository: run this command in a checkout, or pass --streams "
+            "CHECKOUT/lab/benchmark",
         ) from None
     if not (found / LIST).exists():
         raise InputError(

@@ -360,4 +360,4 @@ def _torch() -> None:
     try:
         import torch  # noqa: F401
     except ModuleNotFoundError:
-        raise ImportError("PyTorch is needed to read networks: pip install 'tcuq-lab[all]'") from None
+        raise ImportError("PyTorch is needed to read networks: pip install torch") from None

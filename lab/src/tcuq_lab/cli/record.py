@@ -87,7 +87,7 @@ def record(args: argparse.Namespace) -> int:
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise
-        raise ImportError("PyTorch is needed to run networks: pip install 'tcuq-lab[all]'") from None
+        raise ImportError("PyTorch is needed to run networks: pip install torch") from None
     import torch
 
     from ..reproduce.recording.everything import record_all

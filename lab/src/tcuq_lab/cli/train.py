@@ -85,7 +85,7 @@ def train_networks(args: argparse.Namespace) -> int:
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise
-        raise ImportError("PyTorch is needed for training: pip install 'tcuq-lab[zoo]'") from None
+        raise ImportError("PyTorch is needed for training: pip install torch") from None
 
     if args.name is not None and len(args.config) > 1:
         raise UsageError(f"--name is {args.name!r}, expected one configuration with it")

@@ -99,7 +99,7 @@ def pitch_shift(clips: Floats, draws: Draws, semitones: float) -> Floats:
     draws : Draws
     semitones : float
     """
-    interpolate = scipy("interpolate", "for this sound corruption", "sound")
+    interpolate = scipy("interpolate", "for this sound corruption")
     time = np.arange(clips.shape[1])
     out = np.empty_like(clips)
     for place, (clip, own) in enumerate(zip(clips, draws.generators, strict=True)):

@@ -6,29 +6,29 @@ from importlib import import_module
 from typing import Any
 
 
-def scipy(part: str, what: str = "to corrupt pictures", extra: str = "vision") -> Any:
+def scipy(part: str, what: str = "to corrupt pictures") -> Any:
     """Return a part of scipy, or say how to get it.
 
     Parameters
     ----------
     part : str
         Such as "ndimage".
-    what, extra : str
-        What it is needed for, and the extra of this package that brings it.
+    what : str
+        What it is needed for.
 
     Examples
     --------
     >>> scipy("nothing")
     Traceback (most recent call last):
     ...
-    ImportError: scipy is needed to corrupt pictures: pip install 'tcuq-lab[vision]'
+    ImportError: scipy is needed to corrupt pictures: pip install scipy
     """
-    return _library(f"scipy.{part}", f"scipy is needed {what}: pip install 'tcuq-lab[{extra}]'")
+    return _library(f"scipy.{part}", f"scipy is needed {what}: pip install scipy")
 
 
 def pillow() -> Any:
     """Return the module of Pillow that holds pictures, or say how to get it."""
-    return _library("PIL.Image", "Pillow is needed to corrupt pictures: pip install 'tcuq-lab[vision]'")
+    return _library("PIL.Image", "Pillow is needed to corrupt pictures: pip install pillow")
 
 
 def _library(module: str, message: str) -> Any:

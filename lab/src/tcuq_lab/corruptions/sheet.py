@@ -205,7 +205,7 @@ def _pillow() -> tuple[Any, Any, Any]:
     try:
         from PIL import Image, ImageDraw, ImageFont
     except ImportError:
-        raise ImportError("Pillow is needed for a contact sheet: pip install 'tcuq-lab[vision]'") from None
+        raise ImportError("Pillow is needed for a contact sheet: pip install pillow") from None
     return Image, ImageDraw, ImageFont
 
 

@@ -191,5 +191,5 @@ def _library() -> Any:
         return import_module("audiomentations")
     except ImportError:
         raise ImportError(
-            "audiomentations is needed for sound corruptions: pip install 'tcuq-lab[sound]'"
+            "audiomentations is needed for sound corruptions: pip install audiomentations"
         ) from None

@@ -32,7 +32,7 @@ def decode_rgb(content: bytes, where: str) -> npt.NDArray[np.uint8]:
     try:
         image: Any = import_module("PIL.Image")
     except ImportError:
-        raise ImportError(f"{where}: an image needs Pillow (pip install 'tcuq-lab[vision]')") from None
+        raise ImportError(f"{where}: an image needs Pillow (pip install pillow)") from None
     try:
         with image.open(io.BytesIO(content)) as opened:
             return np.asarray(opened.convert("RGB"), dtype=np.uint8)

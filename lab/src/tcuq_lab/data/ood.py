@@ -150,7 +150,7 @@ def _resized(data: Dataset, name: str, side: int, gray: bool) -> Dataset:
     try:
         image: Any = import_module("PIL.Image")
     except ImportError:
-        raise ImportError("Pillow is needed to resize pictures: pip install 'tcuq-lab[vision]'") from None
+        raise ImportError("Pillow is needed to resize pictures: pip install pillow") from None
     mode = "L" if gray else "RGB"
     x = np.empty((len(data.x), side, side) if gray else (len(data.x), side, side, 3), dtype=np.uint8)
     for row, pixels in enumerate(data.x):

@@ -106,7 +106,7 @@ def fitted(dev: Dev, memory: int) -> Params:
     log = Log(dev.probs, dev.features, dev.labels, dev.stretches, dev.shifted)
     clean = Log(dev.clean.probs, dev.clean.features, segments=dev.clean.stretches)
     options = FitOptions(explain=False, max_error=MAX_ERROR, feedback=memory)
-    return fit(log, clean=clean, budget=0.0, level=0.15, options=options)
+    return fit(log, clean=clean, budget=0.0, level=0.15, force=True, options=options)
 
 
 def _stream(task: Task, name: str, params: Params, setting: Setting) -> Iterator[Row]:

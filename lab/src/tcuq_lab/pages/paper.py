@@ -84,7 +84,7 @@ FIRST = (
         "Table 2: failure detection, AUROC of OOD inputs",
         "failure",
         THREE,
-        {"AUROC, strangers for 16 steps or more": "OOD"},
+        {"AUROC, OOD inputs for 16 steps or more": "OOD"},
         (*PAPER_RIVALS, *OURS),
         "OOD inputs stay for 16 steps or more here; the paper does not say how long they stay.",
         EITHER,
@@ -245,19 +245,26 @@ def delays_table(sources: Sources) -> str:
 
 def paper_page(sources: Sources) -> str:
     """Return the page."""
-    versions = sorted(
-        {each.about["versions"]["tcuq"] for each in sources.repeated.values() if "versions" in each.about}
-    )
-    made = f" Figures of ours are of version {listed(versions)} of tcuq." if versions else ""
+    made: dict[str, list[str]] = {}
+    for name, each in sorted(sources.repeated.items()):
+        if "versions" in each.about:
+            made.setdefault(each.about["versions"]["tcuq"], []).append(f"`{name}`")
+    oldest, *newer = sorted(made) or [""]
+    said = f"Figures of ours are of version {oldest} of tcuq" if made else ""
+    said += "".join(f"; those of {listed(made[each])} are of version {each}" for each in newer)
+    said += ". " if made else ""
     head = [
         "# The paper, table by table",
         MADE,
         "Figures printed in *TCUQ: Single-Pass Uncertainty Quantification from Temporal Consistency with "
         f"Streaming Conformal Calibration for TinyML* beside ours. {BACK}",
-        "*TCUQ (paper)* is our replication of the paper's monitor: its four signals, its blend and its "
-        "threshold; *tcuq* is the standard monitor, fitted with `about='prediction'`. The paper does not say "
-        "how long a class stays in its streams, nor how its networks were chosen: levels are not comparable, "
-        f"orders are.{made} Every figure with its interval: `lab/results`.",
+        "*TCUQ (paper)* is our replication of the paper's monitor: its four signals and its blend; "
+        "*tcuq* is the standard monitor, fitted with `about='prediction'`. The paper does not say how long a "
+        "class stays in its streams, nor how its networks were chosen: levels are not comparable, orders "
+        f"are. {said}Every figure with its interval: `lab/results`.",
+        "Three things differ from the paper. Its threshold is a running quantile of the risk; ours follows "
+        "the debt of flags. Its warm-up is conservative; our first steps never abstain. It uses version 2 of "
+        "Speech Commands; ours is v0.01.",
         "## Figures 1 and 2: architecture",
         "No data. What ours computes: [the monitor](../concepts/monitor.md).",
         "## Microcontrollers: the figure of bars, Big-MCU, Small-MCU, energy",

@@ -85,7 +85,7 @@ def contradictions(sources: Sources) -> list[str]:
     clock = [literal.get("cifar10", row, "AUPRC, clean then worse") for row in ("clock", "tcuq_paper")]
     same = all(
         printed("failure", speech, "AUROC of errors, unseen kinds", row)
-        == printed("failure", speech, "AUROC, strangers for 16 steps or more", row)
+        == printed("failure", speech, "AUROC, OOD inputs for 16 steps or more", row)
         for row in PAPER_RIVALS
     )
     out = [
@@ -101,7 +101,7 @@ def contradictions(sources: Sources) -> list[str]:
         f"{printed('ablation_tinyimagenet', SUBSET, 'drop AUPRC, unseen kinds', 'tcuq_paper')} in the "
         f"ablation; the points of its figure have a mean of {fmean(tiny):.3f}.",
         "Table 2: confidence on MNIST has an OOD AUROC of "
-        f"{printed('failure', 'mnist', 'AUROC, strangers for 16 steps or more', 'base')}, far below chance.",
+        f"{printed('failure', 'mnist', 'AUROC, OOD inputs for 16 steps or more', 'base')}, far below chance.",
         "Table 2, Speech Commands: all six rivals have the same figure for errors and for OOD inputs."
         if same
         else "",

@@ -165,7 +165,7 @@ def answers_page(sources: Sources) -> str:
                 field, [place for place in places if group_of(*place) != CLEAN], auroc, "error AUROC"
             ),
             "## By stream",
-            "The best simple rule is chosen afterwards on that very stream.",
+            "The best simple rule is picked in hindsight on that very stream, which favors it.",
             grid(head, table),
             *_backbones(sources),
             READ,
@@ -227,8 +227,8 @@ def alarms_page(sources: Sources) -> str:
     head = ["found, %", "tcuq", "delay", "no labels", "best rival", "its delay", "rival"]
     parts += [
         "## By stream",
-        "The best rival takes one pass and is chosen afterwards, among those whose false alarms come at most "
-        "half as often again as asked for, or at most as often as ours, where there is one.",
+        "The best rival takes one pass and is picked in hindsight, among those whose false alarms come at "
+        "most half as often again as asked for, or at most as often as ours, where there is one.",
         grid(["found, % at false alarms", *head[1:]], table),
     ]
     if equal:
@@ -324,7 +324,7 @@ def accuracy_page(sources: Sources) -> str:
             "## By method",
             group_means(field, places, [row for row in rows if row != "tcuq, window mean"], DISTANCE),
             "## By stream",
-            "The best rival is chosen afterwards on that very stream.",
+            "The best rival is picked in hindsight on that very stream, which favors it.",
             grid(head, table),
             READ,
         ]

@@ -53,7 +53,7 @@ def style() -> Iterator[None]:
     try:
         import matplotlib
     except ImportError:
-        raise ImportError("matplotlib is needed for figures: pip install 'tcuq-lab[plots]'") from None
+        raise ImportError("matplotlib is needed for figures: pip install matplotlib") from None
     # The backend would not be put back, and a figure with a canvas of its own needs none.
     defaults: dict[Any, Any] = {
         key: value

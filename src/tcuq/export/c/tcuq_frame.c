@@ -256,7 +256,7 @@ size_t tcuq_frame_decision(tcuq_frame_t *frame, const tcuq_step_t *step)
     put_bits(frame, step->low_mass, 1);
     put_bits(frame, step->alarm, 2);
     if (step->flagged != 0u) {
-        put_bits(frame, step->reason == TCUQ_REASON_NONE ? NO_REASON : step->reason, 5);
+        put_bits(frame, step->reason & 31u, 5); /* 31: none, 30: errors */
     }
     put_class(frame, step->prediction, frame->prediction);
     put_class(frame, step->answer, step->prediction);

@@ -19,8 +19,8 @@ from ..signal_table import Flags, Floats, Ints, SignalTable, fill_in_means, read
 from .state import FitState, Shuffle
 
 HARM = (
-    "answers are wrong on {answers:.1%} of this log, predictions on {predictions:.1%}: taking the last steps "
-    "together does harm here, so the monitor speaks about the prediction and its answer is the prediction"
+    "answers are wrong on {answers:.1%} of this log, predictions on {predictions:.1%}: the monitor's answer "
+    "is therefore the prediction, and past steps can only help to rank its errors"
 )
 
 TOLERATED = 0.005

@@ -15,6 +15,7 @@ from ...monitor.fixed_point import COEF_LIMIT
 from ...monitor.signals import FEATURE_BASED, ordered
 from ..gated import Gated, Scores, Taught, learn_gated, scores
 from ..logistic import balanced_weights, fit_logistic, linear, log_loss
+from ..options import FitOptions
 from ..signal_table import FOLDS, Flags, Floats, Ints, SignalTable, folds, shift_kinds, some_of
 from ..simple_rules import COVERAGE, left_wrong, looked_at
 from .evidence import inside_runs
@@ -52,6 +53,8 @@ def fit_heads(state: FitState) -> None:
         state.clean_scores = scores(state.params, state.clean_table)
     else:
         _need_both(state.errors[state.table.settled])
+        state.findings |= {"labels": True, "errors": int(state.errors.sum())}
+        state.findings |= {"nonnegative": state.options.nonnegative, "l2": state.options.l2}
         logits = _learn_both(state) if state.request.two_heads else _learn_one(state)
         every = scores(state.params, state.table)
         same = state.clean_table is state.table
@@ -81,21 +84,9 @@ def _learn_one(state: FitState) -> Floats:
         if abs(value) > COEF_LIMIT - 0.1
     ]
     given = dict(zip(state.weighed, coef.tolist(), strict=True))
-    params = state.params = state.params.replace(coef=given, bias=_within(bias))
-    assert params.coef is not None
-    weights = balanced_weights(target)
+    state.params = state.params.replace(coef=given, bias=_within(bias))
     logits = linear(used, coef, bias)
-    exact = log_loss(logits, target, weights)
-    stored = np.array([params.coef[name] for name in state.weighed])
-    quantized = log_loss(linear(used, stored, params.bias), target, weights)
-    state.findings |= {
-        "labels": True,
-        "errors": int(wrong.sum()),
-        "nonnegative": options.nonnegative,
-        "l2": options.l2,
-        "loss": exact,
-        "loss_from_quantization": quantized - exact,
-    }
+    state.findings["loss"] = log_loss(logits, target, balanced_weights(target))
     return logits
 
 
@@ -121,13 +112,8 @@ def _learn_both(state: FitState) -> Floats:
     logits = learned.logits(table, table.settled)
     target = wrong[table.settled]
     state.findings |= {
-        "labels": True,
-        "errors": int(wrong.sum()),
         "prediction_errors": int((table.predictions != state.log.labels).sum()),
-        "nonnegative": options.nonnegative,
-        "l2": options.l2,
         "loss": log_loss(logits, target, np.ones(len(target))),
-        "loss_from_quantization": 0.0,
         "persistence": float(table.persistence.mean() / ONE),
         "persistence_shuffled": float(shuffle.table.persistence.mean() / ONE),
     }
@@ -201,7 +187,7 @@ def _carrying(state: FitState) -> tuple[tuple[str, ...], dict[str, float]]:
     kinds, orders = state.log.kinds.astype(np.int64), state.orders()
     parts = [(table, errors, table.settled) for table, errors, _ in orders]
     every = [kinds[order] for *_, order in orders]
-    return choose_weighed(state.weighed, parts, every, state.options.l2, state.request.seed)
+    return choose_weighed(state.weighed, parts, every, state.options, state.request.seed)
 
 
 def _need_both(target: Any) -> None:
@@ -209,7 +195,7 @@ def _need_both(target: Any) -> None:
     if errors < FEWEST or correct < FEWEST:
         has = f"the log has {errors} errors and {correct} correct steps after the first of each segment"
         way = "leave the labels out for a fit without them"
-        raise InputError("missing", f"{has}; at least {FEWEST} of each are needed ({way})")
+        raise InputError("missing", f"{has}; at least {FEWEST} of each are needed ({way})", "labels")
 
 
 def _within(bias: float) -> float:
@@ -235,7 +221,7 @@ Part = tuple[SignalTable, Flags, Flags]
 
 
 def choose_weighed(
-    names: tuple[str, ...], parts: Sequence[Part], kinds: Sequence[Ints], l2: float, seed: int
+    names: tuple[str, ...], parts: Sequence[Part], kinds: Sequence[Ints], options: FitOptions, seed: int
 ) -> tuple[tuple[str, ...], dict[str, float]]:
     """Return the signals that the uncertainty weighs: all, or those without features if these mislead.
 
@@ -255,7 +241,7 @@ def choose_weighed(
         for kind in left_out:
             kept = [rows & (kind_of != kind) for rows, kind_of in zip(some, kinds, strict=True)]
             taught = [(table, wrong, rows) for (table, wrong, _), rows in zip(parts, kept, strict=True)]
-            learned = learn_gated(chosen, taught, l2)
+            learned = learn_gated(chosen, taught, options.l2, options.nonnegative)
             for (table, wrong, _), rows, kind_of in zip(parts, some, kinds, strict=True):
                 held = rows & (kind_of == kind)
                 if held.any():

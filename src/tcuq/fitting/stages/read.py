@@ -45,9 +45,11 @@ def read(request: Request) -> FitState:
     findings: dict[str, Any] = {"steps": len(log), "segments": len(log.pieces()), "seed": request.seed}
     findings["clean_from"] = part.source
     notes = [*log.notes, *(clean.notes if clean is not None else ()), *one_prediction(log)]
-    suspect = label_note(log)
+    suspect = label_note(log if clean is None or clean.labels is None else clean)
     if suspect is not None:
-        findings["suspect"] = suspect
+        if not request.force:
+            raise InputError("conflict", f"{suspect}; no monitor is made, unless with `force=True`")
+        notes.append(suspect)
     if params.level < params.budget:
         rates = f"flags {params.level:.0%} of the steps but may abstain on {params.budget:.0%}"
         way = 'so the budget only limits bursts; `level="budget"` makes them equal'

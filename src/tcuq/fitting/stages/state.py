@@ -43,6 +43,7 @@ class Request:
     run_length: int = 10_000
     alarm: str | None = None
     seed: int = 0
+    force: bool = False
     options: FitOptions = field(default_factory=FitOptions)
     progress: Progress = say_nothing
 
@@ -83,8 +84,9 @@ class Request:
         """Share of steps to flag: `level`, or its default."""
         if self.level is not None and self.level != "budget":
             return self.level
-        follows = self.level == "budget" or (self.two_heads and 0.001 <= self.budget <= 0.999)
-        return self.budget if follows else 0.1
+        if self.level == "budget":
+            return self.budget
+        return min(self.budget, 0.999) if self.two_heads and self.budget >= 0.001 else 0.1
 
 
 class Shuffle(NamedTuple):

@@ -14,6 +14,7 @@
 typedef struct stub_object *mp_obj_t;
 typedef const void *mp_const_obj_t;
 typedef intptr_t mp_int_t;
+typedef uintptr_t mp_uint_t;
 typedef unsigned qstr;
 typedef const char *mp_rom_error_text_t;
 typedef struct stub_type mp_obj_type_t;
@@ -92,6 +93,8 @@ void mp_arg_check_num(size_t positional, size_t named, size_t least, size_t most
 mp_obj_t mp_obj_new_bool(mp_int_t value);
 mp_obj_t mp_obj_new_int(mp_int_t value);
 mp_int_t mp_obj_get_int(mp_obj_t object);
+mp_int_t mp_obj_get_int_truncated(mp_const_obj_t object);
+mp_obj_t mp_obj_new_int_from_uint(mp_uint_t value);
 mp_int_t mp_obj_get_int_truncated(mp_const_obj_t object);
 bool mp_obj_is_type(mp_const_obj_t object, const mp_obj_type_t *type);
 mp_obj_t mp_obj_new_bytes(const uint8_t *bytes, size_t count);

@@ -17,8 +17,8 @@ from .shared import add_server_options, ended_by_signals, serve_page
 if TYPE_CHECKING:
     from tcuq.cli.parser import Subparsers
 
-WORST, FRESH = 20, 2.0
-"""Devices that the page lists, and seconds for which what was read of a fleet serves all who look."""
+FRESH = 2.0
+"""Seconds for which what was read of a fleet serves all who look."""
 
 
 def add(actions: Subparsers) -> None:
@@ -68,16 +68,16 @@ class Look:
     def __call__(self) -> tuple[dict[str, Any], Any]:
         """Return the summary and the timelines of the worst devices."""
         from ..fleet.fleet import Fleet
-        from ..pages.fleet_page import timelines
+        from ..pages.fleet_page import SHOWN, timelines
         from ..verdicts.metrics import process_of
 
         with self._lock:
             if time.monotonic() < self._until:
                 return self._seen
             with Fleet.open_read(self._args.folder) as fleet:
-                summary = fleet.summary(now(self._args), WORST, self._baseline)
+                summary = fleet.summary(now(self._args), SHOWN, self._baseline)
                 summary["process"] = process_of(fleet)
-                self._seen = summary, timelines(fleet, summary["worst"])
+                self._seen = summary, timelines(fleet, summary["worst"][:SHOWN])
             self._until = time.monotonic() + FRESH
             return self._seen
 

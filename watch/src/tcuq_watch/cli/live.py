@@ -60,7 +60,7 @@ def add(subparsers: Subparsers) -> None:
     outlets = add_outlets(parser, "an alarm is raised")
     outlets.add_argument("--home-assistant", metavar="mqtt://HOST", help=home)
     merge = parser.add_argument_group("recorded steps as a log")
-    labeled = "write the steps of the folder SOURCE, with labels from your marks, to this log (.npz), and end"
+    labeled = "write the steps of the folder SOURCE, labeled where marked, to this log (.npz), and end"
     merge.add_argument("--merge", metavar="OUT", help=labeled)
     merge.add_argument("--steps", type=_span, metavar="A:B", help="with --merge: these steps, both included")
 
@@ -150,9 +150,9 @@ def _merge(args: argparse.Namespace) -> int:
     with about(str(args.source)):
         log, marks = labeled_log(args.source, first, last)
     write_log(args.merge, log)
-    merged = {"log": args.merge, "steps": len(log), "marks": marks, "errors": int(log.errors().sum())}
-    text = f"{len(log):,} steps with labels in {args.merge}, {marks:,} marked; the others count as right"
-    answer(args, merged, text)
+    labeled = 0 if log.labels is None else len(log) - log.unlabeled
+    text = f"{len(log):,} steps in {args.merge}, {labeled:,} with a label, {marks:,} of these from marks"
+    answer(args, {"log": args.merge, "steps": len(log), "labeled": labeled, "marks": marks}, text)
     return 0
 
 

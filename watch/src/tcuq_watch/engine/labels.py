@@ -15,7 +15,7 @@ import numpy.typing as npt
 from tcuq.base.checks import integer, number
 from tcuq.base.errors import InputError, wrong_value
 from tcuq.monitor.accuracy import interval
-from tcuq.monitor.questions import U64, drawn, spread
+from tcuq.monitor.questions import U64, drawn, seed_given, spread
 
 from .events import Decided
 from .packing import from_json, to_json
@@ -68,12 +68,12 @@ class Labels:
     For every stream, the chances of a day add up to at most `per_day`: so many labels are expected, and the
     number varies by its square root. Steps that have no time, or come late, belong to the latest day so far.
 
-    Who chooses the input must not know the seed.
+    Who chooses the input must not know the seed; left out, it is drawn at random.
     """
 
-    def __init__(self, per_day: int, seed: int = 0) -> None:
+    def __init__(self, per_day: int, seed: int | None = None) -> None:
         self.per_day = integer("per_day", per_day, 0, MOST_A_DAY)
-        self.seed = integer("seed", seed, 0, 2**63 - 1)
+        self.seed = seed_given(seed)
         self._budget, self._weight, self._usual = self.per_day, 0, 0
         self._rest = np.zeros(CELLS, dtype=np.int64)  # of the latest day
         self._days = [_Day(0)]

@@ -184,21 +184,19 @@ class ModelVersion:
     def feedback(self, rows: Iterable[tuple[str, int, int, int]]) -> int:
         """Give monitors the truth about steps that they remember; it needs `Params.feedback`.
 
-        Which of the monitor's steps an event was is known for the last 64 events of a device's present start,
-        up to the last one that is missing.
+        Which of the monitor's steps an event was is known since a device's present start, or its last missing
+        event.
         """
         known = []
         for device, boot, seq, label in rows:
             slot = self._slot_of.get(device, -1)
-            last_boot, last_seq, seen = self.places[slot].tolist()[:3] if slot >= 0 else (-1, -1, 0)
-            ago = last_seq - seq
-            every = (2 << ago) - 1 if 0 <= ago < 64 else -1
-            if boot == last_boot and seen & every == every:
-                known.append((slot, ago, label))
-        slots, agos, labels = np.array(known, dtype=np.int64).reshape(-1, 3).T
+            place = self.places[slot] if slot >= 0 else None
+            if place is not None and boot == place["boot"] and 0 <= place["seq"] - seq < place["run"]:
+                known.append((slot, seq - place["seq"] - 1, label))  # -1 is the last step
+        slots, numbers, labels = np.array(known, dtype=np.int64).reshape(-1, 3).T
         self._order.touch(slots)
         self.stale |= bool(known)
-        return int(self.bank.feedback(slots, agos, labels).sum())
+        return int(self.bank.feedback(slots, numbers, labels).sum())
 
     def _slots(self, names: npt.NDArray[Any]) -> Integers:
         """Return slots of devices, -1 for those that are refused; new ones are added."""

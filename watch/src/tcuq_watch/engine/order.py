@@ -16,10 +16,11 @@ from .events import MAX_NUMBER
 from .packing import row_dtype
 
 PLACE_DTYPE = row_dtype(
-    "boot:i8 seq:i8 seen:u8 received:u8 missing:u8 late:u8 duplicates:u8 reboots:u4 held:u2 unused:u2"
+    "boot:i8 seq:i8 seen:u8 received:u8 missing:u8 late:u8 duplicates:u8 reboots:u4 held:u2 run:u2"
 )
 """Where a device stands: the last released event (-1 before the first), a bit for each of the 64 events up
-to it that says whether it was released, and counts. native/order.c has the same as a struct."""
+to it that says whether it was released, and counts; `run` are the events since the last missing one.
+native/order.c has the same as a struct."""
 
 HOLD, BRIDGE = 8, 16  # events that are held a device, and missing ones that a monitor passes over
 
@@ -112,10 +113,11 @@ class Order:
         if begun and int(place["boot"]) == boot:
             gap = seq - int(place["seq"])
             place["seen"] = (int(place["seen"]) << gap) % 2**64 if gap < 64 else 0
+            place["run"] *= gap == 0
         else:
             gap = seq + 1 if begun else 0
             place["reboots"] = min(int(place["reboots"]) + begun, 2**32 - 1)
-            place["seen"] = 0
+            place["seen"] = place["run"] = 0
         place["missing"] = min(int(place["missing"]) + gap, 2**64 - 1)
         place["boot"], place["seq"] = boot, seq
         self.touch([slot])

@@ -17,7 +17,7 @@ from .. import _native
 from ..engine.events import Decided
 
 arrow, ipc, parquet = (
-    needed(name, "tcuq-watch", "a fleet") for name in ("pyarrow", "pyarrow.ipc", "pyarrow.parquet")
+    needed(name, "pyarrow", "a fleet") for name in ("pyarrow", "pyarrow.ipc", "pyarrow.parquet")
 )
 
 FRACTIONS = [name for name in STEP_DTYPE.names or () if STEP_DTYPE[name].kind == "f"]

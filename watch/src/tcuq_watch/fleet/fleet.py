@@ -49,7 +49,8 @@ class Fleet:
         Events that are held back a device while earlier ones may still come, 1 to 64 (default 8), and missing
         ones that a monitor passes over (16); after more it forgets its past.
     labels_per_day, seed : int, optional
-        Steps to have labeled a day, over all devices, and the seed of that choice, which stays a secret.
+        Steps to have labeled a day, over all devices, and the seed of that choice, which stays a secret:
+        drawn at random if left out, and kept in the folder.
     keep_bytes, keep_days, keep_events : number and bool, optional
         Decisions to keep in the folder, the newest, by size (10 GB; 0 keeps none) and by times of events, and
         whether to keep what the monitors saw beside them.
@@ -77,7 +78,7 @@ class Fleet:
         hold: int | None = None,
         bridge: int | None = None,
         labels_per_day: int | None = None,
-        seed: int = 0,
+        seed: int | None = None,
         keep_bytes: int = 10**10,
         keep_days: float | None = None,
         keep_events: bool = False,
@@ -136,7 +137,7 @@ class Fleet:
                         self.store.put_version(name, wanted[name].to_json())
                 self.store.put_head({"commit": self.commit_number, **self._about(self.position)})
 
-    def _open_labels(self, per_day: int | None, seed: int) -> None:
+    def _open_labels(self, per_day: int | None, seed: int | None) -> None:
         kept = self.store.labels()
         if kept:
             with named_damage(f"the labels in {self.folder}"):

@@ -8,18 +8,17 @@ from typing import Any
 import numpy as np
 
 from tcuq.base.errors import InputError
-from tcuq.monitor.log import Log
+from tcuq.monitor.log import NO_LABEL, Log
 
 from ..engine.events import joined
 from ..fleet.fleet import Fleet
 
 
 def labeled_log(folder: str | Path, first: int = 0, last: int | None = None) -> tuple[Log, int]:
-    """Return the steps of a session with a label each, and how many of them were marked.
+    """Return the steps of a session with the labels that people or the device gave, and the number of marks.
 
-    The label of a step is that of its mark, else the one that the device sent, else the answer: a step that
-    you looked at and did not mark was right. Choose `first` and `last` so that this holds. A step that was
-    wrong and whose true class nobody told has the label -1: every answer on it is an error.
+    The label of a step is that of its mark, else the one that the device sent, else there is none. A step
+    that was wrong and whose true class nobody told has the label -1: every answer on it is an error.
     """
     with Fleet.open_read(folder) as fleet:
         [model] = fleet.models.values()
@@ -33,7 +32,7 @@ def labeled_log(folder: str | Path, first: int = 0, last: int | None = None) -> 
     if kept is None or wanted.start >= wanted.stop:
         raise InputError("missing", f"{folder}: holds no received posteriors in steps {first} to {last}")
     assert kept.probs is not None and kept.labels is not None and kept.resets is not None
-    labels = np.where(kept.labels >= 0, kept.labels, kept.steps["answer"]).astype(np.int64)
+    labels = np.where(kept.labels >= 0, kept.labels, NO_LABEL).astype(np.int64)
     marked = [number for number in marks if max(first, begin) <= number <= last]
     for number in marked:
         labels[number - begin] = marks[number]
@@ -41,4 +40,5 @@ def labeled_log(folder: str | Path, first: int = 0, last: int | None = None) -> 
     if kept.features is not None:
         more |= {"feature_scale": params.feature_scale, "feature_zero_point": params.feature_zero_point}
         more["features"] = kept.features[wanted]
-    return Log(kept.probs[wanted], labels=labels[wanted], **more), len(marked)
+    given = labels[wanted]
+    return Log(kept.probs[wanted], labels=None if (given == NO_LABEL).all() else given, **more), len(marked)

@@ -249,7 +249,9 @@ class Session:
             try:
                 used = self.fleet.mark(step, -1 if label is None else label, DEVICE, boot, seq)
                 if self.params.feedback is not None and not self.model.by_device:
-                    text += "; the monitor uses it" if used else "; too late, or told before, for the monitor"
+                    text += (
+                        "; the monitor uses it" if used else "; too late, or marked before, for the monitor"
+                    )
             except OSError as error:
                 text += f"; it waits for the disk ({error.__cause__ or error})"
             self.publisher.notices.now("mark", text, step)

@@ -15,7 +15,7 @@ typedef struct {
     uint64_t seen; /* bit k: the event k before the last released one was released */
     uint64_t received, missing, late, duplicates;
     uint32_t reboots;
-    uint16_t held, unused;
+    uint16_t held, run; /* run: events up to the last one of which none is missing, up to 65535 */
 } place_t;
 
 /* A held event; its row follows. The cells of a device are a ring in the order of release, entered by the last one:
@@ -73,8 +73,10 @@ static void release(order_t *o, size_t slot, mark_t mark, const uint8_t *row)
         uint64_t ahead = (uint64_t)(mark.seq - place->last.seq);
         gap = ahead - 1u;
         place->seen = ahead < 64u ? place->seen << ahead : 0u;
+        place->run = gap != 0u ? 0u : place->run;
     } else {
         place->seen = 0u;
+        place->run = 0u;
         if (place->last.boot >= 0) { /* what came before a device's first event is not known to be missing */
             gap = (uint64_t)mark.seq;
             reset = 1;
@@ -84,6 +86,7 @@ static void release(order_t *o, size_t slot, mark_t mark, const uint8_t *row)
     reset |= gap > (uint64_t)o->n->bridge;
     place->missing = gap > UINT64_MAX - place->missing ? UINT64_MAX : place->missing + gap;
     place->seen |= 1u;
+    place->run += place->run < UINT16_MAX ? 1u : 0u;
     place->last = mark;
     o->out[at] = (int64_t)slot;
     o->out[o->room + at] = mark.boot;

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tcuq.report.data import base, flag_bits, words
+from tcuq.report.data import base, flag_bits, reason_places, words
 
 ROW = np.dtype(
     [("time", "<f8")]
@@ -63,8 +63,9 @@ class Feed:
         rows["low"], rows["high"] = (math.nan, math.nan) if band is None else band.T
         rows["persistence"], rows["accuracy"] = 255 * steps["persistence"], 255 * steps["expected_accuracy"]
         rows["risk"], rows["threshold"] = words(steps["risk"]), words(steps["threshold"])
-        for name in ("severity", "prediction", "answer", "reason"):
+        for name in ("severity", "prediction", "answer"):
             rows[name] = steps[name]
+        rows["reason"] = reason_places(steps["reason"])
         rows["flags"] = flag_bits(steps, None)
         flagged = np.flatnonzero(steps["flagged"])
         values = [] if signals is None else np.nan_to_num(signals[flagged]).tolist()

@@ -14,7 +14,20 @@ from tcuq.report.plot import Axis, Plot, axis_top, nice_ticks, runs
 from tcuq.report.text import DASH, count, escape, fact, legend, plural, section, table
 
 from ..engine.tallies import MEAN_ONE
-from ..verdicts.words import ALARMS, ORDER, alarmed, before, figure, moment, named, rollout, share, verdict
+from ..verdicts.words import (
+    ALARMS,
+    ORDER,
+    alarmed,
+    before,
+    comparable,
+    figure,
+    moment,
+    named,
+    rollout,
+    share,
+    state,
+    verdict,
+)
 from .live_page import closed, own
 
 Summary = Mapping[str, Any]
@@ -25,6 +38,9 @@ CELLS = 60
 
 MOST_BYTES = 20_000_000
 """Bytes of decisions that are read for timelines, the newest: about 2 million, and a second of work."""
+
+SHOWN = 20
+"""Devices that are listed with all figures, the worst; others that need someone are one click away."""
 
 MATCHES = 20
 """Devices that a search shows."""
@@ -155,10 +171,9 @@ def page(
             'placeholder="part of its name"><button>Find</button></form>'
         )
     parts = {
-        "over-time": over_time(summary),
         "worst": worst(summary, timelines or {}),
+        "over-time": over_time(summary),
         "versions": versions(summary),
-        "silent": silent(summary),
         "arrivals": arrivals(summary),
     }
     body = "".join(f'<div data-part="{key}">{html}</div>' for key, html in parts.items())
@@ -175,12 +190,16 @@ def page(
 def top(summary: Summary) -> str:
     """Return what the reader needs to know first, and the figures on top."""
     alarm, labels = summary["alarm"], summary["labels"] or {}
-    shares = f"{share(alarm['share'])}; at most {share(alarm['baseline'])} when clean"
+    most = f"at most {share(alarm['baseline'])} when clean" if comparable(alarm) else "too little clean data"
+    if not summary["devices"]:
+        return (
+            f'<p class="verdict">{escape(verdict(summary))}</p><p class="when"><span id="state"></span></p>'
+        )
     tiles = [
         (False, "Devices", count(summary["devices"]), f"{count(summary['steps'])} steps"),
-        (alarmed(summary), "In alarm", count(alarm["devices"]), shares),
+        (alarm["devices"], "In alarm", count(alarm["devices"]), f"{share(alarm['share'])}; {most}"),
         (named(summary), "Look degraded", count(named(summary)), "by alarm or severity, at this look"),
-        (False, "Silent", count(summary["silent"]), "not heard of for long"),
+        (summary["silent"], "Silent", count(summary["silent"]), "not heard of for long"),
     ]
     if labels.get("interval"):
         low, high = labels["interval"]
@@ -190,7 +209,7 @@ def top(summary: Summary) -> str:
         f'<div class="{"hot" * bool(hot)}"><dt>{name}</dt><dd><b>{value}</b><small>{more}</small></dd></div>'
         for hot, name, value, more in tiles
     )
-    hot = " hot" if alarmed(summary) or named(summary) else ""
+    hot = " hot" if summary["need"] or alarmed(summary) else ""
     return (
         f'<p class="verdict{hot}" role="status">{escape(verdict(summary))}</p><dl class="tiles">{body}</dl>'
         f'<p class="when">State of {moment(summary["time"])}<span id="state"></span></p>'
@@ -201,7 +220,6 @@ def over_time(summary: Summary) -> str:
     """Return the share of devices in alarm over time, one line a version, and clean baselines."""
     title, source = "Devices in alarm over time", summary["alarm"]["baseline_from"]
     lead = "The share of devices in alarm at a moment, on average over each part of the time."
-    lead += f" The baseline: {source}." if source else ""
     lines: dict[str, list[tuple[float, float]]] = {}
     for each in summary["over_time"]:
         # How many devices had an alarm at least once in an hour could not be compared with a baseline.
@@ -215,7 +233,9 @@ def over_time(summary: Summary) -> str:
     times, shares = zip(*points, strict=True)
     low, high = min(times), max(*times, min(times) + 1)
     ticks = [low + part * (high - low) for part in (0.12, 0.5, 0.88)]  # so that three fit a telephone
-    levels = sorted({row["alarm"]["baseline"] for row in summary["versions"]} - {None})
+    levels = sorted({row["alarm"]["baseline"] for row in summary["versions"] if comparable(row["alarm"])})
+    compared = "The baseline" if levels else "Too little clean data to compare with"
+    lead += f" {compared}: {source}." if source else ""
     top = axis_top(max(1.15 * max(shares), *(1.6 * level for level in levels), 0.01))
     plot = Plot(
         title,
@@ -236,31 +256,26 @@ def over_time(summary: Summary) -> str:
 
 
 def worst(summary: Summary, timelines: Timelines) -> str:
-    """Return the worst devices with their timelines."""
+    """Return every device that needs someone: the first of them with all figures and their timelines."""
     rows, now = summary["worst"], summary["time"]
     # Without evidence there is no severity, and devices are ranked by their recent risk.
     severe = all(row["severity"] is not None for row in rows)
     by, rank = ("severity", "Severity") if severe else ("recent_risk", "Recent risk")
     highest = max([0.25, *(float(np.nanmax(line["mean_risk"])) for line in timelines.values())])
 
-    def device(row: Summary) -> str:
-        dot = '<i class="dot" role="img" aria-label="looks degraded"></i>' if row["named"] else ""
-        return f'<span class="device">{dot}{escape(row["device"])}</span>'
-
-    def alarm(row: Summary) -> str:
-        if not row["alarm"]:
-            return DASH
-        since = f"<small>{before(row['alarm_since'], now)}</small>"
-        return f'<b class="alarm-{row["alarm"]}">{ALARMS[row["alarm"]]}</b>{since}'
+    def now_in(row: Summary) -> str:
+        word, judged, _ = state(row)
+        kind = word.split(",")[0].lower() if row["silent"] or row["alarm"] else "calm"
+        return f'<b class="state {kind}">{word}</b><small>{judged}</small>'
 
     columns = {
-        "Device": device,
-        "Version": _cell("version", escape),
-        "Mean risk over time": lambda row: spark(timelines.get((row["version"], row["device"])), highest),
+        "Device": lambda row: f'<span class="device">{escape(row["device"])}</span>',
+        "State": now_in,
+        "Since": lambda row: before(state(row)[2], now),
         rank: _cell(by, figure),
-        "Alarm": alarm,
+        "Mean risk over time": lambda row: spark(timelines.get((row["version"], row["device"])), highest),
+        "Version": _cell("version", escape),
         "Mean risk": _cell("mean_risk", figure),
-        "Abstained": _cell("abstained", share),
         "Steps": _cell("steps", count),
         "Last heard": lambda row: before(row["last_time"], now),
     }
@@ -268,11 +283,17 @@ def worst(summary: Summary, timelines: Timelines) -> str:
         f"All timelines go from {moment(line['time'][0])} to {moment(line['time'][-1])}. "
         for line in [*timelines.values()][:1]
     )
-    hint = f"{span}Shaded: in alarm. A dot marks devices that look degraded by alarm or severity."
+    false = share(summary["named"]["false_share"], 0)
+    hint = f"{span}Shaded: in alarm. Degraded: by alarm or severity; at most {false} of these are healthy."
     none = fact("No device has been judged yet. <code>tcuq fleet run</code> takes events in.")
-    body = f'{listed(rows, columns, "named worst")}<p class="hint">{hint}</p>' if rows else none
-    lead = f"Devices that look degraded first, then by {rank.lower()}: the mean of their last steps."
-    return section("worst", "The worst devices", lead, body)
+    body = f'{listed(rows[:SHOWN], columns, "named worst")}<p class="hint">{hint}</p>' if rows else none
+    if more := rows[SHOWN:]:
+        brief = listed(more, dict([*columns.items()][:4]), "named worst")
+        body += f"<details><summary>Show {count(len(more))} more that need you</summary>{brief}</details>"
+    lead = (
+        f"Degraded ones first, then silent ones, other alarms, and the rest; within each by {rank.lower()}."
+    )
+    return section("worst", f"Need you: {count(summary['need'])}", lead, body)
 
 
 def versions(summary: Summary) -> str:
@@ -298,19 +319,6 @@ def versions(summary: Summary) -> str:
     lead = "Accuracy as expected of the last answers, without labels; intervals stand under the figures."
     body = listed(summary["versions"], columns) + compared
     return section("versions", "Versions side by side", lead, body) if summary["versions"] else ""
-
-
-def silent(summary: Summary) -> str:
-    """Return devices that were not heard of for long."""
-    number, rows = summary["silent"], summary["silent_devices"]
-    columns = {
-        "Device": _cell("device", escape),
-        "Version": _cell("version", escape),
-        "Last heard": lambda row: before(row["last_time"], summary["time"]),
-    }
-    lead = f"{plural(number, 'device')} sent nothing for long, measured by how often they used to send."
-    body = listed(rows, columns, "named")
-    return section("silent", "Silent devices", f"{lead} Those silent longest:", body) if number else ""
 
 
 def arrivals(summary: Summary) -> str:

@@ -1,9 +1,11 @@
 // The page: what is drawn and told of the steps, and what the buttons and keys do.
 
-const QUIET = 10; // seconds without a step after which the page says so, in place of "live"
+// Without a step for so many seconds, and so many usual pauses, nobody knows what to do.
+const QUIET = 10, PAUSES = 5;
+const WORDS = { act: "ACT", ask: "ASK", hold: "HOLD", none: "NO DATA" };
 // Sign, color and title of what happened beside the steps.
 const SIGNS = {
-  lost: ["\u2715", "abstain", "Device lost"], connected: ["\u25cf", "fall", "Device connected"],
+  lost: ["\u2715", "abstain", "Device lost"], connected: ["\u25cf", "muted", "Device connected"],
   broken: ["\u25b2", "abstain", "Not readable"], missing: ["\u25cb", "abstain", "Steps missing"],
   restart: ["\u25a0", "risk", "Program started"], reboot: ["\u25a0", "shift", "Device started again"],
   alarm: ["\u25b2", "rise", "Alarm"], cleared: ["\u25cb", "fall", "Alarm over"],
@@ -69,15 +71,19 @@ function accuracyOf(stream, i) {
   return percent(expected) + " % (" + percent(low) + "\u2013" + percent(stream.high[i]) + ")";
 }
 
-function tellAnswer(stream, i) {
-  const flags = stream.flags[i], kept = !(flags & BIT.abstain), limit = stream.threshold[i], notes = [];
+// What to do stands first: that of the step, or of now, where there is none.
+function tellAnswer(stream, i, decision, past) {
+  const flags = stream.flags[i], limit = stream.threshold[i], notes = [];
   put("#answer", nameOf(stream, stream.answer[i]));
-  find("#now").dataset.decision = kept ? "accepted" : "abstained";
-  put("#decision", kept ? "accepted" : "not sure");
+  find("#now").dataset.decision = decision;
+  find("#now").classList.toggle("past", past);
+  put("#decision", WORDS[decision]);
+  if (decision === "none") notes.push("The last step said " + WORDS[decisionOf(flags)] + ". Whether an alarm is on is unknown.");
+  if (decision === "hold") notes.push("The alarm is on: do not act on this answer.");
   if (stream.prediction[i] !== stream.answer[i]) {
     notes.push("At this step alone the model said \u201c" + nameOf(stream, stream.prediction[i]) + "\u201d.");
   }
-  if (kept && flags & BIT.flagged) notes.push("Flagged, but the budget for abstaining is spent.");
+  if (decision === "act" && flags & BIT.flagged) notes.push("Flagged, but the budget for asking is spent.");
   if (flags & BIT.warm) notes.push("Still warming up.");
   put("#notes", notes.join(" "));
   put("#risk", risk(stream.risk[i]));
@@ -89,16 +95,16 @@ function tellAnswer(stream, i) {
   gauge.style.setProperty("--limit-at", across(limit));
 }
 
-// The signals of the step, or of the last flagged one before it.
+// The signals of the step that is told; a step that is not flagged has none.
 function tellReason(stream, i, names) {
-  let at = i;
-  while (at >= 0 && at > i - 20000 && !stream.signals.has(stream.number(at))) at--;
-  const values = stream.signals.get(stream.number(at)), list = find("#bars");
-  list.hidden = !values;
-  if (!values) return put("#reason", "No step was flagged yet.");
-  const [name, meant] = stream.reasons[stream.reason[at]] || ["", ""];
-  const how = stream.flags[at] & BIT.abstain ? " was not sure" : " was flagged";
-  put("#reason", "Step " + number(stream.number(at)) + how + (name ? ": " + meant + "." : "."));
+  const values = stream.signals.get(stream.number(i)), list = find("#bars");
+  const [name, meant] = stream.reasons[stream.reason[i]] || ["", ""];
+  const flagged = stream.flags[i] & BIT.flagged, how = flagged ? " is flagged" : ": its risk is below the threshold";
+  put("#reason", "Step " + number(stream.number(i)) + how + (flagged && name ? ": " + meant + "." : "."));
+  // The list keeps its room, else the page would jump with every step.
+  list.style.visibility = values ? "visible" : "hidden";
+  if (!values) return;
+  list.hidden = false;
   list.replaceChildren(...values.map((value, k) => {
     const filled = element("i");
     filled.style.width = Math.max(0, Math.min(1, value)) * 100 + "%";
@@ -116,7 +122,7 @@ function tellCounts(stream, about) {
   const tiles = [
     ["Steps", number(steps), rate === null ? "" : real(rate, rate < 9.95 ? 1 : 0) + " a second"],
     ["Flagged", share(flagged, steps), Number.isFinite(about.level) ? "aim " + share(about.level, 1) : ""],
-    ["Abstained", share(abstained, steps), Number.isFinite(about.budget) ? "budget " + share(about.budget, 1) : ""],
+    ["Ask, alarm or not", share(abstained, steps), Number.isFinite(about.budget) ? "limit " + share(about.budget, 1) : ""],
     ["Alarms", number(alarms), ""],
     ["Troubles", number(troubles.reduce((sum, [kind]) => sum + stream.counts[kind], 0)), listed || "all arrived"],
     ["Marked wrong", number(stream.remarks.filter(({ kind }) => kind === "mark").length), ""],
@@ -195,7 +201,7 @@ function start() {
   const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
   let about = {}, state = "opening", acted = true, ink = null, frame = 0, told = -1e9, due = 0;
   let px = null, pinned = null; // where the pointer reads, and the number of the step that was chosen
-  let came = Date.now(), fresh = true; // when the last step came, and whether none was told yet
+  let came = Date.now(), fresh = true, unknown = true; // the last step's arrival; whether none was told; or is known now
 
   function soon() {
     if (!frame) frame = requestAnimationFrame(draw);
@@ -245,13 +251,15 @@ function start() {
     const device = stream.remarks.findLast(({ kind }) => kind === "lost" || kind === "connected");
     const quiet = Math.round((Date.now() - came) / 1000), none = "connected, no step yet";
     const span = quiet < 120 ? quiet + " s" : number(Math.floor(quiet / 60)) + " min";
+    const late = !stream.steps || quiet >= Math.max(QUIET, PAUSES / (stream.rate() || 1));
     let shown = state;
     if (state === "here" && device && device.kind === "lost") shown = "lost";
-    else if (state === "here") shown = !view.following ? "paused" : quiet >= QUIET ? "quiet" : "here";
+    else if (state === "here") shown = late ? "quiet" : view.following ? "here" : "paused";
+    unknown = shown !== "here" && shown !== "paused";
     const words = {
       opening: "connecting\u2026", away: "connection lost, trying again\u2026", ended: "the program has ended",
       locked: "the token is no longer valid: open the new link", lost: "device lost, waiting for it",
-      paused: "paused", here: stream.steps ? "live" : none, quiet: stream.steps ? "no step for " + span : none,
+      paused: "paused", here: "live", quiet: stream.steps ? "no step for " + span : none,
     };
     root.dataset.state = shown;
     put("#state", words[shown]);
@@ -262,13 +270,15 @@ function start() {
     const which = i === last ? "Last " : reading.step !== null ? "Selected " : "Shown ";
     const when = (k) => "step " + number(stream.number(k)) + ", " + clock(stream.time[k]);
     put("#which", which + when(i));
-    tellAnswer(stream, i);
+    const past = i !== last;
+    tellAnswer(stream, i, unknown && !past ? "none" : decisionOf(stream.flags[i]), past);
     tellReason(stream, i, about.signals);
     tellCounts(stream, about);
     let since = last;
     while (raised(since - 1)) since--;
-    find("#alarm").dataset.raised = raised(last) ? "1" : "0";
-    put("#alarm-word", raised(last) ? "Alarm since " + when(since) : "No alarm");
+    if (unknown) delete find("#alarm").dataset.raised;
+    else find("#alarm").dataset.raised = raised(last) ? "1" : "0";
+    put("#alarm-word", unknown ? "Alarm unknown" : raised(last) ? "Alarm since " + when(since) : "No alarm");
   }
 
   function tellRange() {
@@ -283,6 +293,7 @@ function start() {
     frame = 0;
     tellState();
     find("#waiting").hidden = stream.steps > 0;
+    find('[data-act="wrong"]').hidden = !about.marks || !stream.steps;
     find('[data-act="pause"]').setAttribute("aria-pressed", String(!view.following));
     put("#pause-word", view.following ? "Pause" : "Back to live");
     listRemarks(stream, goToStep);
@@ -365,7 +376,6 @@ function start() {
       put("#title", about.title || "Live");
       const judged = { device: "decided on the device", host: "decided on this computer" }[about.decided_by];
       put("#source", [about.source, judged, about.params && "parameters " + about.params].filter(Boolean).join(" \u00b7 "));
-      find('[data-act="wrong"]').hidden = !about.marks;
     },
     part: (part) => {
       const before = stream.first;

@@ -10,7 +10,7 @@ const SENT = Object.entries({
   severity: Float32Array, risk: Uint16Array, threshold: Uint16Array, prediction: Int16Array, answer: Int16Array,
   flags: Uint8Array, reason: Uint8Array,
 });
-const ARRAYS = [...SENT, ["flagged", Uint8Array], ["abstain", Uint8Array]];
+const ARRAYS = [...SENT, ["flagged", Uint8Array], ["ask", Uint8Array]];
 const AXIS_TOPS = [0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1];
 
 // The steps, one after the other, in the shape that the drawing of the report reads: one cell a step.
@@ -70,7 +70,7 @@ function makeSteps(reasons) {
     for (let i = stream.steps; i < stream.steps + part.count; i++) {
       const limit = stream.threshold[i];
       stream.flagged[i] = stream.flags[i] & BIT.flagged ? 255 : 0;
-      stream.abstain[i] = stream.flags[i] & BIT.abstain ? 255 : 0;
+      stream.ask[i] = stream.flags[i] & BIT.ask ? 255 : 0;
       stream.peak = Math.max(stream.peak, stream.risk[i], limit < 65535 ? limit : 0);
     }
     for (const [number, ...values] of part.signals) stream.signals.set(number, values);

@@ -55,7 +55,7 @@ class Link(Stream):
     def _connect(self) -> Any:
         """Return what was opened; None where a port has just begun to listen."""
         if self.scheme == "serial":
-            serial = needed("serial", "tcuq-watch", "a serial port")
+            serial = needed("serial", "pyserial", "a serial port")
             more = {"exclusive": True} if os.name == "posix" else {}
             return serial.Serial(self.name, self.number, timeout=TICK, **more)
         if self.scheme == "tcp":

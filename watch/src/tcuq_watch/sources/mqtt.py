@@ -101,7 +101,7 @@ class Connection:
     def __init__(
         self, address: Address, name: str, subscribe: bool, tell: Callable[[str, str], None] | None = None
     ) -> None:
-        paho = needed("paho.mqtt.client", "tcuq-watch", f"the address {address}")
+        paho = needed("paho.mqtt.client", "paho-mqtt", f"the address {address}")
         self.address, self.number = address, 0
         self.away = self._leaving = False
         self.error: str | None = None

@@ -23,7 +23,7 @@ from tcuq.io.jsonl import NAMES
 from tcuq.io.values import Softmax, check_label, written_int8
 from tcuq.monitor.class_names import checked_names, class_number
 from tcuq.monitor.columns import Layout
-from tcuq.monitor.signals import NUMBER
+from tcuq.monitor.signals import NUMBER, REASONS
 from tcuq.monitor.steps import NO_REASON, STEP_DTYPE
 
 from ..engine.events import MAX_NUMBER
@@ -374,7 +374,9 @@ def _decision(content: dict[str, Any]) -> Any:
 
 def _field(name: str, value: Any) -> float:
     """Return a value of a decision as a number; a reason is a word."""
-    number: Any = NUMBER.get(value) if isinstance(value, str) else value
+    if name == "reason" and isinstance(value, str) and value in REASONS:
+        return REASONS[value]
+    number: Any = None if isinstance(value, str) else value
     low, high = (0, len(NUMBER) - 1) if name == "reason" else LIMITS.get(name, (0, 1))
     whole = STEP_DTYPE[name].kind != "f"
     inside = type(number) in (bool, int, float) and low - 1e-6 <= number <= high + 1e-6

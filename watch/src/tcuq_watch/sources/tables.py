@@ -23,7 +23,7 @@ NARROW = (np.int8, np.uint8, np.float32, np.float64)
 
 
 def _arrow(module: str = "pyarrow") -> Any:
-    return needed(module, "tcuq-watch[tables]", "a Parquet file")
+    return needed(module, "pyarrow", "a Parquet file")
 
 
 class EventTable:

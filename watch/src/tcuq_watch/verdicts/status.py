@@ -8,9 +8,22 @@ from typing import Any
 
 from tcuq.report.text import NBSP, count, plural
 
-from .words import ALARMS, accuracy, ago, before, figure, known, moment, rollout, share, verdict
+from .words import (
+    ALARMS,
+    accuracy,
+    ago,
+    before,
+    comparable,
+    figure,
+    known,
+    moment,
+    rollout,
+    share,
+    state,
+    verdict,
+)
 
-WORST, WIDTH, NAME = 8, 79, 20  # devices that are listed, columns of a terminal, characters of a name
+WORST, WIDTH, NAME = 10, 79, 20  # devices that are listed, columns of a terminal, characters of a name
 
 
 def status_text(summary: Mapping[str, Any]) -> str:
@@ -54,7 +67,7 @@ def _versions(summary: Mapping[str, Any]) -> list[str]:
             "version": _short(version["version"]),
             "devices": count(version["devices"]),
             "in alarm": share(alarm["share"]) + " !" * alarm["unhealthy"],
-            "healthy": "<= " * known(alarm["baseline"]) + share(alarm["baseline"]),
+            "healthy": f"<= {share(alarm['baseline'])}" if comparable(alarm) else "unknown",
             "abstained": share(version["abstained"]),
             "mean risk": figure(version["mean_risk"]),
             "expected": share(version["expected_accuracy"]),
@@ -70,20 +83,19 @@ def _worst(summary: Mapping[str, Any]) -> list[str]:
     key = "severity" if any(known(row["severity"]) for row in listed) else "recent_risk"
     rows = []
     for row in listed:
-        since = f", {ago(row['alarm_since'], now)}" if known(row["alarm_since"]) else ""
+        word, judged, since = state(row)
         columns = {
-            "  worst devices": ("! " if row["named"] else "  ") + _short(row["device"]),
+            "device": _short(row["device"]),
+            "state": f"{word}, {judged}" if judged else word,
             "version": _short(row["version"]),
+            "since": ago(since, now) if known(since) else "-",
             key.replace("_", " "): figure(row[key]),
-            "mean risk": figure(row["mean_risk"]),
-            "alarm": f"{ALARMS[row['alarm']]}{since}" if row["alarm"] else "-",
             "last heard": before(row["last_time"], now),
         }
         rows.append(columns)
-    lines = table(rows, 2)
-    if any(row["named"] for row in listed):
-        lines.append("! looks degraded, by its alarm or by its severity beside the other devices")
-    return lines
+    more = summary["need"] - len(listed)
+    also = [f"{count(more)} more need you: tcuq fleet page lists all, and so does --json"] if more > 0 else []
+    return [*table(rows, 3), *also]
 
 
 def _order(counts: Mapping[str, Any]) -> str:
@@ -106,7 +118,7 @@ def device_text(rows: Sequence[Mapping[str, Any]]) -> str:
     return "\n".join(
         f"{row['device']}, version {row['version']}: {plural(row['steps'], 'step')}, "
         f"last heard {moment(row['last_time'])}\n"
-        f"  alarm: {ALARMS[row['alarm']]}; recent risk {figure(row['recent_risk'])}; "
+        f"  {ALARMS[row['alarm']]}; recent risk {figure(row['recent_risk'])}; "
         f"boot {row['boot']}, seq {row['seq']}\n"
         f"  {_order(row)}"
         for row in rows

@@ -49,6 +49,7 @@ def summarize(
         **{name: sum(_total(view.places[name]) for view in views) for name in ORDER},
         "refused": {kind: int(count) for kind, count in (refused or {}).items()},
         "alarm": _alarm(views, SPENT),
+        "need": sum(int((_urgency(view) < CALM).sum()) for view in views),
         "named": _named(views),
         "versions": [_version(view, SPENT / len(views)) for view in views],
         "rollouts": rollouts(views),
@@ -160,15 +161,27 @@ def _band(view: VersionView, expected: float | None) -> list[float] | None:
 
 
 def _worst(views: Sequence[VersionView], count: int) -> list[dict[str, Any]]:
-    """Return the worst devices: named ones, then by severity where every version has it, else by risk."""
+    """Return all devices that need someone, and others up to `count`: by severity, else by risk."""
     key = "severity" if all(view.params.evidence is not None for view in views) else "recent_risk"
     ranked = []
     for view in views:
-        slots, rank, fine = view.judged, -view.rows[key].astype(np.int64), ~view.named
-        for slot in slots[np.lexsort((rank[slots], fine[slots]))[:count]].tolist():
-            ranked.append((bool(fine[slot]), int(rank[slot]), view, slot))
+        urgency = _urgency(view)
+        rank = np.where(urgency == SILENT, view.heard, -view.rows[key].astype(np.float64))  # longest first
+        others = view.judged[urgency[view.judged] == CALM]
+        fill = others[np.argsort(rank[others], kind="stable")[:count]]
+        for slot in [*np.flatnonzero(urgency < CALM).tolist(), *fill.tolist()]:
+            ranked.append((int(urgency[slot]), float(rank[slot]), view, slot))
     ranked.sort(key=lambda place: place[:2])
-    return [_device(view, slot) for _, _, view, slot in ranked[:count]]
+    needed = sum(place[0] < CALM for place in ranked)
+    return [_device(view, slot) for _, _, view, slot in ranked[: max(needed, count)]]
+
+
+DEGRADED, SILENT, ALARMED, CALM = range(4)
+
+
+def _urgency(view: VersionView) -> npt.NDArray[np.int64]:
+    """Say of every device how much it needs someone; statistics choose the word, never who is listed."""
+    return np.asarray(np.select([view.silent, view.named, view.in_alarm], [SILENT, DEGRADED, ALARMED], CALM))
 
 
 def _device(view: VersionView, slot: int) -> dict[str, Any]:
@@ -181,6 +194,7 @@ def _device(view: VersionView, slot: int) -> dict[str, Any]:
         "recent_risk": float(row["recent_risk"]) / MEAN_ONE,
         **_rates(row),
         "alarm": int(row["alarm"]),
+        "silent": bool(view.silent[slot]),
         **{key: float(at) if np.isfinite(at) else None for key, at in times.items()},
         "missing": int(view.places["missing"][slot]),
         "q": float(view.q[slot]),

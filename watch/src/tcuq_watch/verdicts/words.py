@@ -10,7 +10,7 @@ from typing import Any
 from tcuq.report.text import DASH, NBSP, decimal, percent, plural
 
 FEW = 6  # devices that the sentence on top names; the others are in the table
-ALARMS = {0: "none", 1: "risen", 2: "fallen", 3: "risen and fallen"}
+ALARMS = {0: "no alarm", 1: "HOLD", 2: "HOLD, risk has fallen", 3: "HOLD"}
 ORDER = {
     "missing": "events that never came; after a long gap the monitor of a device forgets its past",
     "late": "events that came after later ones had been run; dropped",
@@ -71,6 +71,19 @@ def before(time: Any, now: Any) -> str:
     return f"{ago(time, now)} ago" if known(time) else DASH
 
 
+def state(row: Mapping[str, Any]) -> tuple[str, str, Any]:
+    """Return the state of a listed device, what is said of it, and since when it is so."""
+    if row["silent"]:
+        return "SILENT", "alarm unknown", row["last_time"]
+    judged = "degraded" if row["named"] else "may be chance" if row["alarm"] else ""
+    return ALARMS[row["alarm"]], judged, row["alarm_since"] if row["alarm"] else None
+
+
+def comparable(alarm: Mapping[str, Any]) -> bool:
+    """Tell whether enough clean data is known for some number of alarms to be called unhealthy."""
+    return known(alarm["p_always"])
+
+
 def alarmed(summary: Mapping[str, Any]) -> bool:
     """Tell whether more devices are in alarm than chance explains."""
     return bool(summary["alarm"]["unhealthy"])
@@ -88,28 +101,32 @@ def verdict(summary: Mapping[str, Any]) -> str:
         return "No device has sent anything yet."
     if not alarm["of"]:
         return f"{plural(devices, 'device')}, and none has reported lately."
+    counts = {"in alarm": alarm["devices"], "silent": summary["silent"]}
+    counts["degraded without an alarm"] = summary["need"] - sum(counts.values())
+    who = ", ".join(f"{number:,} {name}" for name, number in counts.items() if number)
+    needed = "1 device needs you" if summary["need"] == 1 else f"{summary['need']:,} devices need you"
+    head = f"{needed}: {who}." if who else "No device needs you: none is in alarm or silent."
     news = [rollout(compared) for compared in summary["rollouts"] if compared["worse"]]
     bad = [version for version in summary["versions"] if version["alarm"]["unhealthy"]]
     if bad and not alarmed(summary):
         news += [_alarms(version["alarm"], f" of version {version['version']}") for version in bad]
-    about_fleet = [_alarms(alarm), _degraded(summary["named"])]
+    about_fleet = [_alarms(alarm), _degraded(summary["named"], alarm)]
     if named(summary) and not alarmed(summary):
         about_fleet.reverse()
-    return " ".join(filter(None, [*news, *about_fleet]))
+    return " ".join(filter(None, [head, *news, *about_fleet]))
 
 
 def _alarms(alarm: Mapping[str, Any], which: str = "") -> str:
     """Say how many devices are in alarm, beside healthy ones."""
     hit, of = alarm["devices"], alarm["of"]
     hits = f"{hit:,} of {of:,} devices{which} ({share(hit / of)}) {'is' if hit == 1 else 'are'} in alarm"
-    if of == 1:
-        hits = f"The one device{which} is {'' if hit else 'not '}in alarm"
     if not known(alarm["baseline"]):
-        return f"{hits}. There is no baseline to compare with: {alarm['baseline_from']}."
+        return f"There is no baseline to compare alarms with: {alarm['baseline_from']}."
+    if not comparable(alarm):
+        own = "devices are listed by their own alarms. --healthy compares with a time when all was well"
+        return f"Too little clean data to compare alarms{which}; {own}."
     expected, most = alarm["expected"], alarm["baseline"]
     healthy = f"about {share(expected)} of healthy devices are"
-    if not known(alarm["p_always"]):
-        return f"{hits}; {healthy}. Too little is known of them to call any number of alarms unhealthy."
     healthy += f", {share(most)} at most"
     if alarm["unhealthy"]:
         return f"More devices are in alarm than chance explains: {hits}; {healthy}."
@@ -119,7 +136,7 @@ def _alarms(alarm: Mapping[str, Any], which: str = "") -> str:
     return f"{hits}; {healthy}. {judged}. {alarm['unhealthy_from']:,} in alarm would be called unhealthy."
 
 
-def _degraded(judged: Mapping[str, Any]) -> str:
+def _degraded(judged: Mapping[str, Any], alarm: Mapping[str, Any]) -> str:
     """Say who looks degraded and how many of them may be healthy."""
     count, of, names = judged["count"], judged["of"], judged["devices"][:FEW]
     if count:
@@ -129,7 +146,8 @@ def _degraded(judged: Mapping[str, Any]) -> str:
         if 2 * count > of:
             rate += " So many may also mean that the field differs from the clean data of the fit."
         return f"{who}: {', '.join(names)}{more}. {rate}"
-    return "" if of == 1 else "No device is named as degraded."
+    open_ = alarm["devices"] and comparable(alarm)
+    return "Any single one of these alarms may be chance; all are listed." if open_ else ""
 
 
 def accuracy(labels: Mapping[str, Any]) -> str:

@@ -93,6 +93,7 @@ class TcuqPaper(Tcuq):
         return fit(
             log,
             profile="paper",
+            force=True,
             options=FitOptions(
                 signals=setting["signals"],
                 lags=setting["lags"],

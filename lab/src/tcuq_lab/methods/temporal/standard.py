@@ -50,7 +50,7 @@ class TcuqStandard(Tcuq):
         return Answer(probs, risk, None if params.evidence is None else evidence)
 
     def _params(self, log: Log, setting: Mapping[str, Any]) -> Params:
-        return fit(log, options=FitOptions(explain=False), **self.decided)
+        return fit(log, force=True, options=FitOptions(explain=False), **self.decided)
 
     def _labeled(self, dev: Labeled, setting: Mapping[str, Any]) -> tuple[Log, Projection | None]:
         seen, through = dev.observed, None

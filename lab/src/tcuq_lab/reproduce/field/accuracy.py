@@ -80,7 +80,7 @@ def fitted(unit: Unit, role: str) -> Fitted:
     role : str
     """
     log, shown = unit.log(role), unit.shown(role)
-    given: dict[str, Any] = {"clean": unit.clean_log(role), "run_length": RUN_LENGTH}
+    given: dict[str, Any] = {"clean": unit.clean_log(role), "run_length": RUN_LENGTH, "force": True}
     given["options"] = FitOptions(explain=role == DEV)
     monitors = {
         OURS: fit(log, about="prediction", **given),

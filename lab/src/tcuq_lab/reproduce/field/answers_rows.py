@@ -263,9 +263,9 @@ class Monitors:
 
     def _labeled(self, role: str, about: Any) -> Params:
         log, clean = self._unit.log(role), self._unit.clean_log(role)
-        return fit(log, clean=clean, about=about, options=FitOptions(explain=False))
+        return fit(log, clean=clean, about=about, force=True, options=FitOptions(explain=False))
 
     def _bare(self, role: str, about: Any) -> Params:
         of = CLEAN_OF.get(role, CLEAN_DEV)
         log, clean = (self._unit.log(each, labels=False) for each in (role, of))
-        return fit(log, clean=clean, about=about, options=FitOptions(explain=False))
+        return fit(log, clean=clean, about=about, force=True, options=FitOptions(explain=False))

@@ -29,7 +29,7 @@ from .limits import RUN_LENGTH
 def _labeled(**options: Any) -> Callable[[Unit, str], Params]:
     def fitted(unit: Unit, role: str) -> Params:
         about: dict[str, Any] = {"clean": unit.clean_log(role), "run_length": RUN_LENGTH, **options}
-        return fit(unit.log(role), options=FitOptions(explain=False), **about)
+        return fit(unit.log(role), force=True, options=FitOptions(explain=False), **about)
 
     return fitted
 
@@ -45,7 +45,7 @@ def _bare(unit: Unit, role: str) -> Params:
     else:
         kept = unit.shown(role)
         clean = log.take(np.array([kept.names[each] == "clean" for each in kept.sources]))
-    return fit(log, clean=clean, run_length=RUN_LENGTH, options=FitOptions(explain=False))
+    return fit(log, clean=clean, run_length=RUN_LENGTH, force=True, options=FitOptions(explain=False))
 
 
 OURS: Mapping[str, Callable[[Unit, str], Params]] = MappingProxyType(

@@ -25,7 +25,7 @@ def fitted(log: Log, **told: Any) -> Params:
     """Return the standard monitor of the prediction, or what else is asked for."""
     inside = {name: told.pop(name) for name in OPTIONS & set(told)}
     options = FitOptions(explain=False, **inside)
-    return fit(log, **{"about": "prediction", "run_length": RUN_LENGTH, **told}, options=options)
+    return fit(log, **{"about": "prediction", "run_length": RUN_LENGTH, **told}, force=True, options=options)
 
 
 class Logs:

@@ -112,7 +112,7 @@ def _carried(signals: FitState, names: tuple[str, ...], parts: Sequence[Part]) -
         return names
     kinds = log.kinds.astype(np.int64)
     every = [kinds, kinds[shuffle.order]][: len(parts)]
-    return choose_weighed(names, parts, every, signals.options.l2, signals.request.seed)[0]
+    return choose_weighed(names, parts, every, signals.options, signals.request.seed)[0]
 
 
 def _one_head(signals: FitState, names: tuple[str, ...], parts: Sequence[Part], anchor: str) -> Params:
