@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tcuq import Alarm, AlarmSide, EvidenceHead, Monitor, Params
+from tcuq import EvidenceHead, Monitor, Params
 from tcuq.monitor.heads import InstantHead
 from tcuq.monitor.quantize import quantize_probs
 from tcuq.monitor.signals import BELIEF, FEATURE_BASED, SIGNALS, SLOW, profile_signals
