@@ -18,7 +18,7 @@ EPSILON = 0.00134
 """Nats a step that roundings may cost."""
 
 LEAST = (1 / 37,) * 5 + (1 / 5121,)
-"""The least share of each expert: beside a class mix that counts 32 times, and of one that counts 1/1024."""
+"""The least share of each expert: beside a class mix counting 32, and of one counting 1/1024."""
 
 UNIT = math.log(2) / 2048
 EXPERTS = range(6)
