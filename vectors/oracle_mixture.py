@@ -15,8 +15,8 @@ SHIFTS = (0, 1, 2, 4, 7, 6)
 HEAD_START = 10240
 """Five bits, in 1/2048: what the class mix is ahead at the limit of the alarm."""
 
-GUARD = 30720
-"""Fifteen bits: by how much more it stands behind where nothing speaks of a shift."""
+GUARD = 40960
+"""Twenty bits: by how much more it stands behind where nothing speaks of a shift."""
 
 
 def plain_likelihood(u: Sequence[int]) -> list[int]:
@@ -92,10 +92,10 @@ def weight(x: int) -> int:
 def guard(rise: int, limit: int) -> int:
     """Return G: by how much the class mix stands behind, given the sum of the rise side and its limit."""
     if limit == 0:
-        return HEAD_START
+        return 0
     half = limit >> 1
     over = max(0, min(rise, limit) - half)
-    return GUARD - word((over >> 6) * 240) // ((half >> 6) + 1) * 128
+    return GUARD - word((over >> 6) * 256) // ((half >> 6) + 1) * 160
 
 
 def weights(faded: Sequence[int], behind_by: int) -> list[int]:

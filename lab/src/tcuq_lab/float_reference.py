@@ -28,6 +28,9 @@ CLASS_MIX = 5
 KEPT = 251 / 256
 """How much of a deficit is left after a step."""
 
+COPIES = np.array([5.0, 5, 5, 5, 5, 0])
+"""Bits by which the others stand behind the class mix, which counts 32 times where there is no alarm."""
+
 LEAST_WEIGHT = 1 / 16384
 MOST_DEFICIT = 65535 / 2048
 
@@ -74,9 +77,10 @@ def corrected(p: Floats, class_mix: Floats) -> Floats:
 def weights_of(deficits: Floats) -> Floats:
     """Return the weights of the experts, which sum to 1, from their deficits in bits after forgetting.
 
-    They are those of a monitor without an alarm, where the class mix counts as much as the others.
+    They are those of a monitor without an alarm.
     """
-    behind = deficits - deficits.min()
+    behind = deficits + COPIES
+    behind = behind - behind.min()
     weights = np.where(behind < 15, 2.0**-behind, 0.0) + LEAST_WEIGHT
     return np.asarray(weights / weights.sum())
 

@@ -10,7 +10,7 @@ enum { MEMORYLESS, STICKY_1, STICKY_2, STICKY_4, STICKY_7, CLASS_MIX, EXPERT_COU
 #define MIX_SHIFT 5       /* rate at which the class mix is learned */
 #define SEEN_SHIFT 8      /* and that of the mean posterior for the correction by class mix */
 #define HEAD_START 10240u /* log2(32) in 1/2048: what the class mix is ahead at the limit of the alarm */
-#define GUARD 30720u      /* fifteen bits: by how much more it stands behind where nothing speaks of a shift */
+#define GUARD 40960u      /* twenty bits: by how much more it stands behind where nothing speaks of a shift */
 #define WHOLE_WEIGHT 16384u
 
 int32_t tcuq_internal_log2(uint32_t value)
@@ -151,10 +151,10 @@ static uint32_t behind_of(const tcuq_t *m)
 {
     uint32_t limit = m->params->rise_limit, half = limit >> 1;
     uint32_t rise = m->rise < limit ? m->rise : limit;
-    if (limit == 0u) { /* no alarm tells: as much as the others */
-        return HEAD_START;
+    if (evidence_head(m->params) == NULL || limit == 0u) { /* nothing would tell of a shift: expect it */
+        return 0u;
     }
-    return rise <= half ? GUARD : GUARD - ((rise - half) >> 6) * 240u / ((half >> 6) + 1u) * (GUARD / 240u);
+    return rise <= half ? GUARD : GUARD - ((rise - half) >> 6) * 256u / ((half >> 6) + 1u) * (GUARD / 256u);
 }
 
 /* Let the experts forget some of their deficits, and weigh them by the rest; returns the persistence. */
