@@ -19,9 +19,6 @@ _ATTEMPTS = 20
 _WRITERS = 4
 """So many processes may write one file at once, and what any of them leaves when it is killed is found."""
 
-NO_LINK = getattr(os, "O_NOFOLLOW", 0)
-"""Flag that opens no symbolic link."""
-
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
 

@@ -54,11 +54,16 @@ def from_json(
     check_depth(text, limits)
     try:
         return json.loads(text.removeprefix("\ufeff"), object_pairs_hook=pairs)
-    except json.JSONDecodeError as error:
-        raise InputError("damaged", f"not JSON: {error}") from None
-    except RecursionError:
-        raise InputError("damaged", "not JSON: nests too deeply") from None
-    except InputError:  # of `pairs`
-        raise
-    except ValueError:  # Python takes no integer of thousands of digits
-        raise InputError("damaged", "not JSON: an integer has thousands of digits") from None
+    except (ValueError, RecursionError) as error:
+        raise not_json(error) from None
+
+
+def not_json(error: Exception) -> InputError:
+    """Return what Python says of a text that is not JSON as an error of ours; one of ours stays."""
+    if isinstance(error, InputError):
+        return error
+    why = "nests too deeply" if isinstance(error, RecursionError) else "an integer has thousands of digits"
+    if isinstance(error, json.JSONDecodeError):
+        line = f"line {error.lineno}, " if "\n" in error.doc else ""
+        why = f"unexpected text at {line}column {error.colno}"
+    return InputError("damaged", f"not JSON: {why}")

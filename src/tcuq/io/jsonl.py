@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ..base.checks import guess, note_unknown
 from ..base.errors import InputError, one_line
-from ..base.json_text import check_depth
+from ..base.json_text import check_depth, not_json
 from ..base.limits import Limits
 from ..monitor.class_names import ShiftNumbers, checked_names, class_number
 from ..monitor.log import Log
@@ -178,10 +178,8 @@ def parse_object(
     check_depth(text, limits)
     try:
         content = _DECODE(text.strip())
-    except json.JSONDecodeError as error:
-        raise InputError("damaged", f"not JSON: {error.msg} at column {error.colno}") from None
-    except RecursionError:
-        raise InputError("limit", "not a step: the line nests too deeply") from None
+    except (ValueError, RecursionError) as error:
+        raise not_json(error) from None
     if not isinstance(content, dict):
         raise InputError("value", f"the line holds {_short(content)}, expected an object in braces")
     if aliases and not aliases.keys().isdisjoint(content):

@@ -71,7 +71,9 @@ class Look:
         from ..pages.fleet_page import SHOWN, timelines
         from ..verdicts.metrics import process_of
 
-        with self._lock:
+        if not self._lock.acquire(blocking=not self._until):  # another reads: a scrape waits for no page
+            return self._seen
+        try:
             if time.monotonic() < self._until:
                 return self._seen
             with Fleet.open_read(self._args.folder) as fleet:
@@ -80,6 +82,8 @@ class Look:
                 self._seen = summary, timelines(fleet, summary["worst"][:SHOWN])
             self._until = time.monotonic() + FRESH
             return self._seen
+        finally:
+            self._lock.release()
 
     def page(self, find: str | None = None) -> tuple[str, str]:
         """Return the page; one that is served lists devices by name where some are asked for."""

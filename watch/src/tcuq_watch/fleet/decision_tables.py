@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tcuq.base.errors import InputError, needed, one_line
+from tcuq.base.errors import InputError, needed, one_line, placed
 from tcuq.monitor.steps import STEP_DTYPE, Steps
 
 from .. import _native
@@ -139,6 +139,8 @@ def named_damage(what: str) -> Iterator[None]:
         yield
     except (MemoryError, OSError):
         raise
+    except InputError as error:
+        raise placed(error, what) from None
     except Exception as error:
         raise InputError("damaged", f"{what} is damaged: {one_line(repr(error), 100)}") from None
 

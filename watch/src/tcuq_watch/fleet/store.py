@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tcuq.base.atomic_files import NO_LINK, make_folder, refuse_links, write_whole
+from tcuq.base.atomic_files import make_folder, refuse_links, write_whole
 from tcuq.base.errors import InputError, InputTypeError, one_line, wrong_value
 from tcuq.base.json_text import from_json
 from tcuq.base.locks import lock_file
@@ -33,12 +33,14 @@ from ..engine.model_version import ModelVersion
 from ..engine.order import BRIDGE, HOLD
 from ..engine.packing import array_pieces, pack_arrays, unpack_arrays
 from .decision_tables import as_table, decided_of, from_bytes, named_damage, to_bytes, to_parquet
+from .guards import ENDLESS, check_database, check_files, copied, open_plain, read_named
 
 Array = npt.NDArray[Any]
 
 FORMAT, LAYOUT = "tcuq fleet", 3
 DATABASE, LOCK, DECISIONS, STATES = "fleet.sqlite", "LOCK", "decisions", "states"
 FILES = {DECISIONS: "SELECT name FROM file", STATES: "SELECT file FROM part"}  # which of them a commit names
+HEAD = {"commit": int, "refused": dict, "about": dict}
 ROLL = 20_000  # decisions that are enough for a file
 MAX_VERSION = 64  # characters of a version's name
 LARGE = 1 << 20  # bytes from which on a part of a state is a file: the journal would keep them twice
@@ -76,6 +78,8 @@ class Store:
             for name in FILES:
                 make_folder(folder / name)
             refuse_links(folder, *FILES)
+        check_files(self._path)
+        if not read_only:
             self._lock = _locked(folder)
         try:
             with self._damage():
@@ -107,22 +111,29 @@ class Store:
         if self.read_only:
             sql = sqlite3.connect(self._uri, uri=True, **options)
             try:
-                sql.execute("SELECT 1 FROM sqlite_master").fetchone()
-            except sqlite3.OperationalError:  # what a kill left to roll back needs a writer
-                with contextlib.closing(sqlite3.connect(self._path, **options)) as writer:
-                    writer.execute("SELECT 1 FROM sqlite_master").fetchone()
+                sql.execute("PRAGMA user_version").fetchone()
+            except sqlite3.OperationalError as error:  # what a kill left needs a writer, or the disk has none
+                sql.close()
+                if "locked" in str(error):
+                    raise
+                sql = copied(self._path)
             sql.execute("BEGIN")  # all that is read is of one commit
         else:
             sql = sqlite3.connect(self._path, **options)
             for setting in ("page_size = 16384", "journal_mode = WAL", "synchronous = FULL"):
                 sql.execute(f"PRAGMA {setting}")
+            sql.set_progress_handler(lambda: 1, ENDLESS)
             if not sql.execute("SELECT 1 FROM sqlite_master").fetchone():
                 sql.executescript(f"BEGIN; {SCHEMA} PRAGMA user_version = {LAYOUT}; COMMIT")
-        [layout] = sql.execute("PRAGMA user_version").fetchone()
-        if layout != LAYOUT:
+        try:
+            [layout] = sql.execute("PRAGMA user_version").fetchone()
+            if layout != LAYOUT:
+                said = f"{self._path} has layout {layout}, expected {LAYOUT}; use the release that wrote it"
+                raise InputError("conflict", said)
+            check_database(sql, SCHEMA, self._path)
+        except BaseException:
             sql.close()
-            said = f"{self._path} has layout {layout}, expected {LAYOUT}; use the release that wrote it"
-            raise InputError("conflict", said)
+            raise
         return sql
 
     def _clean(self, folders: Iterable[str] = FILES) -> None:
@@ -171,8 +182,8 @@ class Store:
     def _put(self, table: str, *values: Any) -> None:
         self._sql.execute(f"REPLACE INTO {table} VALUES ({', '.join('?' * len(values))})", values)
 
-    def _sound(self, content: bytes, crc: int) -> bytes:
-        if zlib.crc32(content) != crc:
+    def _sound(self, content: Any, crc: int) -> bytes:
+        if not isinstance(content, bytes) or zlib.crc32(content) != crc:
             raise InputError("damaged", f"{self._path} is damaged: a checksum is another")
         return content
 
@@ -198,9 +209,11 @@ class Store:
 
     def head(self) -> dict[str, Any] | None:
         """Return what the last commit said of the whole fleet; None before the first."""
-        for text, crc in self._read("SELECT content, crc FROM head"):
-            head = from_json(self._sound(text.encode(), crc).decode())
-            if not isinstance(head, dict) or head.get("format") != FORMAT:
+        for text, crc in self._read("SELECT CAST(content AS BLOB), crc FROM head"):
+            head: dict[str, Any] = from_json(self._sound(text, crc))
+            sound = isinstance(head, dict) and head.get("format") == FORMAT
+            sound = sound and all(type(head.get(key, kind())) is kind for key, kind in HEAD.items())
+            if not sound or {*map(type, head.get("refused", {}).values())} - {int}:
                 raise InputError("damaged", f"{self._path} is not of a fleet")
             return head
         return None
@@ -212,7 +225,8 @@ class Store:
 
     def versions(self) -> dict[str, str]:
         """Return the parameters of versions by name, as JSON."""
-        return dict(self._read("SELECT name, params FROM version ORDER BY number"))
+        texts = "CAST(name AS TEXT), CAST(params AS TEXT)"
+        return dict(self._read(f"SELECT {texts} FROM version ORDER BY number"))
 
     def put_version(self, name: str, params: str) -> None:
         """Add a version."""
@@ -329,11 +343,10 @@ class Store:
 
     def _file(self, folder: str, name: str) -> bytes:
         """Return what is in a file that the commit names."""
-        path = self.folder / folder / name
         try:
-            return path.read_bytes()
+            return read_named(self.folder / folder, name)
         except FileNotFoundError:
-            said = f"{path} was removed; put it back, or begin a new folder"
+            said = f"{self.folder / folder / name} was removed; put it back, or begin a new folder"
             raise InputError("missing", said) from None
 
     def recent(self, most: int) -> int:
@@ -364,6 +377,7 @@ class Store:
 
 def exchange(folder: Path) -> sqlite3.Connection:
     """Return a connection through which another process asks the one that writes."""
+    check_files(folder / DATABASE)
     sql = sqlite3.connect(folder / DATABASE, timeout=BUSY, isolation_level=None)
     sql.execute("PRAGMA synchronous = FULL")
     return sql
@@ -372,7 +386,7 @@ def exchange(folder: Path) -> sqlite3.Connection:
 def _locked(folder: Path) -> int:
     """Return an open file that keeps other writers out until it is closed, or this process ends."""
     path = folder / LOCK
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | NO_LINK, 0o666)
+    handle = open_plain(path, os.O_RDWR | os.O_CREAT)
     try:
         locked = lock_file(handle)
         if locked is False:

@@ -7,14 +7,15 @@ import errno
 import hashlib
 import ipaddress
 import json
+import re
 import secrets
 import socket
 import threading
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractContextManager, suppress
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import h11
 import uvicorn
@@ -42,6 +43,9 @@ Mark = Callable[[int, int | None], str]
 CONNECTIONS, PAGES, BODY = 96, 48, 4096
 """Connections at a time (more are turned away with status 503), pages of them that follow the feed, so that
 the others stay free for everything else, and bytes of a request's body at most."""
+
+HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9.-]+)(:[0-9]+)?", re.ASCII | re.IGNORECASE)
+"""A name or an address with or without a port: a browser of this machine sends no user and no zone."""
 
 REQUEST_SECONDS, SEND_SECONDS = 10.0, 30.0
 """A request has to arrive within the first, however slowly its bytes drip in. A page that takes nothing for
@@ -100,7 +104,7 @@ class Server(AbstractContextManager["Server"]):
     ) -> None:
         self._feed, self._token, self._mark, self._host = feed, token, mark, host
         self._listener, self.port = listener, listener.getsockname()[1]
-        self._closing, self._following, self._working = False, 0, asyncio.Lock()
+        self._closing, self._following, self._marking = False, 0, asyncio.Lock()
         self._cookie = f"tcuq_{self.port}"  # browsers share cookies between the ports of a machine
         self._secret = hashlib.sha256(f"tcuq live {token}".encode()).hexdigest()  # no token lies in a browser
         shown = page or (lambda _: live_page())
@@ -162,9 +166,9 @@ class Server(AbstractContextManager["Server"]):
         if self._token is None:
             # A foreign name that was made to lead here would let its pages read ours. Any port is fine, as a
             # tunnel has its own.
-            with suppress(ValueError):
-                if is_local(urlsplit(f"//{headers.get('host', '')}").hostname or ""):
-                    return None
+            host = HOST.fullmatch(headers.get("host", ""))
+            if host is not None and is_local(host[1].strip("[]").lower()):
+                return None
             return _text(421, "the name in the address is not this machine's: open http://127.0.0.1")
         if _same(request.query_params.get("token", ""), self._token):
             welcome = _html(WELCOME, NOTHING)
@@ -181,10 +185,14 @@ class Server(AbstractContextManager["Server"]):
         return _text(401, needed, **{"WWW-Authenticate": "Bearer"})
 
     def _slow(self, work: Callable[[Request], Response]) -> Callable[[Request], Any]:
-        """Return an endpoint that works in another thread; one at a time, however many pages are open."""
+        """Return an endpoint that works in another thread; one request at a time, however many there are.
+
+        Each endpoint has a lock of its own: a scrape waits for no page.
+        """
+        working = asyncio.Lock()
 
         async def answer(request: Request) -> Response:
-            async with self._working:
+            async with working:
                 return await run_in_threadpool(work, request)
 
         return answer
@@ -207,7 +215,7 @@ class Server(AbstractContextManager["Server"]):
         if not all(type(n) is int and 0 <= n < 2**53 for n in (step, 0 if label is None else label)):
             return _text(400, "step or label is not a whole number from 0 on")
         try:
-            async with self._working:
+            async with self._marking:
                 return _text(200, await run_in_threadpool(self._mark, step, label))
         except (ValueError, OSError) as error:
             return _text(400, str(error))
@@ -224,39 +232,45 @@ class Server(AbstractContextManager["Server"]):
             and (origin is None or origin.partition("://")[2] == headers.get("host", ""))
         )
 
-    async def _follow(self, request: Request) -> Response:
-        if self._following >= PAGES:
-            return _text(503, "too many pages are open")
+    async def _follow(self, request: Request) -> Callable[[Scope, Receive, Send], Awaitable[None]]:
         seen = request.headers.get("last-event-id") or request.query_params.get("after", "")
-        return StreamingResponse(self._events(seen), media_type="text/event-stream")
+
+        async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+            if self._following >= PAGES:
+                return await _text(503, "too many pages are open")(scope, receive, send)
+            self._following += 1  # before anything is awaited: pages that come at once all count
+            try:
+                await StreamingResponse(self._events(seen), media_type="text/event-stream")(
+                    scope, receive, send
+                )
+            finally:
+                self._following -= 1
+
+        return answer
 
     async def _events(self, seen: str) -> AsyncIterator[str]:
         """Give what is kept and then what comes, until the server or the feed is closed."""
         feed = self._feed
         assert feed is not None
         place, about, arrived, beat = feed.place(seen), None, None, 0.0
-        self._following += 1
-        try:
-            while not self._closing:
-                ended = feed.closed  # before the steps are taken: those that came before the end are sent
-                if about != feed.about:  # a device may name its classes late
-                    about = dict(feed.about)
-                    hello = {**about, "marks": self._mark is not None}
-                    yield f"event: hello\ndata: {json.dumps(hello)}\n\n"
-                if feed.arrived != arrived:
-                    arrived = feed.arrived
-                    place, message = feed.take(place)
-                    yield f"event: part\nid: {feed.name(place)}\ndata: {message}\n\n"
-                    beat = time.monotonic() + BEAT
-                if ended:
-                    yield "event: end\ndata: {}\n\n"
-                    return
-                if time.monotonic() > beat:
-                    yield "event: beat\ndata: {}\n\n"
-                    beat = time.monotonic() + BEAT
-                await asyncio.sleep(PAUSE)
-        finally:
-            self._following -= 1
+        while not self._closing:
+            ended = feed.closed  # before the steps are taken: those that came before the end are sent
+            if about != feed.about:  # a device may name its classes late
+                about = dict(feed.about)
+                hello = {**about, "marks": self._mark is not None}
+                yield f"event: hello\ndata: {json.dumps(hello)}\n\n"
+            if feed.arrived != arrived:
+                arrived = feed.arrived
+                place, message = feed.take(place)
+                yield f"event: part\nid: {feed.name(place)}\ndata: {message}\n\n"
+                beat = time.monotonic() + BEAT
+            if ended:
+                yield "event: end\ndata: {}\n\n"
+                return
+            if time.monotonic() > beat:
+                yield "event: beat\ndata: {}\n\n"
+                beat = time.monotonic() + BEAT
+            await asyncio.sleep(PAUSE)
 
 
 def is_local(name: str) -> bool:
@@ -268,7 +282,11 @@ def is_local(name: str) -> bool:
 
 
 class _Connection(H11Protocol):
-    """One request: turned away where there are too many, cut where it comes or is taken too slowly."""
+    """One request: turned away where there are too many, cut where it comes or is taken too slowly.
+
+    The options of uvicorn cannot do this: a connection that asks for nothing has no time limit there, and too
+    many are turned away without our headers. So pyproject.toml has a highest version.
+    """
 
     _timer: asyncio.TimerHandle | None = None
 

@@ -99,7 +99,8 @@ class FileSource(Source):
         self._shut()
         self.restarted = self._begun is not None and not position
         if position:
-            self._name, self._at, self._mark = position["file"], position["at"], position["mark"]
+            self._name = Path(position["file"]).name  # whoever wrote the position, it leads nowhere else
+            self._at, self._mark = position["at"], position["mark"]
 
     def _position(self) -> dict[str, Any]:
         if isinstance(self._file, ByteFile):

@@ -15,7 +15,7 @@ import numpy as np
 from tcuq.base.errors import InputError
 from tcuq.base.fixed import ONE
 from tcuq.base.generated import name_in_csv
-from tcuq.base.json_text import check_depth
+from tcuq.base.json_text import check_depth, not_json
 from tcuq.base.limits import Limits, limits_given
 from tcuq.io.binary_frames import DecisionsFrame, Decoder, Item, StateFrame, Text
 from tcuq.io.decision_files import LIMITS
@@ -214,7 +214,7 @@ class StepReader:
             check_depth(text, self._limits)
             content, end = _DECODE(text)
         except (ValueError, RecursionError) as error:
-            raise Refused("not JSON", f"not JSON: {error}") from None
+            raise Refused("not JSON", str(not_json(error))) from None
         if end != len(text):
             raise Refused("not JSON", f"not JSON: more follows at column {end + 1}")
         return content
