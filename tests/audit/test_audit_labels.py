@@ -9,6 +9,7 @@ from streams import dwell_stream
 
 from tcuq import Feedback, FitOptions, InputError, Log, Monitor, Params, fit
 from tcuq.audit.derive import audit
+from tcuq.audit.rules import label_rows
 from tcuq.cli import main
 
 
@@ -83,3 +84,10 @@ def test_labels_of_a_file(tmp_path, capsys) -> None:
     (tmp_path / "l.csv").write_text("after,step,label\n5,4,maybe\n")
     assert main(["audit", *names, "--labels", str(tmp_path / "l.csv")]) == 2
     assert "line 2 is not three numbers" in capsys.readouterr().err
+
+
+def test_a_label_belongs_to_the_step_after_which_it_came() -> None:
+    assert label_rows([[5, 5, 1], [7, 5, -2]], 5, 3, 2) == {0: [(0, 1)], 2: [(2, -2)]}
+    for after, step, label in ((4, 4, 0), (8, 5, 0), (6, 7, 0), (6, 6, 2), (6, 6, -3)):
+        with refused("value"):
+            label_rows([[after, step, label]], 5, 3, 2)

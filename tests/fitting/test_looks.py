@@ -7,7 +7,7 @@ import pytest
 from streams import dwell_stream, int8_stream
 
 from tcuq import EvidenceHead, FitOptions, Log, Monitor, Params, fit
-from tcuq.fitting.alarms import compared, find_reach, looks, stillness
+from tcuq.fitting.alarms import choose_evidence_limit, compared, find_reach, looks, stillness
 from tcuq.fitting.signal_table import read_signals
 from tcuq.monitor.state import read_state
 
@@ -73,3 +73,10 @@ def test_answers_that_do_harm_are_not_given() -> None:
     assert fit(log, about="answer", run_length=300, options=quick).about == "answer"
     staying = dwell_stream(3000, 4, 0, np.random.default_rng(0), shifted=True)
     assert fit(Log(staying[0], labels=staying[2]), run_length=300, options=quick).about == "answer"
+
+
+@pytest.mark.parametrize("steps", [500, 20_000])
+def test_the_less_is_known_the_higher_is_the_limit(steps: int) -> None:
+    runs = [np.random.default_rng(7).normal(-0.5, 1, steps)]
+    bare, learned, unseen = (choose_evidence_limit(runs, 100_000, caution) for caution in (0.0, 1.0, 2.0))
+    assert bare < learned < unseen

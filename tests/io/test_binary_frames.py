@@ -195,6 +195,7 @@ def test_the_end_of_the_input(cut: bool) -> None:
         (FRAMES[0][:-1], []),
         (FRAMES[0][:2], []),
         (encode_state(5, 6, 7, bytes(200), 60)[:60], []),
+        (bytes(on_line(header(STATE, 5, 6, 8, 0) + little(11, 3) + [0] * 12)), []),  # a byte too many
     ):
         decoder = Decoder()
         decoder.push(last)

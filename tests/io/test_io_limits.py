@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from refusals import refused
 
+from tcuq.base.limits import read_limited
 from tcuq.io import InputNote, Limits, read_decisions, read_log
 
 MAX_LINE = Limits().line
@@ -120,4 +121,25 @@ def test_a_typo_in_what_is_needed_is_an_error_with_a_guess(
 ) -> None:
     (tmp_path / name).write_text(content)
     with refused(code):
+        read_log(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["a.npz", "a.csv", "a.jsonl"])
+def test_a_file_as_large_as_the_limit_is_read_and_one_byte_more_is_not(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    texts = {"a.csv": "p0,p1\n" + "0.5,0.5\n" * 40, "a.jsonl": GOOD * 40}
+    path.write_bytes(texts[name].encode() if name in texts else npz(probs=np.full((40, 2), 0.5)))
+    size = path.stat().st_size
+    assert len(read_log(path, limits=Limits(file=size))) == 40
+    with refused("limit"):
+        read_log(path, limits=Limits(file=size - 1))
+    assert len(read_limited(path, "file", Limits(file=size))) == size
+
+
+@pytest.mark.parametrize("name", ["a.npz", "a.csv", "a.jsonl"])
+def test_a_label_beyond_the_classes_is_refused(tmp_path: Path, name: str) -> None:
+    np.savez(tmp_path / "a.npz", probs=np.full((2, 2), 0.5), labels=[1, 2])
+    (tmp_path / "a.csv").write_text("p0,p1,label\n0.5,0.5,1\n0.5,0.5,2\n")
+    (tmp_path / "a.jsonl").write_text(GOOD + GOOD.replace("1}", "2}"))
+    with refused("value", "label" if name != "a.npz" else None):
         read_log(tmp_path / name)

@@ -15,7 +15,7 @@ from naive_fleet import NaiveFleet, naive_rows, rows_of
 from refusals import refused
 from streams import int8_stream, learned_params
 
-from tcuq import Params
+from tcuq import Monitor, Params
 from tcuq_lab.boards.stock import monitors
 from tcuq_watch.engine.events import Events, joined
 from tcuq_watch.engine.model_version import ModelVersion
@@ -166,3 +166,20 @@ def test_what_cannot_be_is_not_loaded(array: str, field: Any, value: int) -> Non
     kept[array][field] = value
     with refused("damaged"):
         orders[1].load(kept)
+
+
+def test_what_lies_before_a_place_that_was_adopted_is_missing() -> None:
+    """Late ones that were run are repeated, others are late; a new start misses all that it sent before."""
+    params, bank = Params(classes=2, warmup=0), Monitor(Params(classes=2, warmup=0))
+    model = ModelVersion("v", params, 1, 0)
+
+    def take(boot: int, *seqs: int) -> None:
+        model.take(Events(["a"] * len(seqs), [boot] * len(seqs), seqs, [[0.5, 0.5]] * len(seqs)))
+
+    take(0, 0, 1, 2)
+    model.adopt("a", bank.save(), 0, 6)
+    take(0, 2, 3, 6, 7, 7)
+    assert counts_of(model)["a"] == {"received": 8, "missing": 4, "late": 2, "duplicates": 2, "reboots": 0}
+    model.adopt("a", bank.save(), 1, 4)
+    take(1, 5)
+    assert counts_of(model)["a"]["missing"] == 9 and counts_of(model)["a"]["reboots"] == 1

@@ -472,3 +472,16 @@ def test_a_link_in_the_folder_of_a_fleet_destroys_nothing_elsewhere(tmp_path: Pa
             Fleet(PARAMS, folder)
         assert [each.name for each in outside.iterdir()] == ["theirs"]
         assert (outside / "theirs").read_text() == "kept"
+
+
+def test_a_commit_is_on_the_disk_and_nobody_writes_in_between(tmp_path: Path) -> None:
+    with small(tmp_path / "f") as fleet, contextlib.closing(store.exchange(tmp_path / "f")) as other:
+        other.execute("PRAGMA busy_timeout = 0")
+        for sql in (fleet.store._sql, other):
+            assert sql.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL: not only after a checkpoint
+        with fleet.store.commit():
+            fleet.store.marks()  # what was read must still hold when it is written
+            with pytest.raises(sqlite3.OperationalError, match="locked"):
+                other.execute("INSERT INTO request (id, time, asked) VALUES ('x', 0, '{}')")
+            fleet.store.put_marks([(1, 2, 3.0)])
+        assert fleet.store.marks() == {1: 2}

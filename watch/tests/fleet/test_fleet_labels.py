@@ -178,3 +178,13 @@ def test_the_interval_holds_after_every_day_at_once(missing: float, streams: int
                 outside += not found["interval"][0] <= 1 - errors / steps <= found["interval"][1]
         missed += outside > 0
     assert missed <= 0.1 * streams
+
+
+def test_after_days_of_fewer_steps_a_day_asks_for_its_whole_budget_again() -> None:
+    labels = Labels(100)
+    for day, size in enumerate([9000, *[900] * 20]):
+        before = total(labels)
+        offered(labels, "d", np.arange(size), np.full(size, day * DAY), made_up(np.full(size, 0.5)))
+        if day == 1:
+            assert total(labels) - before < 20, "what was usual is 9000 steps"
+    assert total(labels) - before > 70

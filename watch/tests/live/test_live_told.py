@@ -19,7 +19,7 @@ from tcuq_watch.verdicts.alerts import WAITING, Poster
 def test_an_alarm_is_posted_and_tried_again(server):
     told = []
     hook = Poster("--webhook", f"{server.url}/x", told.append, first=0.02)
-    server.answers = [503, 500]
+    server.answers = [503, 429]
     hook("alarm", {"event": "alarm", "step": 7})
     until(lambda: told)
     assert told == ["webhook: alarm was sent to 127.0.0.1"] and len(server.got) == 3
