@@ -1,6 +1,6 @@
 # Each target sets up what it needs, then runs one command.
 BIN := .venv/bin
-SOURCES := pyproject.toml setup.py tools/archives.py tools/setup.sh $(wildcard */pyproject.toml */setup.py src/tcuq/binding/* src/tcuq/core/* watch/src/tcuq_watch/native/*)
+SOURCES := pyproject.toml setup.py tools/archives.py tools/setup.sh tools/constraints.txt $(wildcard */pyproject.toml */setup.py src/tcuq/binding/* src/tcuq/core/* watch/src/tcuq_watch/native/*)
 PRODUCTS := tests src device watch
 
 .PHONY: help demo test test-product test-slow test-spark fleet-demo check coverage fuzz fuzz-long hostile faults static prove mutants supply wheels registry bench device results pictures vectors tables sheets compare docs docs-links docs-check clean

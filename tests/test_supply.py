@@ -5,10 +5,15 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import supply
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 from places import ROOT
+
+from tcuq._version import VERSION
 
 PACKAGES = [ROOT / folder / "src" / name for name, folder in supply.PACKAGES.items() if name != "tcuq_lab"]
 
@@ -102,3 +107,21 @@ def test_pages_load_nothing_from_elsewhere() -> None:
     pages = [path for package in PACKAGES for kind in ("*.js", "*.css") for path in package.rglob(kind)]
     assert len(pages) > 10
     assert [path for path in pages if loads.search(path.read_text(encoding="utf-8"))] == []
+
+
+def test_the_last_series_is_supported_and_the_versions_of_the_tests_fit_every_distribution() -> None:
+    assert f"| {VERSION.rpartition('.')[0]}.x | yes |" in (ROOT / "SECURITY.md").read_text()
+    lines = (ROOT / "tools" / "constraints.txt").read_text().splitlines()
+    fixed = {canonicalize_name(each.name): each for each in map(Requirement, lines)}
+    assert all(str(each.specifier)[:2] == "==" and each.url is None and each.marker for each in fixed.values())
+    for folder in supply.PACKAGES.values():
+        asked = metadata.requires(f"tcuq-{folder}" if folder != "." else "tcuq") or []
+        for need in map(Requirement, asked):
+            name = canonicalize_name(need.name)
+            if name in fixed and "spark" not in str(need.marker):
+                [version] = fixed[name].specifier
+                assert need.specifier.contains(version.version), (folder, str(need))
+            else:
+                assert need.marker or name.startswith("tcuq"), f"{need} has no fixed version"
+    # Its classes are extended, which no option of it could replace.
+    assert "<" in str(next(each for each in metadata.requires("tcuq-watch") or [] if "uvicorn" in each))

@@ -3,16 +3,23 @@
 #   product  the product, with the extras of the second argument
 #   device   the product, tcuq-device, the lab without PyTorch, and the tools that build and run firmware
 #   spark    the product with extras, tcuq-device, the lab without PyTorch, tcuq-watch on Spark, and Java
-#   fleet    the product with extras, tcuq-watch with tables, and an MQTT broker
+#   fleet    the product with extras, tcuq-watch, and an MQTT broker
 #   trust    the product with extras, and tools that analyze and prove C
 #   docs     all four distributions, without PyTorch: what the site is made from
 #   lab      the product, tcuq-device and the lab, with PyTorch
 #   test     all of these, and the tools that some tests use
+#   lock     as test with the newest versions, which tools/constraints.txt then names
+# Versions are those of tools/constraints.txt where this Python and platform have them, else others.
 # What cannot be installed is named; tests that need it skip themselves.
 set -euf
 cd "$(dirname "$0")/.."
 kind=$1
 extras=${2:-}
+versions="-c tools/constraints.txt"
+case $kind in
+    lock) kind=test extras=dev versions="--upgrade --upgrade-strategy eager" ;;
+    spark) versions="" ;; # needs an older pandas
+esac
 python=${PYTHON:-python3}
 
 have() { command -v "$1" >/dev/null 2>&1; }
@@ -87,13 +94,17 @@ if [ "$kind" = test ]; then
     fi
 fi
 [ -x .venv/bin/python ] || "$python" -m venv .venv
-install() { .venv/bin/python -m pip install --quiet --disable-pip-version-check "$@"; }
+pip() { .venv/bin/python -m pip --quiet --disable-pip-version-check "$@"; }
+install() {
+    pip install $versions "$@" ||
+        { echo "setup: trying other versions than those of tools/constraints.txt" >&2; pip install "$@"; }
+}
 product=".${extras:+[$extras]}"
 # What is installed beside it, in one call: they ask for this very version of each other.
 case $kind in
     device) others="-e ./device -e ./lab" ;;
     lab) others="-e ./device -e ./lab[vision,sound,plots]" ;;
-    fleet) others="-e ./watch[tables]" ;;
+    fleet) others="-e ./watch" ;;
     spark) others="-e ./device -e ./lab -e ./watch[spark]" ;;
     docs) others="-e ./device -e ./watch -e ./lab" ;;
     test) others="-e ./device -e ./watch -e ./lab[vision,sound,plots]" ;;
@@ -122,4 +133,8 @@ if [ "$kind" = test ]; then
     for package in ai-edge-litert onnxruntime onnx pyarrow pandas polars sphinx myst-parser numpydoc furo nbclient ipykernel; do
         install "$package" || echo "setup: not installed: $package (pip install $package); its tests are skipped" >&2
     done
+fi
+if [ "$1" = lock ]; then
+    # The newest versions have no Python 3.10. A build for one platform (+cpu) is another one elsewhere.
+    pip freeze --exclude-editable | sed '/^#/d; s/+cpu$//; s/$/ ; python_version >= "3.11"/' >tools/constraints.txt
 fi
