@@ -113,7 +113,9 @@ def test_the_last_series_is_supported_and_the_versions_of_the_tests_fit_every_di
     assert f"| {VERSION.rpartition('.')[0]}.x | yes |" in (ROOT / "SECURITY.md").read_text()
     lines = (ROOT / "tools" / "constraints.txt").read_text().splitlines()
     fixed = {canonicalize_name(each.name): each for each in map(Requirement, lines)}
-    assert all(str(each.specifier)[:2] == "==" and each.url is None and each.marker for each in fixed.values())
+    assert all(
+        str(each.specifier)[:2] == "==" and each.url is None and each.marker for each in fixed.values()
+    )
     for folder in supply.PACKAGES.values():
         asked = metadata.requires(f"tcuq-{folder}" if folder != "." else "tcuq") or []
         for need in map(Requirement, asked):

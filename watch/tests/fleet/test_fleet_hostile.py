@@ -224,11 +224,43 @@ def test_a_name_in_the_database_leads_nowhere_else(
         assert error.count("\n") == 1 and "names the file" in error
 
 
+def looked(folder: Path) -> bool:
+    """Tell whether all of a folder can be read, as a user who may not write there."""
+    with Fleet.open_read(folder) as fleet:
+        return bool(fleet.position == 8 and sum(map(len, fleet.decisions())) == 8)
+
+
+@pytest.mark.parametrize("left", ["nothing", "a log", "a journal"])
+def test_a_folder_that_cannot_be_written_is_read_whatever_a_kill_left(left: str, folder: Path) -> None:
+    copy = folder.parent / "copy"
+    shutil.copytree(folder, copy)
+    if left == "a log":
+        with Fleet(PARAMS, folder) as fleet:
+            fleet.refuse("broken line")
+            fleet.commit()
+            shutil.copytree(folder, copy, dirs_exist_ok=True)
+        Path(f"{copy / store.DATABASE}-shm").unlink()
+    if left == "a journal":
+        journal(copy / store.DATABASE, None)
+    assert looked(folder)  # all that is imported is there before the user changes
+    for path in (folder.parent, copy, *copy.rglob("*")):
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    child = os.fork()
+    if not child:
+        with contextlib.suppress(BaseException):
+            if os.getuid() == 0:
+                os.setuid(65534)
+            os._exit(0 if looked(copy) else 1)
+        os._exit(2)
+    assert os.waitpid(child, 0)[1] == 0
+    folder.parent.chmod(0o700)
+    copy.chmod(0o700)
+
+
 def test_looking_at_what_a_kill_left_changes_nothing(folder: Path) -> None:
     journal(folder / store.DATABASE, None)
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    with Fleet.open_read(folder) as fleet:
-        assert fleet.position == 8 and sum(map(len, fleet.decisions())) == 8
+    assert looked(folder)
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
     with Fleet(PARAMS, folder) as fleet:
         assert fleet.position == 8

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
 import copy
 import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -12,6 +15,9 @@ from devtools import Browser
 from fleet_summaries import empty, summary, timelines
 from report_pages import check_whole
 
+from tcuq import Params
+from tcuq_watch.cli import fleet_page
+from tcuq_watch.fleet import Fleet
 from tcuq_watch.pages.fleet_page import page
 from tcuq_watch.pages.server import serve
 from tcuq_watch.verdicts.status import status_text
@@ -103,3 +109,22 @@ def test_a_served_page_keeps_itself_up_to_date(tmp_path: Path) -> None:
         assert not tab.errors() and asked[-1] == "sensor"
     tab.wait("document.querySelector('#state').textContent.includes('not up to date')", 15)
     browser.close()
+
+
+def test_a_scrape_is_answered_while_a_page_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Fleet(Params(classes=2), tmp_path / "f").close()
+    look = fleet_page.Look(argparse.Namespace(folder=str(tmp_path / "f"), healthy=None, now=False))
+    first, begun, done, read = look(), threading.Event(), threading.Event(), Fleet.open_read
+
+    def slow(folder: Path) -> Fleet:
+        begun.set()
+        assert done.wait(20)
+        return read(folder)
+
+    monkeypatch.setattr(Fleet, "open_read", slow)
+    monkeypatch.setattr(look, "_until", 1e-9)  # what was seen is no longer fresh
+    with ThreadPoolExecutor() as pool:
+        page = pool.submit(look)
+        assert begun.wait(20) and look() is first
+        done.set()
+        assert page.result() is not first
