@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from .errors import InputError
 from .locks import lock_file
 
 _ATTEMPTS = 20
@@ -84,18 +83,6 @@ def make_folder(path: str | Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     for each in reversed(missing):
         sync_folder(each.parent)
-
-
-def refuse_links(folder: str | Path, *inside: str) -> None:
-    """Refuse a folder with a symbolic link in it: who writes or removes files there would do so elsewhere.
-
-    The folder itself may be a link; `inside` names folders in it that are looked at as well.
-    """
-    for place in (Path(folder), *(Path(folder) / name for name in inside)):
-        links = [each for each in place.iterdir() if each.is_symlink()] if place.is_dir() else []
-        if links:
-            problem = f"{links[0]} is a symbolic link, expected only plain files and folders in {folder}"
-            raise InputError("unsupported", f"{problem}; remove the link, or choose another folder")
 
 
 def _replace(target: Path, data: bytes | Iterable[bytes]) -> None:

@@ -7,7 +7,6 @@ import errno
 import json
 import math
 import os
-import shutil
 import sqlite3
 import threading
 import time
@@ -453,25 +452,6 @@ def test_a_file_system_without_locks_is_not_taken_for_a_second_writer(
     monkeypatch.setattr(pytest.importorskip("fcntl"), "flock", flock)
     with refused("unsupported"):
         Fleet(PARAMS, tmp_path / "f")
-
-
-@pytest.mark.parametrize("name", ["decisions", "fleet.sqlite", "LOCK"])
-def test_a_link_in_the_folder_of_a_fleet_destroys_nothing_elsewhere(tmp_path: Path, name: str) -> None:
-    pytest.importorskip("fcntl")
-    outside = tmp_path / "outside"
-    outside.mkdir()
-    (outside / "theirs").write_text("kept")
-    for folder in (tmp_path / "old", tmp_path / "new"):
-        folder.mkdir()
-        if folder.name == "old":
-            Fleet(PARAMS, folder).close()
-            place = folder / name
-            shutil.rmtree(place) if place.is_dir() else place.unlink(missing_ok=True)
-        (folder / name).symlink_to(outside if name == "decisions" else outside / "theirs")
-        with refused("unsupported"):
-            Fleet(PARAMS, folder)
-        assert [each.name for each in outside.iterdir()] == ["theirs"]
-        assert (outside / "theirs").read_text() == "kept"
 
 
 def test_a_commit_is_on_the_disk_and_nobody_writes_in_between(tmp_path: Path) -> None:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import shutil
 import sqlite3
 import stat
 import tempfile
-from functools import cache
 from pathlib import Path
 
 from tcuq.base.errors import InputError, one_line
@@ -17,7 +15,6 @@ from tcuq.base.limits import limits_given
 
 NAMED = bytes.fromhex("d9d505f920a163d7")  # ends a journal that names a further file: SQLite removes that one
 ENDLESS = 1 << 20  # instructions of SQLite that reading a schema may take; ours takes some hundreds
-FOUND = "SELECT type, name, tbl_name, sql FROM sqlite_master"
 OPEN = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))  # no link, no wait
 
 
@@ -27,13 +24,12 @@ def refuse_special(path: Path, found: os.stat_result | None = None) -> None:
         found = found or path.lstat()
     except FileNotFoundError:
         return
+    size, limits = found.st_size, limits_given()
     if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
-        kind = "a second name of a file" if stat.S_ISREG(found.st_mode) else "no plain file"
-        said = f"{path} is {kind}, expected a plain file of this folder alone"
-        raise InputError("unsupported", f"{said}; copy the folder with cp -r and use the copy")
-    if found.st_size > limits_given().file:
-        beyond = limits_given().beyond("file", found.st_size)
-        raise InputError("limit", f"{path}: has {found.st_size:,} bytes, {beyond}")
+        said = f"{path} is a link or no plain file, expected a plain file of this folder alone"
+        raise InputError("unsupported", f"{said}; remove it, or use a copy of the folder (cp -r)")
+    if size > limits.file:
+        raise InputError("limit", f"{path}: has {size:,} bytes, {limits.beyond('file', size)}")
 
 
 def open_plain(path: Path, flags: int = os.O_RDONLY) -> int:
@@ -46,14 +42,6 @@ def open_plain(path: Path, flags: int = os.O_RDONLY) -> int:
         os.close(handle)
         raise
     return handle
-
-
-def read_named(folder: Path, name: object) -> bytes:
-    """Return what is in a file that a database names: one of our names, in this folder."""
-    if not re.fullmatch(r"[0-9]+-[0-9]+\.(state|parquet)", str(name)):
-        raise InputError("damaged", f"{folder.parent} is damaged: it names the file {str(name)[:60]!r}")
-    with os.fdopen(open_plain(folder / str(name)), "rb") as file:
-        return file.read()
 
 
 def check_files(database: Path) -> None:
@@ -85,22 +73,19 @@ def copied(database: Path) -> sqlite3.Connection:
     return sql
 
 
-@cache
-def _tables(schema: str) -> list[tuple[str, ...]]:
-    with contextlib.closing(sqlite3.connect(":memory:")) as sql:
-        sql.executescript(schema)
-        return sql.execute(FOUND).fetchall()
+def _tables(sql: sqlite3.Connection) -> list[str]:
+    return sorted(map(str, sql.execute("SELECT type, name, tbl_name, sql FROM sqlite_master")))
 
 
 def check_database(sql: sqlite3.Connection, schema: str, path: Path) -> None:
-    """Refuse what is not our tables alone (a view may have no end), and pages that do not form tables."""
-    sql.set_progress_handler(lambda: 1, ENDLESS)
-    tables = sql.execute(FOUND).fetchall()
-    sql.set_progress_handler(None, 0)
-    if tables != _tables(schema):
-        other = sorted({str(name) for _, name, *_ in set(tables) ^ set(_tables(schema))})[0]
-        said = f"{other[:60]!r} is missing or not as a fleet has it"
-        raise InputError("damaged", f"{path} is damaged: {said}")
-    [told] = sql.execute("PRAGMA quick_check(1)").fetchone()
+    """Refuse, and close, what is not our tables alone (a view may have no end) on pages that form them."""
+    with contextlib.closing(sqlite3.connect(":memory:")) as ours:
+        ours.executescript(schema)
+        sql.set_progress_handler(lambda: 1, ENDLESS)
+        told = "ok" if _tables(sql) == _tables(ours) else "its tables are not those of a fleet"
+        sql.set_progress_handler(None, 0)
+    if told == "ok":
+        [told] = sql.execute("PRAGMA quick_check(1)").fetchone()
     if told != "ok":
+        sql.close()
         raise InputError("damaged", f"{path} is damaged: {one_line(told, 100)}")

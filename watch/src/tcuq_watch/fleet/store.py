@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tcuq.base.atomic_files import make_folder, refuse_links, write_whole
+from tcuq.base.atomic_files import make_folder, write_whole
 from tcuq.base.errors import InputError, InputTypeError, one_line, wrong_value
 from tcuq.base.json_text import from_json
 from tcuq.base.locks import lock_file
@@ -33,7 +33,7 @@ from ..engine.model_version import ModelVersion
 from ..engine.order import BRIDGE, HOLD
 from ..engine.packing import array_pieces, pack_arrays, unpack_arrays
 from .decision_tables import as_table, decided_of, from_bytes, named_damage, to_bytes, to_parquet
-from .guards import ENDLESS, check_database, check_files, copied, open_plain, read_named
+from .guards import ENDLESS, check_database, check_files, copied, open_plain
 
 Array = npt.NDArray[Any]
 
@@ -77,7 +77,6 @@ class Store:
         if not read_only:
             for name in FILES:
                 make_folder(folder / name)
-            refuse_links(folder, *FILES)
         check_files(self._path)
         if not read_only:
             self._lock = _locked(folder)
@@ -125,15 +124,12 @@ class Store:
             sql.set_progress_handler(lambda: 1, ENDLESS)
             if not sql.execute("SELECT 1 FROM sqlite_master").fetchone():
                 sql.executescript(f"BEGIN; {SCHEMA} PRAGMA user_version = {LAYOUT}; COMMIT")
-        try:
-            [layout] = sql.execute("PRAGMA user_version").fetchone()
-            if layout != LAYOUT:
-                said = f"{self._path} has layout {layout}, expected {LAYOUT}; use the release that wrote it"
-                raise InputError("conflict", said)
-            check_database(sql, SCHEMA, self._path)
-        except BaseException:
+        [layout] = sql.execute("PRAGMA user_version").fetchone()
+        if layout != LAYOUT:
             sql.close()
-            raise
+            said = f"{self._path} has layout {layout}, expected {LAYOUT}; use the release that wrote it"
+            raise InputError("conflict", said)
+        check_database(sql, SCHEMA, self._path)
         return sql
 
     def _clean(self, folders: Iterable[str] = FILES) -> None:
@@ -343,10 +339,14 @@ class Store:
 
     def _file(self, folder: str, name: str) -> bytes:
         """Return what is in a file that the commit names."""
+        if not re.fullmatch(r"[0-9]+-[0-9]+\.(state|parquet)", str(name)):
+            raise InputError("damaged", f"{self._path} is damaged: it names the file {str(name)[:60]!r}")
+        path = self.folder / folder / name
         try:
-            return read_named(self.folder / folder, name)
+            with os.fdopen(open_plain(path), "rb") as file:
+                return file.read()
         except FileNotFoundError:
-            said = f"{self.folder / folder / name} was removed; put it back, or begin a new folder"
+            said = f"{path} was removed; put it back, or begin a new folder"
             raise InputError("missing", said) from None
 
     def recent(self, most: int) -> int:

@@ -12,7 +12,7 @@ import secrets
 import socket
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager, suppress
 from typing import Any
 from urllib.parse import quote
@@ -43,9 +43,6 @@ Mark = Callable[[int, int | None], str]
 CONNECTIONS, PAGES, BODY = 96, 48, 4096
 """Connections at a time (more are turned away with status 503), pages of them that follow the feed, so that
 the others stay free for everything else, and bytes of a request's body at most."""
-
-HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9.-]+)(:[0-9]+)?", re.ASCII | re.IGNORECASE)
-"""A name or an address with or without a port: a browser of this machine sends no user and no zone."""
 
 REQUEST_SECONDS, SEND_SECONDS = 10.0, 30.0
 """A request has to arrive within the first, however slowly its bytes drip in. A page that takes nothing for
@@ -166,8 +163,8 @@ class Server(AbstractContextManager["Server"]):
         if self._token is None:
             # A foreign name that was made to lead here would let its pages read ours. Any port is fine, as a
             # tunnel has its own.
-            host = HOST.fullmatch(headers.get("host", ""))
-            if host is not None and is_local(host[1].strip("[]").lower()):
+            host = re.fullmatch(r"(\[[0-9a-f:.]+\]|[a-z0-9.-]+)(:[0-9]+)?", headers.get("host", "").lower())
+            if host is not None and is_local(host[1].strip("[]")):  # no user before it, and no zone
                 return None
             return _text(421, "the name in the address is not this machine's: open http://127.0.0.1")
         if _same(request.query_params.get("token", ""), self._token):
@@ -185,10 +182,7 @@ class Server(AbstractContextManager["Server"]):
         return _text(401, needed, **{"WWW-Authenticate": "Bearer"})
 
     def _slow(self, work: Callable[[Request], Response]) -> Callable[[Request], Any]:
-        """Return an endpoint that works in another thread; one request at a time, however many there are.
-
-        Each endpoint has a lock of its own: a scrape waits for no page.
-        """
+        """Return an endpoint that works in another thread, one request at a time; others do not wait."""
         working = asyncio.Lock()
 
         async def answer(request: Request) -> Response:
@@ -232,17 +226,16 @@ class Server(AbstractContextManager["Server"]):
             and (origin is None or origin.partition("://")[2] == headers.get("host", ""))
         )
 
-    async def _follow(self, request: Request) -> Callable[[Scope, Receive, Send], Awaitable[None]]:
+    async def _follow(self, request: Request) -> Any:
+        if self._following >= PAGES:
+            return _text(503, "too many pages are open")
         seen = request.headers.get("last-event-id") or request.query_params.get("after", "")
+        stream = StreamingResponse(self._events(seen), media_type="text/event-stream")
 
-        async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-            if self._following >= PAGES:
-                return await _text(503, "too many pages are open")(scope, receive, send)
-            self._following += 1  # before anything is awaited: pages that come at once all count
+        async def answer(*channels: Any) -> None:
+            self._following += 1  # before anything is waited for: pages that come at once all count
             try:
-                await StreamingResponse(self._events(seen), media_type="text/event-stream")(
-                    scope, receive, send
-                )
+                await stream(*channels)
             finally:
                 self._following -= 1
 
@@ -284,8 +277,7 @@ def is_local(name: str) -> bool:
 class _Connection(H11Protocol):
     """One request: turned away where there are too many, cut where it comes or is taken too slowly.
 
-    The options of uvicorn cannot do this: a connection that asks for nothing has no time limit there, and too
-    many are turned away without our headers. So pyproject.toml has a highest version.
+    No option of uvicorn limits how long a connection may ask for nothing: pyproject.toml bounds its version.
     """
 
     _timer: asyncio.TimerHandle | None = None
