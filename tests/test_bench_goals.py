@@ -15,7 +15,7 @@ from places import ROOT
 STORED = sorted(
     path
     for path in (ROOT / "bench").glob("*.json")
-    if "goals" in json.loads(path.read_text(encoding="utf-8"))
+    if "figures" in json.loads(path.read_text(encoding="utf-8"))
 )
 
 
