@@ -26,7 +26,7 @@ Counter = Callable[[int, int, int, Sequence[int]], float]
 """Instructions a step from signals, classes, features and lags."""
 
 
-def build(folder: Path, compiler: str = "gcc") -> Path:
+def build(folder: Path, compiler: str = "gcc", *options: str) -> Path:
     """Compile the counting program into `folder` and return it.
 
     Linked statically where there is a C library for that: an emulator needs no loader of the other machine,
@@ -34,7 +34,7 @@ def build(folder: Path, compiler: str = "gcc") -> Path:
     """
     program = folder / f"step_count_{Path(compiler).name}"
     sources = [ROOT / "bench" / "step_count.c", *sorted(CORE.glob("*.c"))]
-    command = [compiler, "-std=c99", "-O2", f"-I{CORE}", *map(str, sources), "-o", str(program)]
+    command = [compiler, "-std=c99", "-O2", *options, f"-I{CORE}", *map(str, sources), "-o", str(program)]
     if subprocess.run([*command, "-static"], capture_output=True).returncode != 0:
         subprocess.run(command, check=True)
     return program

@@ -7,6 +7,7 @@
 /* Without a compiler's own instructions: the loops that stand for them are what other compilers get. */
 #define TCUQ_TEST_LOOPS
 #define __builtin_assume_aligned(pointer, bytes) (pointer)
+#define __builtin_memcpy memcpy
 
 #include "tcuq_internal.h"
 

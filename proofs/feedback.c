@@ -12,6 +12,7 @@
  * anything off the latter: so error_num * R, which stays within the bound too, is all that such labels pay for. */
 #define TCUQ_SIGNALS 0x20008uL
 #define __builtin_assume_aligned(pointer, bytes) (pointer)
+#define __builtin_memcpy memcpy
 #include "prove.h"
 
 #include "tcuq_internal.h"

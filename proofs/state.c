@@ -11,6 +11,7 @@
 
 /* CBMC does not know it, and would take any pointer. */
 #define __builtin_assume_aligned(pointer, bytes) (pointer)
+#define __builtin_memcpy memcpy
 
 #include "tcuq.h"
 

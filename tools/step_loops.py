@@ -99,7 +99,7 @@ def bounds_by_line() -> dict[tuple[str, int], str]:
         text = (CORE / name).read_text(encoding="utf-8")
         for number, line in enumerate(text.splitlines(), 1):
             # Those of a number are two bytes: no compiler makes a loop of them.
-            if re.search(r"\bmemcpy\((?!.*, sizeof (value|kept)\))", line):
+            if re.search(r"\b(memcpy|COPY)\((?!.*, sizeof (value|kept)\))", line):
                 found[name, number] = COPY
         for number, line in loops_of(text):
             if line not in LOOPS:

@@ -190,6 +190,20 @@ def test_instructions_do_not_creep_up(tmp_path: Path) -> None:
     assert first <= NATIVE_MOST[machine]
 
 
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_a_freestanding_build_takes_no_more_instructions(compiler: str, tmp_path: Path) -> None:
+    """Chip vendors' projects have -ffreestanding, which makes a call of every copy by the library's name."""
+    need("valgrind", "valgrind")
+    path, standard = need(compiler, compiler), (instructions.EVIDENCE | 0x3F0, 10, 32, ())
+    counts = []
+    for options in ((), ("-ffreestanding",)):
+        folder = tmp_path / f"built{len(counts)}"
+        folder.mkdir()
+        counts.append(instructions.count(instructions.build(folder, path, *options), *standard))
+    print(f"{compiler}: {counts[0]:.1f} instructions per step, freestanding {counts[1]:.1f}")
+    assert counts[1] <= 1.01 * counts[0]
+
+
 def test_instructions_on_x86_64_and_the_cost_model(tmp_path: Path) -> None:
     counter = instructions.x86_64_counter(tmp_path)
     if counter is None:

@@ -9,7 +9,7 @@ import pytest
 from streams import dwell_stream
 
 from tcuq import FitOptions, Log, Monitor, Params, fit
-from tcuq.fitting import gated
+from tcuq.fitting import logistic
 from tcuq.fitting.gated import learn_gated
 from tcuq.fitting.signal_table import read_signals
 from tcuq.metrics import auroc
@@ -71,10 +71,11 @@ def test_a_long_regression_starts_near_its_end_and_ends_there(monkeypatch: pytes
     table = read_signals(params, log, params.signals)
     parts = [(table, log.errors(), table.settled)]
     whole = learn_gated(params.signals, parts, 1.0)
-    monkeypatch.setattr(gated, "LONG", 1000)
-    near = learn_gated(params.signals, parts, 1.0)
-    assert np.allclose(whole.steady_coef, near.steady_coef, atol=1e-3)
-    assert np.allclose(whole.instant_coef, near.instant_coef, atol=1e-3)
+    monkeypatch.setattr(logistic, "LONG", 1000)
+    for near in (None, whole):
+        found = learn_gated(params.signals, parts, 1.0, near=near)
+        assert np.allclose(whole.steady_coef, found.steady_coef, atol=1e-3)
+        assert np.allclose(whole.instant_coef, found.instant_coef, atol=1e-3)
     # Where every 16th row shows no error there is no start, and no failure.
     few = np.zeros(len(log), dtype=bool)
     few[3::16] = True

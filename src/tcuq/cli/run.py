@@ -7,7 +7,6 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..base.errors import InputError, placed
@@ -129,10 +128,8 @@ def command(args: argparse.Namespace) -> int:
 
 
 def _recorded(args: argparse.Namespace, monitor: Monitor, kind: str, bad: Skipped) -> dict[str, Any]:
-    """Read, decide and write a part at a time; formats other than text are written at the end."""
-    import numpy as np
-
-    from ..io.decisions import RowText, encode_decisions
+    """Read, decide and write a part at a time."""
+    from ..io.decisions import decision_pieces
     from ..io.sources import put
 
     counts = dict.fromkeys(("steps", "flags", "abstentions", "alarm_steps"), 0)
@@ -140,20 +137,11 @@ def _recorded(args: argparse.Namespace, monitor: Monitor, kind: str, bad: Skippe
     failed: list[OSError] = []
 
     def pieces() -> Iterator[bytes]:
-        text, kept = None, []
         try:
-            for part in _decided(args, monitor, bad, result):
-                if kind not in ("csv", "jsonl"):
-                    kept.append(part)
-                    continue
-                header, text = ("", text) if text else ((made := RowText(part.columns, kind)).header, made)
-                yield (header + text.lines(part)).encode()
+            yield from decision_pieces(_decided(args, monitor, bad, result), kind)
         except OSError as error:  # of the input: what writes would take it for one of the output
             failed.append(error)
             raise InputError("failed", str(error)) from None
-        if kept:
-            whole = np.concatenate([part.steps for part in kept])
-            yield encode_decisions(replace(kept[0], steps=whole), kind)
 
     try:
         put(args.output, pieces())

@@ -31,11 +31,14 @@
 #define COLD __attribute__((cold)) /* no step calls it: small rather than fast */
 /* Cortex-M0 calls memcpy, a hundred instructions for sixteen bytes, unless it knows the alignment. */
 #define ALIGNED(pointer, type) __builtin_assume_aligned(pointer, sizeof(type))
+/* With -ffreestanding, plain memcpy of two bytes is a call. */
+#define COPY __builtin_memcpy
 #else
 #define NOT_INLINE
 #define ALWAYS_INLINE
 #define COLD
 #define ALIGNED(pointer, type) (pointer)
+#define COPY memcpy
 #endif
 
 /* Bits of tcuq_t.held: slow means and beliefs hold a value; what is learned of the stream holds one. */
@@ -360,7 +363,7 @@ static inline kept_t kept_at(const tcuq_t *m, const layout_t *at, uint32_t slot)
 
 static inline void keep_at(const tcuq_t *m, const layout_t *at, uint32_t slot, const kept_t *kept)
 {
-    memcpy(ALIGNED(kept_in(m, at, slot), uint32_t), ALIGNED(kept, uint32_t), sizeof *kept);
+    COPY(ALIGNED(kept_in(m, at, slot), uint32_t), ALIGNED(kept, uint32_t), sizeof *kept);
 }
 
 static inline int8_t *numbers_in(const tcuq_t *m, const layout_t *at)
@@ -382,14 +385,14 @@ static inline uint32_t slot_of(const tcuq_t *m, uint32_t depth, uint32_t lag)
 static inline uint32_t number_at(const int8_t *numbers, uint32_t index)
 {
     uint16_t value;
-    memcpy(&value, ALIGNED(numbers + 2u * index, uint16_t), sizeof value);
+    COPY(&value, ALIGNED(numbers + 2u * index, uint16_t), sizeof value);
     return value;
 }
 
 static inline void number_put(int8_t *numbers, uint32_t index, uint32_t value)
 {
     uint16_t kept = (uint16_t)value;
-    memcpy(ALIGNED(numbers + 2u * index, uint16_t), &kept, sizeof kept);
+    COPY(ALIGNED(numbers + 2u * index, uint16_t), &kept, sizeof kept);
 }
 
 /* One inference, from reading it to the signals. */

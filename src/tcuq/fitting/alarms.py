@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ..base.fixed import ONE
 from ..monitor.alarm import Alarm, AlarmSide
 from ..monitor.log import Log
-from .signal_table import Flags, Floats, Ints, SignalTable, chunks
+from .signal_table import Flags, Floats, Ints, SignalTable, chunks, leaky_mean
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -173,7 +173,8 @@ def excursions(added: Floats) -> Floats:
     for value in added.tolist():
         level += value
         if level > 0:
-            peak = max(peak, level)
+            if level > peak:
+                peak = level
         else:
             if peak:
                 found.append(peak)
@@ -188,17 +189,24 @@ def clear_at(limit: float) -> float:
 
 def walk(added: Floats, limit: float, clear: float = 0.0, hold: int = 0) -> npt.NDArray[np.bool_]:
     """Return where a one-sided sum has raised its alarm, as the core does; its cap is the limit."""
-    level, raised, left, out = 0.0, False, 0, []
-    for value in added.tolist():
-        level = min(max(0.0, level + value), limit)
-        if not raised:
-            raised, left = level >= limit, hold
+    level, raised, left, out = 0.0, -1, 0, np.zeros(len(added), dtype=bool)
+    for step, value in enumerate(added.tolist()):
+        level += value
+        if level < 0:
+            level = 0.0
+        elif level > limit:
+            level = limit
+        if raised < 0:
+            if level >= limit:
+                raised, left = step, hold
         elif left:
             left -= 1
         elif level <= clear:
-            raised, level = False, 0.0
-        out.append(raised)
-    return np.array(out, dtype=bool)
+            out[raised:step] = True
+            raised, level = -1, 0.0
+    if raised >= 0:
+        out[raised:] = True
+    return out
 
 
 def fair_bet(added: Floats, clip: float) -> tuple[tuple[float, float], dict[str, float]]:
@@ -288,11 +296,7 @@ def stillness(values: Ints, reach: int, starts: Flags) -> Floats:
     gaps = np.square(np.diff(values, axis=0, prepend=values[:1])).sum(1)
     new = starts | (gaps // (reach >> 8) >= MOST)
     doublings = np.where(new, 0, reach.bit_length() - np.frexp(gaps.astype(np.float64))[1])
-    level, out = 0.0, []
-    for value, start in zip(doublings.tolist(), starts.tolist(), strict=True):
-        level = 0.0 if start else level + (value - level) * STILL_RATE
-        out.append(level)
-    return np.array(out)
+    return leaky_mean(doublings, np.where(starts, 1.0, STILL_RATE))
 
 
 def still_from(clean: Floats, reach: int) -> float:

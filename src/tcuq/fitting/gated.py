@@ -88,9 +88,6 @@ INSTANT = ("odds", "severity", "magnitude", "distance", "drift")
 HALF = ONE // 2
 """`SignalTable.past` counts in parts of it."""
 
-LONG, THINNED = 500_000, 16
-"""Rows beyond which a regression starts from that of every 16th of them."""
-
 
 @dataclass(frozen=True, eq=False)
 class Gated:
@@ -120,29 +117,24 @@ Taught = Sequence[tuple[SignalTable, Flags, Flags | Ints]]
 """Tables, where each is wrong, and which of its rows teach."""
 
 
-def learn_gated(names: Sequence[str], parts: Taught, l2: float, nonnegative: bool = False) -> Gated:
+def learn_gated(
+    names: Sequence[str], parts: Taught, l2: float, nonnegative: bool = False, near: Gated | None = None
+) -> Gated:
     """Learn both heads from the errors of some steps.
 
     The instant head weighs those of `INSTANT` among the names. Errors are those of all steps of a table;
-    rows say which are used.
+    rows say which are used. Heads of the same signals that are `near` save passes.
     """
     instant = tuple(name for name in names if name in INSTANT)
     steady = tuple(names)
     chosen = [(table, errors, np.arange(len(table))[rows]) for table, errors, rows in parts]
-    low = 0.0 if nonnegative else -COEF_LIMIT
-
-    def fitted(every: int, start: tuple[Floats, float] | None) -> tuple[Floats, float] | None:
-        some = [(table, errors, rows[::every]) for table, errors, rows in chosen]
-        target = np.concatenate([errors[rows] for _, errors, rows in some])
-        if every > 1 and (target.all() or not target.any()):
-            return None
-        x = _columns([(table, rows) for table, _, rows in some], instant, steady)
-        return fit_in_place(x, target, l2, low, balanced=False, start=start)
-
-    long = sum(len(rows) for _, _, rows in chosen) > LONG
-    solution = fitted(1, fitted(THINNED, None) if long else None)
-    assert solution is not None
-    coef, bias = solution
+    low, start = 0.0 if nonnegative else -COEF_LIMIT, None
+    if near is not None:
+        more = near.steady_bias - near.instant_bias
+        start = np.concatenate([[more], near.instant_coef, near.steady_coef]), near.instant_bias
+    target = np.concatenate([errors[rows] for _, errors, rows in chosen])
+    x = _columns([(table, rows) for table, _, rows in chosen], instant, steady)
+    coef, bias = fit_in_place(x, target, l2, low, balanced=False, start=start)
     cut = 1 + len(instant)
     # The first column is s itself: what the bias of the steady head has beyond that of the instant one.
     return Gated(instant, steady, coef[1:cut], coef[cut:], bias, bias + float(coef[0]))

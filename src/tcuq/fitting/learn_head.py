@@ -168,15 +168,6 @@ def standard_sum(parts: Sequence[Part], columns: Sequence[Floats]) -> tuple[Floa
     return coef, -SLOW_START - float(x.mean(0) @ coef)
 
 
-def slow_mean(values: Floats, looks: Floats) -> Floats:
-    """Return the severity of a stream of evidence, in nats: a mean that goes by looks."""
-    out, level = [], 0.0
-    for value, look in zip(values.tolist(), (looks / 8).tolist(), strict=True):
-        level += (value - level) * look
-        out.append(level)
-    return np.array(out)
-
-
 def means_by_class(x: Floats, subject: Ints, classes: int, weights: Floats | None = None) -> Floats:
     """Return the mean of each column for each class, drawn toward that of all where a class is rare."""
     weights = np.ones(len(x)) if weights is None else weights

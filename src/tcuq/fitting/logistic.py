@@ -14,6 +14,9 @@ Rows = npt.NDArray[np.float64] | npt.NDArray[np.uint16]
 CHUNK = 1 << 13
 """Rows of a pass that are worked on together: they and what is computed from them stay in a cache."""
 
+LONG, THINNED = 500_000, 16
+"""Rows beyond which a regression starts from that of every 16th of them."""
+
 
 def balanced_weights(target: npt.NDArray[np.bool_], weights: Floats | None = None) -> Floats:
     """Return sample weights under which both classes count the same; they average to 1."""
@@ -51,6 +54,7 @@ def fit_logistic(
     high: float = 63.99,
     balanced: bool = True,
     weights: Floats | None = None,
+    start: tuple[Floats, float] | None = None,
 ) -> tuple[Floats, float]:
     """Fit coefficients and bias.
 
@@ -64,7 +68,7 @@ def fit_logistic(
     x[:, :width] = signals
     if signals.dtype == np.uint16:
         x[:, :width] /= ONE
-    return fit_in_place(x, target, l2, low, high, balanced, weights=weights)
+    return fit_in_place(x, target, l2, low, high, balanced, start, weights)
 
 
 def fit_in_place(
@@ -84,43 +88,58 @@ def fit_in_place(
     width = x.shape[1] - 1
     mean, scale = _standardize(x)
     rows = np.ones(len(x)) if weights is None else weights / weights.mean()
-    loss = _Loss(x, target, balanced_weights(target, rows) if balanced else rows)
+    rows = balanced_weights(target, rows) if balanced else rows
     penalty = np.full(width + 1, l2)
     penalty[-1] = 1e-9
     # A constant signal has an infinite scale; its bounds are irrelevant, as its gradient is 0.
     finite = np.where(np.isfinite(scale), scale, 1.0)
-    lowest, highest = np.append(low * finite, -np.inf), np.append(high * finite, np.inf)
+    bounds = np.append(low * finite, -np.inf), np.append(high * finite, np.inf)
     beta = np.zeros(width + 1)
     if start is not None:
         beta[:-1] = np.where(np.isfinite(scale), start[0] * finite, 0.0)
         beta[-1] = start[1] + start[0] @ mean
-        np.clip(beta, lowest, highest, out=beta)
+        np.clip(beta, *bounds, out=beta)
+    some = slice(None, None, THINNED)
+    if start is None and len(x) > LONG and target[some].any() and not target[some].all():
+        beta = _minimum(_Loss(x[some].copy(), target[some], rows[some]), beta, penalty, bounds)
+    beta = _minimum(_Loss(x, target, rows), beta, penalty, bounds)
+    coef = beta[:-1] / scale
+    return coef, float(beta[-1] - coef @ mean)
 
-    def objective(at: Floats) -> Floats:
-        return np.asarray(loss.values(at) + (penalty * at * at).sum(1) / 2)
 
-    value = float(objective(beta[None])[0])
-    # A step of gradient / steepest never goes up; it takes over where a bound blocks Newton's step.
-    steepest = np.linalg.eigvalsh(loss.squares())[-1] / 4 + penalty.max()
+def _minimum(loss: _Loss, beta: Floats, penalty: Floats, bounds: tuple[Floats, Floats]) -> Floats:
+    """Return the coefficients within bounds at which loss and penalty together are least."""
+    lowest, highest = bounds
+    value, slopes, curvature = loss.at(beta)
+    value += float(penalty @ (beta * beta)) / 2
     for _ in range(1000):
-        slopes, curvature = loss.slopes(beta)
         gradient = slopes + penalty * beta
         # At a bound, a coefficient moves only where the objective falls inwards.
         free = ((beta > lowest) | (gradient < 0)) & ((beta < highest) | (gradient > 0))
-        step = np.zeros(width + 1)
+        step = np.zeros(len(beta))
         step[free] = np.linalg.solve(curvature[np.ix_(free, free)] + np.diag(penalty[free]), gradient[free])
-        steps = [*(size * step for size in (1.0, 0.5, 0.1)), gradient / steepest]
-        if ((beta - step < lowest) | (beta - step > highest)).any():
-            inside = lowest - beta, highest - beta
-            steps.append(_bent(curvature + np.diag(penalty), gradient, free, inside))
-        trials = np.clip(beta - np.array(steps), lowest, highest)
-        values = objective(trials)
-        best = int(np.argmin(values))
-        if value - values[best] <= 1e-12 * (1 + abs(value)):
+        fall, least = float(gradient @ step), 1e-12 * (1 + abs(value))
+        bounded = ((beta - step < lowest) | (beta - step > highest)).any()
+        if not bounded and fall / 2 <= least:
             break
-        beta, value = trials[best], float(values[best])
-    coef = beta[:-1] / scale
-    return coef, float(beta[-1] - coef @ mean)
+        # A whole step after which the objective hardly rises along it is the best of its sizes.
+        trial = beta - step
+        found = None if bounded else loss.at(trial)
+        if found is None or -(found[1] + penalty * trial) @ step > fall / 4:
+            # A step of gradient / steepest never goes up; it takes over where a bound blocks Newton's step.
+            steepest = np.linalg.eigvalsh(loss.squares())[-1] / 4 + penalty.max()
+            steps = [*(size * step for size in (1.0, 0.5, 0.1)), gradient / steepest]
+            if bounded:
+                inside = lowest - beta, highest - beta
+                steps.append(_bent(curvature + np.diag(penalty), gradient, free, inside))
+            trials = np.clip(beta - np.array(steps), lowest, highest)
+            trial = trials[int(np.argmin(loss.values(trials) + (penalty * trials * trials).sum(1) / 2))]
+            found = loss.at(trial)
+        reached = found[0] + float(penalty @ (trial * trial)) / 2
+        if value - reached <= least:
+            break
+        beta, value, slopes, curvature = trial, reached, *found[1:]
+    return beta
 
 
 def _bent(
@@ -183,12 +202,15 @@ class _Loss:
             total += (self._x[part] * self._weights[part, None]).T @ self._x[part]
         return total
 
-    def slopes(self, beta: Floats) -> tuple[Floats, Floats]:
-        """Return gradient and Hessian."""
-        gradient, curvature = np.zeros(len(beta)), np.zeros((len(beta),) * 2)
+    def at(self, beta: Floats) -> tuple[float, Floats, Floats]:
+        """Return loss, gradient and Hessian."""
+        loss, gradient, curvature = 0.0, np.zeros(len(beta)), np.zeros((len(beta),) * 2)
         for part in self._parts:
-            x, weights = self._x[part], self._weights[part]
-            probability = 1 / (1 + np.exp(-np.clip(x @ beta, -500, 500)))
-            gradient += x.T @ (weights * (probability - self._target[part]))
+            x, weights, target = self._x[part], self._weights[part], self._target[part]
+            logits = np.clip(x @ beta, -500, 500)
+            odds = 1 + np.exp(-logits)
+            probability = 1 / odds
+            loss += float(weights @ (np.log(odds) + np.where(target, 0.0, logits)))
+            gradient += x.T @ (weights * (probability - target))
             curvature += (x * (weights * probability * (1 - probability))[:, None]).T @ x
-        return gradient, curvature
+        return loss, gradient, curvature

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -69,6 +70,26 @@ def chunks(count: int, size: int = CHUNK) -> Iterator[slice]:
     """Return slices that cover so many rows."""
     for start in range(0, count, size):
         yield slice(start, min(count, start + size))
+
+
+def leaky_mean(values: npt.NDArray[Any], rates: Any) -> Floats:
+    """Return a mean that leaks, from 0 on: at each step it closes a share of the gap to the value, its rate.
+
+    Blocks go side by side, one step of all at a time; then each is given what the one before it ended with.
+    """
+    count, length = len(values), math.isqrt(len(values)) + 1
+    laid = np.zeros((2, -(-count // length) * length))
+    laid[0, :count], laid[1, :count] = values, rates
+    means, leaks = laid.reshape(2, -1, length).transpose(0, 2, 1).copy()
+    level, left = np.zeros(means.shape[1]), np.ones(means.shape[1])
+    for step in range(length):
+        level = means[step] = level + (means[step] - level) * leaks[step]
+        left = leaks[step] = left * (1 - leaks[step])
+    begin = 0.0
+    for block in range(means.shape[1]):
+        means[:, block] += leaks[:, block] * begin
+        begin = means[-1, block]
+    return means.T.ravel()[:count]
 
 
 Progress = Callable[[int, int], None]

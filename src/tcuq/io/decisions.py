@@ -6,8 +6,8 @@ import io
 import json
 import math
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from ..monitor.params import Params
 from ..monitor.signals import NUMBER, SIGNALS
 from ..monitor.steps import STEP_DTYPE, reason_names
 from .sources import TABLES, format_of, put
-from .tables import decision_table, encode_table
+from .tables import decision_table, table_pieces
 
 _JUDGED = ("risk", "threshold", "uncertainty", "abstain", "alarm", "warming_up", "reason")
 COLUMNS = ("step", "prediction", *_JUDGED)
@@ -213,16 +213,26 @@ def _csv_word(value: Any) -> str:
     return '"' + name.replace('"', '""') + '"' if "," in name or '"' in name else name
 
 
+def decision_pieces(parts: Iterable[Decisions], format: str) -> Iterator[bytes]:
+    """Yield decisions, given in parts that follow each other, as the bytes of one file; NPZ is made whole."""
+    if format in TABLES:
+        yield from table_pieces((decision_table(part.worded()) for part in parts), format)
+    elif format == "npz":
+        file = io.BytesIO()
+        kept = list(parts)
+        whole = replace(kept[0], steps=np.concatenate([part.steps for part in kept]))
+        np.savez_compressed(file, **whole.arrays())  # type: ignore[arg-type]
+        yield file.getvalue()
+    else:
+        text = None
+        for part in parts:
+            header, text = ("", text) if text else ((made := RowText(part.columns, format)).header, made)
+            yield (header + text.lines(part)).encode()
+
+
 def encode_decisions(decisions: Decisions, format: str) -> bytes:
     """Return decisions as the bytes of a file."""
-    if format in TABLES:
-        return encode_table(decision_table(decisions.worded()), format)
-    if format == "npz":
-        file = io.BytesIO()
-        np.savez_compressed(file, **decisions.arrays())  # type: ignore[arg-type]
-        return file.getvalue()
-    text = RowText(decisions.columns, format)
-    return (text.header + text.lines(decisions)).encode()
+    return b"".join(decision_pieces([decisions], format))
 
 
 def write_decisions(path: str | Path, decisions: Decisions, format: str | None = None) -> None:
@@ -248,4 +258,4 @@ def write_decisions(path: str | Path, decisions: Decisions, format: str | None =
     ...     read_decisions(f"{folder}/decisions.csv").steps["prediction"].tolist()
     [0, 0]
     """
-    put(path, encode_decisions(decisions, format_of(path, format)))
+    put(path, decision_pieces([decisions], format_of(path, format)))

@@ -207,6 +207,10 @@ class Steps:
         self._taken += [] if row is None else [row]
         self.rows = len(self._taken)
 
+    def add_all(self, lines: list[str]) -> bool:
+        """Leave it to `add`."""
+        return False
+
     def log(self) -> Log:
         """Return what was taken, and forget it."""
         columns: dict[str, Any] = dict(zip(KEYS, zip(*self._taken, strict=True), strict=True))

@@ -22,8 +22,8 @@ from ..monitor.logits import paired, softmax
 from ..monitor.params import Params
 from .jsonl import RowParser, Steps
 from .sources import TABLES, check_length, decode_lines, format_of, put, read_bytes, read_lines, shown
-from .tables import encode_log, encode_table, log_table, package, read_npz, table_parts
-from .values import Bad, Kind, Shape, Softmax, check_label, log_parts, make_log
+from .tables import encode_log, log_table, package, read_npz, table_parts, table_pieces
+from .values import Bad, Kind, Shape, Softmax, check_label, log_parts, make_log, written_whole
 
 
 def read_log(
@@ -162,7 +162,7 @@ def write_log(path: str | Path, log: Log) -> None:
     [0]
     """
     kind = log_format(path)
-    put(path, encode_table(log_table(log), kind) if kind in TABLES else encode_log(log))
+    put(path, table_pieces([log_table(log)], kind) if kind in TABLES else encode_log(log))
 
 
 _NAMES = re.compile(r"\s*#\s*names\s*:", re.IGNORECASE)
@@ -256,6 +256,36 @@ class Table:
         for name, value in integers.items():
             self._integers[name].append(value)
         self.rows += 1
+
+    def add_all(self, lines: list[str]) -> bool:
+        """Take many rows at once; False, and nothing taken, where one of them may be bad."""
+        text = "".join(lines)
+        # Python and numpy read all other numbers alike; of too long a line only the beginning is here.
+        if not self._raw or any(mark in text for mark in '"_xX') or {*map(type, lines)} != {str}:
+            return False
+        used = [place for _, places, _ in self._parts for place in places] + [*self._plain.values()]
+        good = {line.count(",") for line in lines} == {len(self._names) - 1}
+        whole = any(self._raw) and written_whole([text])
+        try:
+            values = np.loadtxt(lines, delimiter=",", comments=None, usecols=used, ndmin=2)
+            *tables, plain = np.split(
+                values, np.cumsum([len(places) for _, places, _ in self._parts]), axis=1
+            )
+            good &= all(
+                part[2].certain(table, whole) for part, table in zip(self._parts, tables, strict=True)
+            )
+            for name, column in zip(self._plain, plain.T, strict=True) if good else ():
+                for value in np.unique(column).tolist():
+                    self._integer(name, repr(value))
+        except ValueError:
+            good = False
+        if good:
+            for numbers, table in zip(self._numbers, tables, strict=True):
+                numbers.frombytes(table.tobytes())
+            for name, column in zip(self._plain, plain.T.astype(np.int64), strict=True):
+                self._integers[name] += column.tolist()
+            self.rows += len(lines)
+        return good
 
     def _integer(self, name: str, text: str) -> int:
         if name == "shifted" and not _is_number(text):

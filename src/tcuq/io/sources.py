@@ -137,16 +137,16 @@ def read_lines(path: str | Path, limits: Limits | None = None, whole: bool = Fal
 
 def _lines(path: str | Path, stream: BinaryIO, limits: Limits, whole: bool) -> Iterator[bytes]:
     left = limits.file
-    while True:
-        with _named(path):
+    with _named(path):
+        while True:
             # readline, not iteration: nothing may wait for a read-ahead buffer to fill.
             line, size = _next_line(stream, limits, left if whole else None)
-        if not line:
-            return
-        left -= size
-        if whole and left < 0:
-            raise InputError("limit", f"{shown(path)}: has more bytes, {limits.beyond('file', None)}")
-        yield line
+            if not line:
+                return
+            left -= size
+            if whole and left < 0:
+                raise InputError("limit", f"{shown(path)}: has more bytes, {limits.beyond('file', None)}")
+            yield line
 
 
 def decode_lines(lines: Iterable[bytes]) -> Iterator[str]:

@@ -8,7 +8,7 @@ import math
 import os
 import warnings
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -70,7 +70,7 @@ class TableFile:
                 # Threads would only hide which of them ran into damage.
                 most = {"thrift_string_size_limit": 1 << 24, "thrift_container_size_limit": 1 << 20}
                 parquet = package(kind, "pyarrow.parquet")
-                self._file = parquet.ParquetFile(content, pre_buffer=False, **most)
+                self._file = parquet.ParquetFile(content, pre_buffer=False, buffer_size=1 << 16, **most)
                 self._schema = self._file.schema_arrow
             else:
                 self._file = self._open_arrow(content)
@@ -128,7 +128,7 @@ class TableFile:
         first = next(self._file.iter_batches(1, columns=names, use_threads=False), None)
         if first is None:
             return
-        rows = min(max(1, PIECE // max(1, first.nbytes)), 1 << 16)
+        rows = min(max(1, PIECE // max(1, first.nbytes)), 1 << 14)
         for batch in self._file.iter_batches(rows, columns=names, use_threads=False):
             yield batch.select(names)
 
@@ -203,16 +203,34 @@ def log_table(log: Log) -> Any:
     return arrow.table(columns).replace_schema_metadata({DETAILS: json.dumps(told)} if told else None)
 
 
-def encode_table(table: Any, kind: str) -> bytes:
-    """Return an Arrow table as the bytes of a file."""
-    arrow = package(kind)
-    sink = arrow.BufferOutputStream()
-    if kind == "parquet":
-        package(kind, "pyarrow.parquet").write_table(table, sink)
-    else:
-        with package(kind, "pyarrow.ipc").new_file(sink, table.schema) as writer:
-            writer.write_table(table)
-    return bytes(memoryview(sink.getvalue()))
+class _Sink(io.BytesIO):
+    """A file to write to, whose bytes are taken a piece at a time."""
+
+    _before = 0
+
+    def tell(self) -> int:
+        return self._before + super().tell()
+
+    def taken(self) -> bytes:
+        """Return what was written, and forget it."""
+        content = self.getvalue()
+        self._before += len(content)
+        self.seek(0)
+        self.truncate()
+        return content
+
+
+def table_pieces(tables: Iterable[Any], kind: str) -> Iterator[bytes]:
+    """Yield Arrow tables of one schema as the bytes of one file, which has them one after the other."""
+    module = package(kind, "pyarrow.parquet" if kind == "parquet" else "pyarrow.ipc")
+    new, sink, writer = module.ParquetWriter if kind == "parquet" else module.new_file, _Sink(), None
+    for table in tables:
+        writer = writer or new(sink, table.schema)
+        writer.write_table(table)
+        yield sink.taken()
+    if writer is not None:
+        writer.close()
+        yield sink.taken()
 
 
 def decision_table(columns: dict[str, Any]) -> Any:

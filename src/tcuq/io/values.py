@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -28,6 +29,9 @@ BESIDE = ("step", "time", "boot", "seq", "label", "given_label", "given_segment"
 nothing of them."""
 
 LOW, HIGH = -128, 127
+BLOCK = 1 << 10
+"""Lines that are taken together, as far as they are all good."""
+
 LOOKED_AT = 1 << 16
 """Rows that are checked at a time."""
 
@@ -84,6 +88,12 @@ class Kind:
         elif not _plausible(values, self._posteriors):
             self._judge_float(values, cells)
         return raw
+
+    def certain(self, rows: npt.NDArray[np.float64], whole: bool) -> bool:
+        """Tell whether many rows are certainly good; `whole` where all are written as integers."""
+        if self._raw:
+            return whole and bool(rows.min() >= LOW and rows.max() <= HIGH)
+        return not (bad_posteriors if self._posteriors else bad_features)(rows)
 
     def settle(self, raw: bool, line: int) -> None:
         """Keep what the first valid row is; later calls change nothing."""
@@ -232,13 +242,15 @@ class _Steps(Protocol):
 
     def add(self, line: str, number: int) -> None: ...
 
+    def add_all(self, lines: list[str]) -> bool: ...  # False, and nothing taken, where one may be bad
+
     def log(self) -> Log: ...
 
 
 def log_parts(
-    lines: Iterable[tuple[int, str]], steps: _Steps, where: str, on_bad: Bad | None, size: int | None
+    lines: Iterator[tuple[int, str]], steps: _Steps, where: str, on_bad: Bad | None, size: int | None
 ) -> Iterator[Log]:
-    """Read a log from lines with their numbers, at most `size` steps at a time; blank lines are skipped.
+    """Read a log from lines with their numbers, about `size` steps at a time; blank lines are skipped.
 
     `on_bad` is called with the message of each bad line, which is skipped; without it, it is an error.
     """
@@ -248,13 +260,15 @@ def log_parts(
             return steps.log()
 
     begun = False
-    for number, line in lines:
-        try:
-            if line.strip():
-                steps.add(line, number)
-        except ValueError as error:
-            refuse(placed(error, f"{where}, line {number}"), on_bad)
-        if steps.rows == size:
+    while block := list(islice(lines, BLOCK)):
+        block = [(number, line) for number, line in block if line.strip()]
+        if not steps.add_all([line for _, line in block]):
+            for number, line in block:
+                try:
+                    steps.add(line, number)
+                except ValueError as error:
+                    refuse(placed(error, f"{where}, line {number}"), on_bad)
+        if size is not None and steps.rows >= size:
             begun = True
             yield made()
     if not steps.rows and not begun:

@@ -99,10 +99,10 @@ ONCE void copy_rows(int8_t *to, int32_t to_pitch, const int8_t *from, int32_t pi
             continue;
         }
         for (; i < count - 4; i += 4) {
-            memcpy(to + i, from + i, 4);
+            COPY(to + i, from + i, 4);
         }
         /* The last word may repeat some bytes of the one before. */
-        memcpy(to + count - 4, from + count - 4, 4);
+        COPY(to + count - 4, from + count - 4, 4);
     }
 }
 

@@ -19,11 +19,13 @@
 #define DSP 0
 #endif
 
-/* Called from several places: one copy is enough. */
+/* Called from several places: one copy is enough. With -ffreestanding, plain memcpy of a word is a call. */
 #ifdef __GNUC__
 #define ONCE static __attribute__((noinline))
+#define COPY __builtin_memcpy
 #else
 #define ONCE static
+#define COPY memcpy
 #endif
 
 /* Rare: out of the way of the rest. */
@@ -103,13 +105,13 @@ static inline int32_t once(int32_t acc, int32_t multiplier, int32_t shift)
 static inline uint32_t word_at(const void *p)
 {
     uint32_t word;
-    memcpy(&word, p, sizeof word);
+    COPY(&word, p, sizeof word);
     return word;
 }
 
 static inline void put_word(void *p, uint32_t word)
 {
-    memcpy(p, &word, sizeof word);
+    COPY(p, &word, sizeof word);
 }
 
 /* (b0, b2) */

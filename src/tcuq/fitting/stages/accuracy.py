@@ -13,7 +13,7 @@ from ...monitor.feedback import Feedback
 from ...monitor.log import Log, watch
 from ...monitor.monitor import Monitor
 from ..alarms import MOST
-from ..signal_table import Flags, Floats, shift_kinds, some_of
+from ..signal_table import Flags, Floats, leaky_mean, shift_kinds, some_of
 from .evidence import inside_runs
 from .heads import relearn
 from .state import FitState
@@ -55,19 +55,27 @@ def _error_elsewhere(state: FitState) -> dict[str, Any]:
     taught = [(*each, some_of(np.flatnonzero(each[0].settled), seed)) for each in state.orders()]
     gaps: list[tuple[float, ...]] = []
     points: list[Floats] = []
-    alarms = _alarms(state)
+    starts = ~table.settled
+    truth = running(~wrong, starts)
+    looks = np.concatenate([looks_behind(table.look[piece] / MOST, HORIZON) for piece in log.pieces()])
+    compared = np.zeros(len(log), dtype=bool)
+    for piece in log.pieces():
+        compared[piece][EVERY - 1 :: EVERY] = True
+    told = (truth, looks, _alarms(state), compared)
     simple = _simple(state)
+    learned = None
     for number, kind in enumerate(kinds):
         held = log.kinds == kind
         parts = [(each, errors, rows[~held[order[rows]]]) for each, errors, order, rows in taught]
         rows = parts[0][2]
         if wrong[rows].all() or not wrong[rows].any():
             continue
-        learned = relearn(state, parts)
+        learned = relearn(state, parts, learned)
         uncertainty = 1 / (1 + np.exp(-np.clip(learned.logits(table), -50, 50)))
-        gaps += _gaps(log, 1 - uncertainty, ~wrong, simple, held)
+        said = running(1 - uncertainty, starts)
+        gaps += _gaps(log, said, ~wrong, simple, held)
         shown = held | ((log.kinds == 0) & (np.arange(len(log)) // PIECE % len(kinds) == number))
-        points.append(_points(log, 1 - uncertainty, ~wrong, table.look / MOST, alarms, shown))
+        points.append(_points(said, *told, shown))
         state.progress("accuracy", number + 1, len(kinds) + 1)
     means = np.mean(gaps, axis=0).tolist() if gaps else [None] * 3
     errors = dict(zip(("error", "error_confidence", "error_atc"), means, strict=True))
@@ -88,18 +96,17 @@ def _simple(state: FitState) -> tuple[Floats, Floats, Flags]:
 
 
 def _gaps(
-    log: Log, estimate: Floats, right: Flags, simple: tuple[Floats, Floats, Flags], held: Flags
+    log: Log, said: Floats, right: Flags, simple: tuple[Floats, Floats, Flags], held: Flags
 ) -> list[tuple[float, ...]]:
     """Return how far each estimate is from the truth over each window that shows a held-out step."""
     gaps = []
+    confidence, above, predicted = simple
     for piece in log.pieces():
-        level = running(estimate[piece], HORIZON)
-        confidence, above, predicted = (each[piece] for each in simple)
-        for stop in range(WINDOW, len(level) + 1, WINDOW):
+        for stop in range(piece.start + WINDOW, piece.stop + 1, WINDOW):
             at = slice(stop - WINDOW, stop)
-            if held[piece][at].any():
-                pairs = ((level, right[piece]), (confidence, predicted), (above, predicted))
-                gaps.append(tuple(abs(float(said[at].mean() - truth[at].mean())) for said, truth in pairs))
+            if held[at].any():
+                pairs = ((said, right), (confidence, predicted), (above, predicted))
+                gaps.append(tuple(abs(float(one[at].mean() - other[at].mean())) for one, other in pairs))
     return gaps
 
 
@@ -113,17 +120,14 @@ def _alarms(state: FitState) -> Flags:
     return np.concatenate(found)
 
 
-def _points(log: Log, estimate: Floats, right: Flags, look: Floats, alarms: Flags, shown: Flags) -> Floats:
-    """Return distance to the truth, estimate, looks behind it and alarm, at some steps.
+def _points(
+    said: Floats, truth: Floats, looks: Floats, alarms: Flags, compared: Flags, shown: Flags
+) -> Floats:
+    """Return distance to the truth, estimate, looks behind it and alarm, where compared steps are shown.
 
     The truth is the same leaky mean of what was right, so that both speak of the same steps.
     """
-    found = []
-    for piece in log.pieces():
-        said, truth = running(estimate[piece], HORIZON), running(right[piece].astype(np.float64), HORIZON)
-        rows = np.column_stack([said - truth, said, looks_behind(look[piece], HORIZON), alarms[piece]])
-        found.append(rows[EVERY - 1 :: EVERY][shown[piece][EVERY - 1 :: EVERY]])
-    return np.concatenate(found)
+    return np.column_stack([said - truth, said, looks, alarms])[compared & shown]
 
 
 def _errors(points: list[Floats]) -> tuple[float, float] | None:
@@ -142,14 +146,9 @@ def _least(rows: Floats) -> float:
     return float(errors[int(np.argmax(held))] if any(held) else errors[-1])
 
 
-def running(values: Floats, horizon: int) -> Floats:
-    """Return the leaky mean of some values, as the core keeps it."""
-    out: list[float] = []
-    level = float(values[0]) if len(values) else 0.0
-    for value in values.tolist():
-        level += (value - level) / horizon
-        out.append(level)
-    return np.array(out)
+def running(values: Floats | Flags, starts: Flags) -> Floats:
+    """Return the leaky mean of some values, as the core keeps it; it begins with the first of a segment."""
+    return leaky_mean(values, np.where(starts, 1.0, 1 / HORIZON))
 
 
 MEMORY = 16

@@ -17,8 +17,8 @@ from ...monitor.params import Params
 from ...monitor.signals import SLOW
 from .. import alarms
 from ..alarms import ALLOWANCE_NATS, FEWEST, HOLD, MOST, caution_of, choose_evidence_limit, clear_at
-from ..learn_head import CLIP, Moments, Part, deviations, learn_moments, learn_sum, slow_mean, standard_sum
-from ..signal_table import Flags, Floats, chunks, shift_kinds
+from ..learn_head import CLIP, Moments, Part, deviations, learn_moments, learn_sum, standard_sum
+from ..signal_table import Flags, Floats, chunks, leaky_mean, shift_kinds
 from .evidence import parts_of
 from .state import FitState, Summed
 
@@ -27,7 +27,8 @@ def set_threshold(state: FitState) -> None:
     """Set reference and slope from the risk on clean steps."""
     state.progress("threshold", 0, 1)
     level = state.params.level
-    state.clean_risk = [state.clean_scores.risk[run] for run in state.clean.runs]
+    risk = state.clean_scores.risk
+    state.clean_risk = [risk[run] for run in state.clean.runs]
     pooled = np.sort(np.concatenate(state.clean_risk))
     count = len(pooled)
     # The rank that a fresh clean step exceeds with probability at most `level`.
@@ -262,7 +263,7 @@ def _alarms(parts: Sequence[Part], params: Params, run_length: int, learned: boo
 
 def slow_columns(part: Part, moments: Moments, params: Params) -> Floats:
     """Return severity under some evidence, and drift where it is in use, as signals."""
-    severity = 0.5 + slow_mean(moments.of(part), part.looks) / 16
+    severity = 0.5 + leaky_mean(moments.of(part), part.looks / 8) / 16
     if "drift" not in params.signals:
         return severity[:, None]
     return np.column_stack([severity, part.table.of(("drift",))[:, 0] / ONE])

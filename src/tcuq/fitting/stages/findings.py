@@ -177,14 +177,15 @@ def held_out_auroc(signals: Rows, target: Flags, fold: Ints, l2: float, nonnegat
 
     Signals are floats, or in 1/65536. A fold whose others hold one kind only is passed over.
     """
-    scores = []
+    scores, low = [], 0.0 if nonnegative else -COEF_LIMIT
+    found = None
     for number in range(FOLDS):
         inside = fold == number
         rest = ~inside
         if not inside.any() or target[rest].all() or not target[rest].any():
             continue
-        coef, bias = fit_logistic(signals[rest], target[rest], l2, 0.0 if nonnegative else -COEF_LIMIT)
-        scores.append(auroc(linear(signals[inside], coef, bias), target[inside]))
+        found = fit_logistic(signals[rest], target[rest], l2, low, start=found)
+        scores.append(auroc(linear(signals[inside], *found), target[inside]))
     scores = [score for score in scores if np.isfinite(score)]
     return float(np.mean(scores)) if scores else float("nan")
 

@@ -122,10 +122,10 @@ def _learn_both(state: FitState) -> Floats:
     return logits
 
 
-def relearn(state: FitState, parts: Taught) -> Gated:
+def relearn(state: FitState, parts: Taught, near: Gated | None) -> Gated:
     """Return heads learned from other steps, or those of a fit without labels where these do better."""
     options = state.options
-    return state.stock or learn_gated(state.weighed, parts, options.l2, options.nonnegative)
+    return state.stock or learn_gated(state.weighed, parts, options.l2, options.nonnegative, near)
 
 
 def _held_out(state: FitState) -> tuple[Ints, Floats]:
@@ -136,13 +136,13 @@ def _held_out(state: FitState) -> tuple[Ints, Floats]:
     rows, seed = looked_at(log), state.request.seed
     taught = some_of(np.flatnonzero(table.settled), seed)
     mixed = some_of(np.flatnonzero(shuffle.table.settled), seed)
-    logits = np.full(len(log), np.nan)
+    logits, heads = np.full(len(log), np.nan), None
     for number in range(FOLDS):
         kept, others = taught[fold[taught] != number], mixed[mixed_fold[mixed] != number]
         inside = np.zeros(len(log), dtype=bool)
         inside[rows] = fold[rows] == number
         if inside.any() and wrong[kept].any() and not wrong[kept].all():
-            heads = relearn(state, [(table, wrong, kept), (shuffle.table, shuffle.errors, others)])
+            heads = relearn(state, [(table, wrong, kept), (shuffle.table, shuffle.errors, others)], heads)
             logits[inside] = heads.logits(table, inside)
     seen = rows[np.isfinite(logits[rows])]
     return seen, logits[seen]
