@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -125,13 +126,16 @@ def _alarm_verdict(facts: Mapping[str, Any]) -> str:
 
 
 def _short(facts: Mapping[str, Any]) -> str:
-    """Say how made stretches become longer, where they leave an alarm little time."""
+    """Say how shifted stretches become longer, where they leave an alarm little time."""
     count = facts.get("shifts", 0) + facts.get("shifts_already_raised", 0)
     steps = facts["shifted"] * facts["steps"] / count if count and facts.get("made") else SHORT
-    # Fewer than 3,000 examples are shown again, stretches have a least length, and at most 12,000 count.
-    more = max(3_000, 750 * len(facts["judge_kinds"]), facts["fit_steps"] + facts["steps"]) if count else 0
-    said = f"shifted stretches have only about {steps:.0f} steps; more than {more:,} examples"
-    return f" ({said} make longer ones)" if steps < SHORT and more < 12_000 else ""
+    if steps >= SHORT:
+        return ""
+    # The more steps, the longer they last; from 6,000 examples on, each makes a step, of at most 12,000.
+    wanted = math.ceil((facts["fit_steps"] + facts["steps"]) * SHORT / steps / 500) * 500
+    way = "a recorded stream can have longer ones"
+    way = f"{wanted:,} examples, or a recorded stream, make longer ones" if wanted <= 12_000 else way
+    return f" (shifted stretches last only about {steps:.0f} steps; {way})"
 
 
 def _harmful(facts: Mapping[str, Any]) -> tuple[str, int, int]:

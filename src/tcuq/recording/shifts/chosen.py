@@ -14,11 +14,11 @@ from ..data import Data
 from ..model import Array, Info, failure
 from ..opening import is_reference, referred
 from ..ranges import CHANNELS, family_of, range_of
-from . import pictures, signals, sound
+from . import pictures, signals, sound, tables
 
 Floats = npt.NDArray[np.float64]
 
-FAMILIES = ("pictures", "sound", "signals")
+FAMILIES = ("pictures", "sound", "signals", "tables")
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ def are_indices(sample: Array, info: Info | None = None) -> bool:
 
 def form_of(family: str, sample: Array, pixels: bool, where: str) -> Form:
     """Return how inputs of a family lie in the data."""
-    make = {"pictures": _pictures, "sound": _sound, "signals": _signals}[family]
+    make = {"pictures": _pictures, "sound": _sound, "signals": _signals, "tables": _tables}[family]
     return make(sample, pixels, where)
 
 
@@ -75,13 +75,13 @@ def _refuse(where: str, family: str, shape: tuple[int, ...], wanted: str) -> Inp
     return InputError("value", problem, where=where)
 
 
+def _as_it_is(x: Array) -> Array:
+    return x
+
+
 def _pictures(sample: Array, pixels: bool, where: str) -> Form:
     shape = sample.shape[1:]
-
-    def same(x: Array) -> Array:
-        return x
-
-    arrange, restore = same, same
+    arrange, restore = _as_it_is, _as_it_is
     if len(shape) == 2:
         height, width = shape
         arrange, restore = (lambda x: x[..., None]), (lambda x: x[..., 0])
@@ -115,7 +115,7 @@ def _sound(sample: Array, pixels: bool, where: str) -> Form:
 
 
 def _signals(sample: Array, pixels: bool, where: str) -> Form:
-    shape, dtype = sample.shape[1:], sample.dtype
+    shape = sample.shape[1:]
     long = [each for each in shape if each != 1]
     if len(long) > 2:
         raise _refuse(where, "signals", shape, "(time,) or (time, channels)")
@@ -130,14 +130,27 @@ def _signals(sample: Array, pixels: bool, where: str) -> Form:
     def restore(x: Array) -> Array:
         return (x.T if flip else x).reshape(shape)
 
-    rows = np.concatenate([arrange(each) for each in sample]).astype(np.float64)
+    rows = np.concatenate([arrange(each) for each in sample])
+    said = f"signals of {time:,} samples in {channels} channel{'s' * (channels != 1)}"
+    return _measured(rows, arrange, restore, said)
+
+
+def _tables(sample: Array, pixels: bool, where: str) -> Form:
+    shape = sample.shape[1:]
+    if len(shape) != 1 or shape[0] < 2:
+        raise _refuse(where, "rows of a table", shape, "(columns,), two or more")
+    return _measured(sample, _as_it_is, _as_it_is, f"rows of a table of {shape[0]:,} columns")
+
+
+def _measured(rows: Array, arrange: Callable[[Array], Array], restore: Any, said: str) -> Form:
+    """Return the form of what sensors measure, by the columns of rows: half of their range is room beyond."""
+    dtype, rows = rows.dtype, rows.astype(np.float64)
     mean, deviation = rows.mean(axis=0), rows.std(axis=0)
     low, high = rows.min(axis=0), rows.max(axis=0)
     room = (high - low) / 2
     low, high = low - room, high + room
     if dtype.kind in "iu":
         low, high = np.maximum(low, np.iinfo(dtype).min), np.minimum(high, np.iinfo(dtype).max)
-    said = f"signals of {time:,} samples in {channels} channel{'s' * (channels != 1)}"
     unit = np.where(deviation > 0, deviation, 1.0)
     return Form(dtype, arrange, restore, mean, unit, low, high, (mean, 0.0), False, said)
 
@@ -178,7 +191,7 @@ FILES = 32
 MOST = 255
 """Kinds that a log tells apart."""
 
-MODULES: dict[str, Any] = {"pictures": pictures, "sound": sound, "signals": signals}
+MODULES: dict[str, Any] = {"pictures": pictures, "sound": sound, "signals": signals, "tables": tables}
 
 Shift = Callable[[Array, np.random.Generator], Array]
 Shifts = bool | str | Shift | Mapping[str, Shift] | Sequence[Any] | None
@@ -253,14 +266,16 @@ def choose(
     guessed = data.family or family_of(sample.shape[1:], sample.dtype)
     family = given[0] if given else guessed
     generic = bool(given) or True in wanted
-    indices = not given and guessed in ("signals", None) and are_indices(sample, info)
+    indices = not given and guessed in ("signals", "tables", None) and are_indices(sample, info)
     way = "pass your own function as `shifts`, or `shifts=none`"
     if indices and generic:
         problem = "inputs are whole numbers from 0 on, as indices are, which no generic shift suits"
-        way += ", or `shifts=signals` if they were measured"
+        way += ", or `shifts=tables` or `shifts=signals` if they were measured"
         raise InputError("unsupported", f"{problem}; {way}", where=data.name)
     if family is None and generic:
-        problem = f"an input has shape {sample.shape[1:]}, which is not a picture, sound or signal"
+        problem = (
+            f"an input has shape {sample.shape[1:]}, which is not a picture, sound, signal or row of a table"
+        )
         raise InputError("unsupported", f"{problem}; {way}", where=data.name)
     form = None if family is None or indices else form_of(family, sample, data.pixels, data.name)
     kinds: list[Kind] = []
@@ -385,6 +400,8 @@ def _checked(name: str, function: Shift, where: str) -> Kind:
 
 def _refuse_twins(kinds: Sequence[Kind]) -> None:
     names = [each.name for each in kinds]
+    if "clean" in names:
+        raise InputError("conflict", "a shift is named 'clean', as undegraded input is; give it another name")
     twins = sorted({each for each in names if names.count(each) > 1})
     if twins:
         raise InputError("conflict", f"two shifts are named {twins[0]!r}; give one another name in a mapping")
