@@ -330,13 +330,9 @@ def test_the_verdict_says_what_the_alarm_finds_and_when_not_to_rely_on_it() -> N
     few, loud = {**fit, "found": 1, "delay": None}, {**fit, "on_clean": 0.4}
     for bad in ({"left_out": few}, {"left_out": loud}, {"by_kind": missed}):
         assert verdict(base | bad).startswith("DO NOT RELY ON THE ALARM: it found ")
-    short = {"made": True, "shifts": 4, "shifts_already_raised": 1, "shifted": 0.4, "fit_steps": 1800}
-    short |= {"steps": 500, "by_kind": missed}
-    said = "last only about 40 steps; 6,000 examples, or a recorded stream, make longer ones); "
-    assert said in verdict(base | short)
-    crowded = verdict(base | short | {"shifts": 16, "fit_steps": 5500})
-    assert "last only about 12 steps; a recorded stream can have longer ones); " in crowded
-    assert "longer" not in verdict(base | short | {"steps": 5000}) + verdict(base | {"by_kind": missed})
+    said = "(more examples rarely change that: try shifts of your device, or a recorded stream); "
+    assert said in verdict(base | {"by_kind": missed, "made": True})
+    assert "examples" not in verdict(base | {"by_kind": missed}) + verdict(base | {"made": True})
     assert verdict({"has_alarm": False}).startswith("there is no alarm")
     assert verdict({"has_alarm": True}).startswith("whether the alarm finds shifts is open")
 

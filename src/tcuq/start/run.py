@@ -337,16 +337,12 @@ def _scarce(data: Data) -> tuple[str, ...]:
     """Say which classes have too few examples for two parts."""
     if data.labels is None:
         return ()
-    classes, counts = np.unique(data.labels, return_counts=True)
-    few = [
-        f"{class_shown(each, data.names) if isinstance(each, int) else each} {count}"
-        for each, count in zip(classes.tolist(), counts.tolist(), strict=True)
-        if count < SCARCE
-    ]
-    if not few:
-        return ()
+    found = zip(*(each.tolist() for each in np.unique(data.labels, return_counts=True)), strict=True)
+    names = None if data.labels.dtype.kind in "UO" else data.names
+    few = [f"{class_shown(each, names)} {count}" for each, count in found if count < SCARCE]
     shown = ", ".join(few[:SHOWN]) + ", ..." * (len(few) > SHOWN)
-    return (f"too few examples for two parts, so figures of these classes say little: {shown}; add some",)
+    said = f"too few examples for two parts, so figures of these classes say little: {shown}; add some"
+    return (said,) if few else ()
 
 
 def _own_stream(session: Session, tell: Progress) -> Recorded:

@@ -44,6 +44,7 @@ HINT = (
     "quantization, a representative dataset and inference_input_type = inference_output_type = int8"
 )
 
+
 def read_model(content: bytes, where: str = "model", limits: Limits | None = None) -> Model:
     """Return the model of a TFLite file, checked; its constants are views of the file."""
     with located(where):

@@ -66,8 +66,9 @@ def are_indices(sample: Array, info: Info | None = None) -> bool:
 
 def form_of(family: str, sample: Array, pixels: bool, where: str) -> Form:
     """Return how inputs of a family lie in the data."""
-    make = {"pictures": _pictures, "sound": _sound, "signals": _signals, "tables": _tables}[family]
-    return make(sample, pixels, where)
+    return {"pictures": _pictures, "sound": _sound, "signals": _signals, "tables": _tables}[family](
+        sample, pixels, where
+    )
 
 
 def _refuse(where: str, family: str, shape: tuple[int, ...], wanted: str) -> InputError:
@@ -199,43 +200,21 @@ Shifts = bool | str | Shift | Mapping[str, Shift] | Sequence[Any] | None
 
 
 class Kind(NamedTuple):
-    """A kind of shift.
-
-    Parameters
-    ----------
-    name : str
-    apply : callable
-        What it makes of an input, by a severity in (0, 1] and numbers.
-    own : bool
-        It is a function of the user.
-    collapse : bool
-        It leaves nothing to see: blank, saturated or frozen.
-    frozen : bool
-        The last input before the stretch comes again at each of its steps, whatever should have been seen.
-    """
+    """A kind of shift: what it makes of an input, by a severity in (0, 1] and numbers."""
 
     name: str
     apply: Callable[[Array, float, np.random.Generator], Array]
-    own: bool = False
-    collapse: bool = False
-    frozen: bool = False
+    own: bool = False  # a function of the user
+    collapse: bool = False  # it leaves nothing to see: blank, saturated or frozen
+    frozen: bool = False  # the last input before the stretch comes again, whatever should have been seen
 
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """Shifts that are ready to be applied.
-
-    Parameters
-    ----------
-    kinds : tuple of Kind
-        Number 1 in `shifted` is the first of them.
-    shake : callable
-        What a held example looks like at its next step.
-    notes : tuple of str
-    """
+    """Shifts that are ready to be applied; number 1 in `shifted` is the first of them."""
 
     kinds: tuple[Kind, ...]
-    shake: Callable[[Array, np.random.Generator], Array]
+    shake: Callable[[Array, np.random.Generator], Array]  # a held example at its next step
     notes: tuple[str, ...] = ()
 
 
@@ -244,18 +223,8 @@ def choose(
 ) -> Chosen:
     """Return the shifts that a user asks for.
 
-    Parameters
-    ----------
-    shifts : bool, str, callable, mapping or sequence, or None
-        As of `tcuq.record`; None, False and "none" are no shifts.
-    data : Data
-        With `take`.
-    among : array of int, optional
-        The examples from which ranges are read; all by default.
-    info : Info, optional
-        Of the model: one that takes indices is told from one that takes numbers.
-    held : bool
-        Examples will be held, so that what they are taken as matters without shifts as well.
+    Ranges are read from the examples `among`, or all. Where some will be `held`, it matters what they are
+    taken as without shifts as well.
     """
     wanted = listed(shifts)
     named = [each for each in wanted if isinstance(each, str)]

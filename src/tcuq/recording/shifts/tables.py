@@ -7,6 +7,7 @@ its columns are drawn by the severity, of which a stretch has one.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +16,9 @@ from ...base.rand import Generators
 from .signals import noise
 
 Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
-def _broken(count: int, share: float, severity: float, fault: str) -> tuple[Ints, np.random.Generator]:
+def _broken(count: int, share: float, severity: float, fault: str) -> tuple[Any, np.random.Generator]:
     """Return columns, a share of all but at least one, and numbers; the same for the same severity."""
     rng = Generators(round(2**20 * severity), f"tables/{fault}").at(0)
     return np.argsort(rng.random(count), kind="stable")[: max(1, round(share * count))], rng
