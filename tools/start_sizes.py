@@ -7,7 +7,7 @@
 
 Networks: rows of 12 sensors and signals of three axes, both generated; small convolutional networks of MNIST
 and CIFAR-10. Of each size, the share of harmful stretches that the alarm found is given as `start` says (test
-part, and shift types held out in turn) and on 12,000 steps of 6,000 examples that no fit has seen,
+part, and shift types held out in turn) and on 12,000 steps of up to 6,000 examples that no fit has seen,
 under the shift types that the fit has not seen.
 """
 
@@ -125,7 +125,7 @@ def truth(model: Any, x: Any, y: Any, params: Any, seen: Any) -> tuple[int, int]
 def measured(model: Any, x: Any, y: Any, size: int, seed: int) -> tuple[bool, Any, Any, Any]:
     """Return whether `start` says to rely on the alarm, and what was found: held out, test part, truth."""
     order = np.random.default_rng(1000 + seed).permutation(len(x))
-    at, rest, kept = order[:size], order[-FRESH:], {}
+    at, rest, kept = order[:size], order[size:][-FRESH:], {}
 
     def keep(*args: Any, **options: Any) -> Any:
         kept["params"] = fit(*args, **options)
