@@ -41,7 +41,7 @@ def test_a_regression_model_is_told_so() -> None:
     ):
         tcuq.record(lambda x: 20 * x[:, 0], X)
     with pytest.raises(
-        ValueError, match="y is float64, expected whole numbers of classes; a regression model"
+        ValueError, match="y is float64, expected whole numbers of classes; regression has no"
     ):
         tcuq.record(net, X, X[:, 0])
 

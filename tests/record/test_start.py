@@ -385,7 +385,7 @@ def test_a_class_of_too_few_examples_is_named(place: Path, capsys: pytest.Captur
     kept = np.flatnonzero(y != 2).tolist() + np.flatnonzero(y == 2)[:4].tolist() + np.arange(150).tolist()
     rare = y[kept]
     rare[rare == 2] = np.where(np.arange((rare == 2).sum()) < 4, 2, 1)
-    np.savez("rare.npz", x=x[kept], y=rare, names=["left", "middle", "right"])
+    np.savez("rare.npz", x=x[kept], y=rare.astype(float), names=["left", "middle", "right"])
     main(["start", "own_net:net", "rare.npz", "-o", "out", "--force"])
     said = capsys.readouterr().err
     assert (

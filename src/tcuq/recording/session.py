@@ -278,19 +278,20 @@ class _Kept:
         except ValueError as error:
             raise placed(error, str(where)) from None
         if found.dtype.kind not in "iubf" or (found != np.floor(found)).any():
-            hint = "; a regression model has no classes to watch"
-            if found.dtype.kind in "UO":
-                hint = "; pass `names` in the order of the outputs"
-            raise InputError("value", f"{where}: y is {found.dtype}, expected whole numbers of classes{hint}")
+            text = found.dtype.kind in "UO"
+            way = "pass `names` in the order of the outputs" if text else "regression has no classes to watch"
+            raise InputError(
+                "value", f"{where}: y is {found.dtype}, expected whole numbers of classes; {way}"
+            )
         odd = (found < -1) | (found >= self.classes)
         if odd.any():
             place = int(odd.argmax())
-            name, expected = (
+            name, wanted = (
                 f"label of input {self.count + place}",
                 classes_expected(found[place], self.classes),
             )
             problem = f"{name} is {found[place]}, and {self.info.name} has {self.classes} classes"
-            raise InputError("value", f"{problem}; expected {expected}", name, where=where)
+            raise InputError("value", f"{problem}; expected {wanted}", name, where=where)
         return found.astype(np.int64)
 
     def log(self) -> Log:

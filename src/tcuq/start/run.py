@@ -335,11 +335,12 @@ def _made_stream(
 
 def _scarce(data: Data) -> tuple[str, ...]:
     """Say which classes have too few examples for two parts."""
-    if data.labels is None:
-        return ()
-    found = zip(*(each.tolist() for each in np.unique(data.labels, return_counts=True)), strict=True)
-    names = None if data.labels.dtype.kind in "UO" else data.names
-    few = [f"{class_shown(each, names)} {count}" for each, count in found if count < SCARCE]
+    _, first, counts = np.unique(groups_of(data), return_index=True, return_counts=True)
+    few = []
+    for place, count in zip(first[counts < SCARCE], counts[counts < SCARCE], strict=True):
+        label = np.asarray(data.labels)[place]
+        named = str(label) if isinstance(label, str) else class_shown(int(label), data.names)
+        few.append(f"{named} {count}")
     shown = ", ".join(few[:SHOWN]) + ", ..." * (len(few) > SHOWN)
     said = f"too few examples for two parts, so figures of these classes say little: {shown}; add some"
     return (said,) if few else ()

@@ -18,8 +18,6 @@ from . import pictures, signals, sound, tables
 
 Floats = npt.NDArray[np.float64]
 
-FAMILIES = ("pictures", "sound", "signals", "tables")
-
 
 @dataclass(frozen=True, eq=False)
 class Form:
@@ -62,13 +60,6 @@ def are_indices(sample: Array, info: Info | None = None) -> bool:
         taken = np.dtype(info.input)
         return taken.kind in "iu" and taken.itemsize >= 4 and info.quantized is None
     return sample.dtype.kind in "iu" and sample.dtype.itemsize >= 4 and int(sample.min()) >= 0
-
-
-def form_of(family: str, sample: Array, pixels: bool, where: str) -> Form:
-    """Return how inputs of a family lie in the data."""
-    return {"pictures": _pictures, "sound": _sound, "signals": _signals, "tables": _tables}[family](
-        sample, pixels, where
-    )
 
 
 def _refuse(where: str, family: str, shape: tuple[int, ...], wanted: str) -> InputError:
@@ -192,7 +183,13 @@ FILES = 32
 MOST = 255
 """Kinds that a log tells apart."""
 
-MODULES: dict[str, Any] = {"pictures": pictures, "sound": sound, "signals": signals, "tables": tables}
+FAMILIES: dict[str, tuple[Callable[[Array, bool, str], Form], Any]] = {
+    "pictures": (_pictures, pictures),
+    "sound": (_sound, sound),
+    "signals": (_signals, signals),
+    "tables": (_tables, tables),
+}
+"""How inputs of a family lie in the data, and its shifts."""
 
 Shift = Callable[[Array, np.random.Generator], Array]
 Shifts = bool | str | Shift | Mapping[str, Shift] | Sequence[Any] | None
@@ -242,14 +239,12 @@ def choose(
         way += ", or `shifts=tables` or `shifts=signals` if they were measured"
         raise InputError("unsupported", f"{problem}; {way}", where=data.name)
     if family is None and generic:
-        problem = (
-            f"an input has shape {sample.shape[1:]}, which is not a picture, sound, signal or row of a table"
-        )
+        problem = f"an input has shape {sample.shape[1:]}, which is none of {', '.join(FAMILIES)}"
         raise InputError("unsupported", f"{problem}; {way}", where=data.name)
-    form = None if family is None or indices else form_of(family, sample, data.pixels, data.name)
+    form = None if family is None or indices else FAMILIES[family][0](sample, data.pixels, data.name)
     kinds: list[Kind] = []
     if generic and form is not None:
-        kinds += [_generic(each, form) for each in MODULES[str(family)].KINDS]
+        kinds += [_generic(each, form) for each in FAMILIES[str(family)][1].KINDS]
         kinds += [_collapse(function, form) for function in COLLAPSES]
         kinds.append(Kind("frozen", lambda x, severity, rng: x, collapse=True, frozen=True))
     for each in wanted:
@@ -308,7 +303,7 @@ def _collapse(function: Callable[[Form, Array, float], Array], form: Form) -> Ki
 def _shake(form: Form | None, family: str | None) -> Callable[[Array, np.random.Generator], Array]:
     if form is None or family is None:
         return _jitter
-    shaken = MODULES[family].shaken
+    shaken = FAMILIES[family][1].shaken
     return lambda x, rng: form.values(shaken(form.numbers(x), rng))
 
 
