@@ -248,7 +248,7 @@ def choose(
         kinds += [_collapse(function, form) for function in COLLAPSES]
         kinds.append(Kind("frozen", lambda x, severity, rng: x, collapse=True, frozen=True))
     for each in wanted:
-        if each is not True and each not in FAMILIES:
+        if each is not True and each not in given:
             kinds += _own(each, data.name)
     _refuse_twins(kinds)
     notes = []
