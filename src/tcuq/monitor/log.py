@@ -40,8 +40,8 @@ class Log:
         What the last layer of the network reads: int8, or float. Without them the monitor reads posteriors
         alone.
     labels : array of T integers, optional
-        True classes, 0 to L - 1; -1 means none of the classes, which is always an error, -32768 that the class
-        is not known. With `names`, they may be names.
+        True classes, 0 to L - 1; -1 means none of the classes, which is always an error, -32768 that it is
+        not known. With `names`, they may be names.
     segments : array of T integers, optional
         Steps of one independent stream carry the same number and lie together; the monitor forgets
         the past at each change.
