@@ -126,13 +126,19 @@ def test_an_output_that_is_not_there() -> None:
 
 
 def test_data_of_another_scale_are_refused() -> None:
-    with refused("value"):
+    with pytest.raises(ValueError, match=r"lie outside 0 to 0.9999.*; set `input_range` to the range that"):
         tcuq.record(MODELS / "int8.tflite", 255 * X)
-    assert "if that is not meant" in tcuq.record(MODELS / "int8.tflite", 1.3 * X).notes[0]
+    assert tcuq.record(MODELS / "int8.tflite", 255 * X, input_range=(0, 1)).notes == ()
+    with pytest.raises(ValueError, match="choose another `input_range` than 0 to 255"):
+        tcuq.record(MODELS / "int8.tflite", X, input_range=(0, 255))
+    note = tcuq.record(MODELS / "int8.tflite", 1.3 * X).notes[0]
+    assert "; convert them as the inputs of its training were: units, offset and scale if that is not" in note
+    dark = np.concatenate([np.full((40, 8, 8, 1), 1.2, np.float32), X])  # a batch of its own, and few of all
+    assert "12 % of the values lie outside" in tcuq.record(MODELS / "int8.tflite", dark).notes[0]
 
 
 def test_data_in_a_tiny_part_of_the_range_are_refused() -> None:
-    said = r"x: all values lie between .* and 0.0039\d*, and int8.tflite takes 0 to 0.9999: .*; set `inp"
+    said = r"x: all values lie between .* and 0.0039\d*, and int8.tflite takes 0 to 0.9999: .*; convert"
     with pytest.raises(ValueError, match=said):
         tcuq.record(MODELS / "int8.tflite", X / 255)
     dim = tcuq.record(MODELS / "int8.tflite", X / 50)  # little light, and no other scale
@@ -141,12 +147,12 @@ def test_data_in_a_tiny_part_of_the_range_are_refused() -> None:
     assert same.notes == ()
 
 
-def with_float_input(path: Path) -> Path:
-    """Write int8.tflite with a float input that the model quantizes itself."""
+def with_float_input(path: Path, source: Path = MODELS / "int8.tflite") -> Path:
+    """Write an int8 model with a float input that the model quantizes itself."""
     import flatbuffers
     from ai_edge_litert import schema_py_generated as schema
 
-    model = schema.ModelT.InitFromPackedBuf((MODELS / "int8.tflite").read_bytes(), 0)
+    model = schema.ModelT.InitFromPackedBuf(source.read_bytes(), 0)
     graph = model.subgraphs[0]
     code, given, step = schema.OperatorCodeT(), schema.TensorT(), schema.OperatorT()
     code.builtinCode = code.deprecatedBuiltinCode = schema.BuiltinOperator.QUANTIZE
@@ -176,6 +182,25 @@ def test_an_int8_model_with_a_float_input_has_a_range_as_well(tmp_path: Path) ->
     assert tcuq.record(path, pixels, input_range=(0, 1)).notes == ()
     with refused("value"):
         tcuq.record(path, X / 255)
+
+
+def test_shifts_of_ours_are_cut_to_what_the_model_takes(tmp_path: Path) -> None:
+    plain = write_chain(tmp_path / "row.tflite", 8, [("SOFTMAX", "int8")])  # it takes -12.8 to 12.7
+    edge = with_float_input(tmp_path / "edge.tflite", plain)
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-9, 12, (600, 8)).astype(np.float32)
+    y = x.argmax(axis=1)
+    for path in (plain, edge):
+        log = tcuq.record(path, x, y, shifts=True)
+        assert log.kinds is not None and log.shift_names is not None
+        assert "saturated" in {log.shift_names[kind - 1] for kind in log.kinds if kind}
+        assert not any("outside" in each for each in log.notes)
+        with pytest.raises(ValueError, match=r"of the values lie outside -12\.8 to 12\.7"):
+            tcuq.record(path, 9 * x, y, shifts=True)
+        some = tcuq.record(path, 1.2 * x, y, shifts=True)
+        share = 100 * np.mean(1.2 * x > 12.8)
+        note = next(each for each in some.notes if "outside" in each)
+        assert abs(float(note.split(" %")[0]) - share) < 2, "of the data, not of the shifts"
 
 
 @pytest.mark.parametrize("resource", [False, True], ids=["variable tensor", "resource variable"])

@@ -21,6 +21,7 @@ from tcuq.recording.shifts import Chosen, choose
 RNG = np.random.default_rng(5)
 SMOOTH = np.cumsum(RNG.normal(0, 1, (12, 200, 6)), axis=1)
 PICTURES = np.kron(RNG.uniform(0.1, 0.9, (12, 4, 4, 3)), np.ones((1, 6, 6, 1)))
+ROWS = RNG.normal(0, 1, (12, 8))
 TONES = 0.5 * np.sin(np.arange(4000) * RNG.uniform(0.02, 0.6, (12, 1))) * RNG.uniform(0.2, 1, (12, 1))
 
 
@@ -53,6 +54,8 @@ CASES = {
     "signals, int8": ("signals", np.clip(SMOOTH * 3, -128, 127).astype(np.int8)),
     "signals, one channel": ("signals", SMOOTH[:, :, 0]),
     "signals, channels first": ("signals", SMOOTH.transpose(0, 2, 1)),
+    "tables, float": ("tables", 10.0 ** np.arange(-3, 5) * ROWS - 40),
+    "tables, int16": ("tables", np.rint(900 * ROWS).astype(np.int16)),
 }
 
 
@@ -73,19 +76,20 @@ def test_every_shift_keeps_the_form_and_changes_something(case: str) -> None:
             bounds = {"pictures, -1 to 1": (-1, 1)}.get(case, (0, 1))
             bounds = (x.min(), x.max()) if "standardized" in case else bounds
             assert bounds[0] - 1e-6 <= y.min() and y.max() <= bounds[1] + 1e-6, name
-        elif family == "signals":
+        elif family in ("signals", "tables"):
             assert x.min() - room - 1 <= y.min() and y.max() <= x.max() + room + 1, name
     assert (apply(chosen, x, 0.6)["noise"] == found["noise"]).all(), "the same numbers, the same noise"
 
 
-@pytest.mark.parametrize("case", ["pictures, float", "sound, float", "signals, float"], ids=str)
+@pytest.mark.parametrize("case", [each for each in CASES if each.endswith(", float")], ids=str)
 def test_a_severe_shift_changes_more_than_a_mild_one(case: str) -> None:
     family, x = CASES[case]
     chosen = choose(family, opened(x))
     mild, some, severe = (apply(chosen, x, severity) for severity in (0.25, 0.6, 1.0))
     # Of a tone that moves on, samples may come to be alike again.
+    scale = x.std(axis=0) if family == "tables" else 1.0  # columns have units of their own
     for name in set(mild) - {"late", "blank", "frozen"}:
-        away = [float(np.abs(each[name] - x).mean()) for each in (mild, some, severe)]
+        away = [float((np.abs(each[name] - x) / scale).mean()) for each in (mild, some, severe)]
         assert away[0] < away[1] < away[2], name
     if family != "sound":  # a tone that moves on a little is another one, sample by sample
         shaken = np.stack([chosen.shake(each, Generators(1, "h").at(n)) for n, each in enumerate(x)])
@@ -96,7 +100,13 @@ def test_a_severe_shift_changes_more_than_a_mild_one(case: str) -> None:
 def test_blank_and_saturated_inputs_leave_nothing_to_see(case: str) -> None:
     family, x = CASES[case]
     chosen = choose(family, opened(x))
-    along = {"signals, float": 1, "signals, int8": 1, "signals, channels first": 2}.get(case)
+    along = {
+        "signals, float": 1,
+        "signals, int8": 1,
+        "signals, channels first": 2,
+        "tables, float": 0,
+        "tables, int16": 0,
+    }.get(case)
     for severity in (0.3, 0.9):
         blank = apply(chosen, x, severity)["blank"]
         value = blank.flat[0] if along is None else blank[:1].take([0], axis=along)  # of a channel
@@ -107,9 +117,39 @@ def test_blank_and_saturated_inputs_leave_nothing_to_see(case: str) -> None:
         assert np.isin(severe, ends).mean() > np.isin(mild, ends).mean() > 0.8 and ends[0] < 0 < ends[1]
         assert (np.sign(severe) == np.sign(x)).mean() > 0.99
     else:
-        top = severe.max(axis=0) if family == "signals" else severe.max()
+        top = severe.max(axis=0) if family in ("signals", "tables") else severe.max()
         assert (severe == top).mean() > 0.95 and 0.1 < (mild == top).mean() < 0.95
         assert (mild >= x - 1e-6).all()
+
+
+def test_broken_sensors_of_a_row_stay_broken_for_a_stretch() -> None:
+    x = np.random.default_rng(3).normal(5, 2, (400, 12))
+    y = np.arange(400) % 3
+    seen: list[npt.NDArray[Any]] = []
+
+    def net(batch: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        seen.append(batch)
+        return np.full((len(batch), 3), 1 / 3)
+
+    log = tcuq.record(net, x, y, stream="shuffled", shifts=True, steps=4000)
+    assert "inputs are taken as rows of a table of 12 columns" in log.notes[0]
+    assert log.kinds is not None and log.shift_names is not None
+    assert log.shift_names[:7] == ("noise", "offset", "gain", "stuck", "missing", "swapped", "coarse")
+    rows, given = np.concatenate(seen), {each.tobytes() for each in x}
+    assert all(row.tobytes() in given for row in rows[log.kinds == 0])
+    stuck = log.shift_names.index("stuck") + 1
+    starts = np.flatnonzero((log.kinds == stuck) & (np.r_[0, log.kinds[:-1]] != stuck))
+    columns = []
+    for start in starts.tolist():
+        part = rows[start : start + int(np.argmin(log.kinds[start:] == stuck))]
+        columns.append(tuple(np.flatnonzero(np.ptp(part, axis=0) == 0).tolist()))
+        assert 1 <= len(columns[-1]) <= 6, "the same sensors at all steps"
+    assert len(set(columns)) > 1, "and others in another stretch"
+    with refused("value"):
+        choose("tables", opened(x[:, :, None]))
+    assert "signals of 12 samples" in choose(True, opened(x[:, :, None])).notes[0]
+    with pytest.raises(ValueError, match="a shift is named 'clean', as undegraded input is"):
+        choose({"clean": dark}, opened(x))
 
 
 def test_the_same_picture_is_degraded_alike_whatever_it_is_made_of() -> None:
@@ -169,6 +209,7 @@ def test_bad_shifts_are_refused_in_one_line() -> None:
         ("sound", x, "value"),
         ("signals", np.zeros((100, 4, 5, 6)), "value"),
         (True, np.zeros((100, 4, 5, 6)), "unsupported"),
+        ("tables", x, "value"),
         (bad, x, "failed"),
         ({"cut": lambda x, rng: x[1:]}, x, "value"),
         ({"nan": lambda x, rng: x * np.nan}, x, "value"),

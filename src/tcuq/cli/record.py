@@ -119,8 +119,8 @@ def add_recording_options(parser: Parser, out: str, metavar: str, about_out: str
         action="append",
         metavar="SET",
         help="degrade some stretches of the stream: by the generic set that suits the data (corruptions, and "
-        "blank, saturated and frozen input), pictures, sound, signals, none, or module:function of your own; "
-        "may be given several times",
+        "blank, saturated and frozen input), pictures, sound, signals, tables, none, or module:function of "
+        "your own; may be given several times",
     )
     option("--seed", type=int, metavar="N", help="seed of stream and shifts (default: 0)")
 

@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.errors import InputError, located, placed, wrong_value
-from ..monitor.class_names import counted
+from ..monitor.class_names import classes_expected
 from ..monitor.columns import ALIASES as ALIASES
-from ..monitor.log import Log
+from ..monitor.log import NO_LABEL, Log
 from ..monitor.params import Params
-from ..monitor.quantize import LEAST_TOLERANCE, other_outputs, sigmoid_pairs, sum_tolerances
+from ..monitor.quantize import LEAST_TOLERANCE, ONE_OUTPUT, other_outputs, sigmoid_pairs, sum_tolerances
 from ..monitor.signals import FEATURE_BASED
 
 Bad = Callable[[str], None]
@@ -186,9 +186,9 @@ def _first_wrong(
 
 
 def check_label(label: int, classes: int) -> None:
-    """Refuse a label that no class has; below 0 means unknown."""
-    if label >= classes:
-        raise wrong_value("label", label, f"at most {classes - 1}{counted(label, classes)}")
+    """Refuse a label that is neither a class, nor -1, none of them, nor unknown."""
+    if not -1 <= label < classes and label != NO_LABEL:
+        raise wrong_value("label", label, classes_expected(label, classes))
 
 
 def make_log(
@@ -204,10 +204,12 @@ def make_log(
     shift_names: Any = None,
 ) -> Log:
     """Return a log; one value a step is a sigmoid output and becomes two classes."""
+    notes: tuple[str, ...] = ()
     if softmax is not None:
         probs = softmax(probs.reshape(-1, 1) if probs.ndim == 1 else probs)
     else:
-        probs = sigmoid_pairs(probs)
+        given, probs = probs, sigmoid_pairs(probs)
+        notes = () if probs is given else (ONE_OUTPUT,)
     format = {"feature_scale": feature_scale, "feature_zero_point": feature_zero_point}
     for name, value in format.items():
         if value is not None:
@@ -215,7 +217,7 @@ def make_log(
             if array.size != 1:
                 raise InputError("value", f"{name} has {array.size} values, expected one")
             format[name] = array.reshape(-1)[0].item()
-    return Log(probs, features, label, segment, shifted, names=names, shift_names=shift_names, **format)
+    return Log(probs, features, label, segment, shifted, notes, names, shift_names=shift_names, **format)
 
 
 def refuse_bad_rows(log: Log, where: str, start: int = 0) -> None:

@@ -75,9 +75,10 @@ def numbered(labels: npt.NDArray[Any], names: Sequence[str]) -> npt.NDArray[np.i
     return np.array([known[label] for label in labels.tolist()], dtype=np.int64)
 
 
-def counted(label: int, classes: int) -> str:
-    """Return the end of a message about a label that is too large: labels may count from 1."""
-    return "; classes count from 0: subtract 1 if yours count from 1" if label == classes else ""
+def classes_expected(label: int, classes: int) -> str:
+    """Return what labels may be, for a message about one that is none; labels may count from 1."""
+    hint = "; classes count from 0: subtract 1 if yours count from 1" if label == classes else ""
+    return f"0 to {classes - 1}, or -1 for none of the classes{hint}"
 
 
 MOST_KINDS = 255

@@ -12,12 +12,12 @@ import numpy.typing as npt
 
 from ..base.checks import integer, number, unknown_text
 from ..base.errors import InputError, wrong_value
-from .class_names import checked_names, counted, numbered, shifts_by_name
+from .class_names import checked_names, classes_expected, numbered, shifts_by_name
 from .columns import is_frame, mixes, read_frame
 from .fixed_point import put
 from .logits import paired, softmax
 from .monitor import Monitor
-from .quantize import as_rows, quantize_probs, sigmoid_pairs
+from .quantize import ONE_OUTPUT, as_rows, quantize_probs, sigmoid_pairs
 from .signals import SIGNALS
 from .steps import STEP_DTYPE, Steps
 
@@ -40,8 +40,8 @@ class Log:
         What the last layer of the network reads: int8, or float. Without them the monitor reads posteriors
         alone.
     labels : array of T integers, optional
-        True classes, 0 to L - 1; a value below 0 means none of the classes, which is always an error, but
-        -32768 that the class is not known. With `names`, they may be names.
+        True classes, 0 to L - 1; -1 means none of the classes, which is always an error, -32768 that it is
+        not known. With `names`, they may be names.
     segments : array of T integers, optional
         Steps of one independent stream carry the same number and lie together; the monitor forgets
         the past at each change.
@@ -58,7 +58,7 @@ class Log:
         What one unit of int8 features is worth, and the integer that stands for 0; both or neither. `fit`
         reads them here unless it is told otherwise.
     shift_names : sequence of str, optional
-        Names of the kinds of shift: that of kind 1, of kind 2, and so on.
+        Names of the kinds of shift: that of kind 1, of kind 2, and so on. A "clean" before them is dropped.
 
     See Also
     --------
@@ -109,10 +109,11 @@ class Log:
             if self.names is not None and all_text(labels):
                 labels = numbered(labels, self.names)
             labels = whole("labels", labels)
-            if len(labels) and labels.max() >= probs.shape[1]:
-                place = int(labels.argmax())
-                most = f"{probs.shape[1] - 1}{counted(labels[place], probs.shape[1])}"
-                raise wrong_value(f"labels[{place}]", labels[place], f"at most {most}")
+            odd = (labels < -1) & (labels != NO_LABEL) | (labels >= probs.shape[1])
+            if odd.any():
+                place = int(odd.argmax())
+                expected = classes_expected(labels[place], probs.shape[1])
+                raise wrong_value(f"labels[{place}]", labels[place], expected)
             put(self, labels=labels)
         if self.segments is not None:
             put(self, segments=whole("segments", one_a_step("segments", self.segments, len(probs))))
@@ -124,6 +125,8 @@ class Log:
 
     def _take_shifts(self, given: npt.NDArray[Any], names: tuple[str, ...] | None) -> None:
         names = None if names is None else checked_names(names, len(names))
+        if names and names[0].strip().lower() == "clean":
+            names = names[1:]  # numbered from 0 on, which is clean input
         boolean = given.dtype == np.bool_
         if len(given) and all_text(given):
             given, names = shifts_by_name(given, names)
@@ -211,8 +214,9 @@ class Log:
         unknown = unknown_text("column", layout.noted, layout.known)
         given = {"names": names, "feature_scale": feature_scale, "feature_zero_point": feature_zero_point}
         details |= {key: value for key, value in given.items() if value is not None}
-        notes = () if unknown is None else (unknown.removesuffix("."),)
-        return cls(probs, found.features, found.label, found.segment, found.shifted, notes, **details)
+        notes = [] if unknown is None else [unknown.removesuffix(".")]
+        notes += [] if logits or probs is found.probs else [ONE_OUTPUT]
+        return cls(probs, found.features, found.label, found.segment, found.shifted, tuple(notes), **details)
 
     def __len__(self) -> int:
         return len(self.probs)

@@ -183,6 +183,9 @@ def choose_feature_scale(features: npt.NDArray[Any]) -> tuple[float, int]:
     return scale, int(np.clip(round(-128 - low / scale), -128, 127))
 
 
+ONE_OUTPUT = "one number per step is taken as a sigmoid, the probability of class 1 of two"
+
+
 def two_classes(probs: npt.ArrayLike) -> npt.NDArray[Any]:
     """Return posteriors of two classes from one sigmoid output (class 1).
 

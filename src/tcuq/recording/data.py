@@ -18,7 +18,7 @@ from ..base.limits import limits_given
 from ..io.sources import read_bytes, shown
 from ..io.tables import arrays_of
 from ..monitor.class_names import texts_of
-from .model import Array, failure, needed
+from .model import OWN_OUTPUTS, Array, failure, needed
 from .opening import is_reference, referred
 
 SOUNDS = (".wav",)
@@ -201,10 +201,16 @@ INPUTS, LABELS = ("x", "inputs"), ("y", "labels")
 
 
 class Batch(NamedTuple):
-    """Some inputs, and their labels if there are any."""
+    """Some inputs, their labels if there are any, and what inputs were before shifts of ours."""
 
     x: Array
     y: Array | None = None
+    given: Array | None = None
+
+    def part(self, start: int, end: int) -> Batch:
+        """Return some rows of it."""
+        rest = (None if each is None else each[start:end] for each in self[1:])
+        return Batch(self.x[start:end], *rest)
 
 
 @dataclass(frozen=True)
@@ -246,7 +252,8 @@ def open_data(x: Any, y: Any, asked: Asked) -> Data:
 
 def _arrays(x: Array, y: Any, name: str, **more: Any) -> Data:
     if x.dtype.kind not in "iufb":
-        raise InputError("value", f"{name}: x is {x.dtype}, expected numbers")
+        way = OWN_OUTPUTS if x.dtype.kind in "UO" else ""
+        raise InputError("value", f"{name}: x is {x.dtype}, expected numbers{way}")
     if x.ndim < 2:
         raise InputError("value", f"{name}: x has {x.ndim} dimensions, expected one row an input")
     if not x.size:

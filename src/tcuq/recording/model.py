@@ -18,6 +18,12 @@ Array = npt.NDArray[Any]
 WIDEST = 256
 """Features of a log at most."""
 
+OWN_OUTPUTS = (
+    ". If your model takes text, run it yourself and write its softmax to a log for `tcuq fit`: "
+    'docs/COMMANDS.md, "What goes into a log"'
+)
+"""What to do about inputs that no recording can take."""
+
 Features = str | int | bool | None
 """Which tensor has the features: its name or number, None to find it, False for none."""
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..base.errors import InputError
 from ..base.limits import read_limited
-from .model import Array, Features, Info, Outputs, first_line, needed, too_wide
+from .model import OWN_OUTPUTS, Array, Features, Info, Outputs, first_line, needed, too_wide
 
 GRAPH, NODE, OUTPUT = 7, 1, 12
 """Field numbers: the graph of a model, a node of a graph, an output of a graph."""
@@ -112,7 +112,8 @@ class ONNX:
             raise InputError("unsupported", f"{path.name}: has {len(inputs)} inputs, expected one")
         (found,) = inputs
         if found.type not in TYPES:
-            raise InputError("unsupported", f"{path.name}: its input is {found.type}, expected numbers")
+            way = OWN_OUTPUTS if found.type == "tensor(string)" else ""
+            raise InputError("unsupported", f"{path.name}: its input is {found.type}, expected numbers{way}")
         self._input = found.name
         dims = [each if isinstance(each, int) and each > 0 else None for each in found.shape]
         self.info.shape = tuple(dims[1:])

@@ -27,7 +27,7 @@ SMALLEST = 8
 """Pixels of a side, from which on two or three dimensions may be a picture."""
 
 TRIED = 200
-"""Labeled examples on which ranges are compared."""
+"""Examples on which ranges are compared, and from which on their values are judged."""
 
 FEWEST = 50
 """Examples from which on they are."""
@@ -45,6 +45,8 @@ def family_of(shape: tuple[int, ...], dtype: Any) -> str | None:
             return "pictures"
     if len(shape) == 2 and dtype == np.uint8 and min(shape) >= SMALLEST:
         return "pictures"
+    if len(shape) == 1 and long:
+        return "tables"
     return "signals" if 1 <= len(long) <= 2 else None
 
 
@@ -108,6 +110,9 @@ FEW_STEPS = 2.55
 """Steps of an integer input, 1 % of those of int8, below which data that vary have another scale."""
 
 
+CONVERT = "convert them as the inputs of its training were: units, offset and scale"
+
+
 def quantized(x: Array, format: Format, dtype: Any) -> tuple[Array, float]:
     """Return numbers as integers of a model's input, and the share that lies outside of its range.
 
@@ -129,25 +134,35 @@ class Preparation:
         self._info, self._name, self._pixels, self._wanted, self._own = info, name, pixels, wanted, own
         self.notes: list[str] = []
         self._lowest, self._highest = np.inf, -np.inf
+        self._inputs, self._values, self._outside = 0, 0, 0.0
 
-    def __call__(self, x: Array) -> Array:
-        """Return a batch as the model takes it."""
+    def __call__(self, x: Array, given: Array | None = None) -> Array:
+        """Return a batch as the model takes it.
+
+        What it was before shifts of ours, `given`, is judged in its place; the shifts are cut to the range of
+        the model's input, as the converter of a sensor would.
+        """
+        if given is not None:
+            self._taken(given, judged=True)
+        return self._taken(x, judged=given is None)
+
+    def _taken(self, x: Array, judged: bool) -> Array:
         if x.dtype.kind not in "iufb":
             raise InputError("value", f"{self._name}: x is {x.dtype}, expected numbers")
         if x.dtype.kind == "f" and not np.isfinite(x).all():
             raise InputError("value", f"{self._name}: x holds NaN or infinity, expected finite numbers")
         shaped, info = self._shaped(x), self._info
         if info.quantized is not None:
-            return self._integers(shaped, info.quantized)
+            return self._integers(shaped, info.quantized, judged)
         dtype = None if info.input is None else np.dtype(info.input)
         if dtype is not None and dtype.kind in "iu":
-            return self._indices(shaped, dtype)
+            return self._indices(shaped, dtype, judged)
         wanted = self._wanted or ((0.0, 1.0) if self._pixels else None)
         numbers = shaped if wanted is None else self._moved(shaped, wanted)
         if dtype is None:
             return numbers
         if info.inside is not None:
-            self._fitted(numbers.astype(dtype), *info.inside)
+            self._fitted(numbers.astype(dtype), *info.inside, judged)
         elif wanted is None and x.dtype == np.uint8:
             way = "pass `input_range=(0, 1)` or `input_range=(-1, 1)` if your model was trained on that"
             self._note(f"x is uint8 and goes in as 0 to 255; {way}")
@@ -162,18 +177,20 @@ class Preparation:
             raise InputError("value", f"{problem}; {way}", where=self._name)
         return moved(x, self._own, wanted)
 
-    def _indices(self, x: Array, dtype: Any) -> Array:
+    def _indices(self, x: Array, dtype: Any, judged: bool) -> Array:
         limits = np.iinfo(dtype)
+        if not judged:
+            return np.clip(np.rint(x), limits.min, limits.max).astype(dtype)
         if self._wanted is not None:
             raise self._info.refusal("conflict", f"takes {dtype} as they are; leave out `input_range`")
         if (x != np.floor(x)).any() or x.min() < limits.min or x.max() > limits.max:
             raise InputError("value", f"{self._name}: x is {x.min():g} to {x.max():g}, expected {dtype}")
         return x.astype(dtype)
 
-    def _integers(self, x: Array, format: Format) -> Array:
+    def _integers(self, x: Array, format: Format, judged: bool) -> Array:
         dtype = np.dtype(self._info.input)
         if self._wanted is not None:
-            return self._fitted(self._moved(x, self._wanted), format, dtype)
+            return self._fitted(self._moved(x, self._wanted), format, dtype, judged)
         if x.dtype == dtype:
             return x
         if x.dtype == np.uint8 and dtype == np.int8:
@@ -182,32 +199,54 @@ class Preparation:
                 taken = shown_range(ends_of(format, dtype))
                 self._note(f"x is uint8: 0 to 255 goes in as {taken}, all that the model takes")
             return (x.astype(np.int16) - 128).astype(np.int8)
-        return self._fitted(x, format, dtype)
+        return self._fitted(x, format, dtype, judged)
 
-    def _fitted(self, numbers: Array, format: Format, dtype: Any) -> Array:
-        """Return numbers as integers; refuse, or note, those far outside of what the integers stand for."""
+    def _fitted(self, numbers: Array, format: Format, dtype: Any, judged: bool) -> Array:
+        """Return numbers as integers, and judge how many lie far outside of what integers stand for."""
         found, share = quantized(numbers, format, dtype)
-        self._lowest = min(self._lowest, float(numbers.min()))
-        self._highest = max(self._highest, float(numbers.max()))
-        if share >= ODD_SCALE:
-            much = f"{100 * share:.0f} % of the values"
-            said = f"{much} lie outside {shown_range(ends_of(format, dtype))}, which the model takes"
-            hint = f"they range from {numbers.min():.4g} to {numbers.max():.4g}; set `input_range`"
-            if share >= WRONG_SCALE:
-                raise InputError("value", f"{self._name}: {said}: {hint}")
-            self._note(f"{said}: {hint} if that is not meant")
+        if judged and numbers.size:
+            self._lowest = min(self._lowest, float(numbers.min()))
+            self._highest = max(self._highest, float(numbers.max()))
+            self._values, self._outside = self._values + numbers.size, self._outside + share * numbers.size
+            self._inputs += len(numbers)
+            if self._inputs >= TRIED:
+                self._outside_of(format, dtype)
         return found
 
+    def _outside_of(self, format: Format, dtype: Any) -> str | None:
+        """Refuse data that mostly lie outside an integer input's range; say it of those that partly do."""
+        share = self._outside / self._values
+        if share < ODD_SCALE:
+            return None
+        much, taken = f"{100 * share:.0f} % of the values", shown_range(ends_of(format, dtype))
+        said = f"{much} lie outside {taken}, which the model takes: they range from {self._lowest:.4g} to"
+        said += f" {self._highest:.4g}; {self._way()}"
+        if share >= WRONG_SCALE:
+            raise InputError("value", said, where=self._name)
+        return f"{said} if that is not meant"
+
+    def _way(self) -> str:
+        """Say what puts the range right: no option can, where nobody knows which one the inputs have."""
+        if self._wanted is not None:
+            return f"choose another `input_range` than {shown_range(self._wanted)}"
+        if self._own is not None:
+            return "set `input_range` to the range that the model was trained on"
+        return CONVERT
+
     def finish(self) -> None:
-        """Refuse data that all lie in a tiny part of an integer input's range: they have another scale."""
+        """Judge all data by an integer input's range; refuse those in a tiny part of it."""
         format, dtype = self._info.quantized, self._info.input
         if format is None and self._info.inside is not None:
             format, dtype = self._info.inside
-        if format is None or not 0 < (self._highest - self._lowest) / format.scale < FEW_STEPS:
+        if format is None or not self._values:
+            return
+        if (said := self._outside_of(format, dtype)) is not None:
+            self._note(said)
+        if not 0 < (self._highest - self._lowest) / format.scale < FEW_STEPS:
             return
         problem = f"all values lie between {self._lowest:.4g} and {self._highest:.4g}, and {self._info.name}"
         taken = f"takes {shown_range(ends_of(format, dtype))}: to it they are nearly all the same"
-        raise InputError("value", f"{problem} {taken}; set `input_range`, or convert them", where=self._name)
+        raise InputError("value", f"{problem} {taken}; {CONVERT}", where=self._name)
 
     def _note(self, text: str) -> None:
         if not self.notes:

@@ -47,9 +47,9 @@ def record(
         with commas.
     shifts : bool, str, callable, mapping or sequence, optional
         Degrade some stretches, and mark them in `shifted`. True: the generic set that suits the data,
-        blank, saturated and frozen input among them; "pictures", "sound" or "signals": that one; a function
-        (x, rng) -> x, its ``"module:name"``, or a mapping of names to functions; or a list of these. With
-        shifts alone, `stream` is True.
+        blank, saturated and frozen input among them; "pictures", "sound", "signals" or "tables": that one; a
+        function (x, rng) -> x, its ``"module:name"``, or a mapping of names to functions; or a list of these.
+        With shifts alone, `stream` is True.
     steps : int, optional
         Length of the stream; by default the number of examples.
     seed : int, optional

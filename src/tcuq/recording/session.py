@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import InputError, located, placed
-from ..monitor.class_names import counted, numbered
+from ..monitor.class_names import classes_expected, numbered
 from ..monitor.label_check import SHOWN, order_note
 from ..monitor.log import Log
 from ..monitor.logits import paired, softmax
-from ..monitor.quantize import odd_sums, refuse_logits, two_classes
+from ..monitor.quantize import ONE_OUTPUT, odd_sums, refuse_logits, two_classes
 from . import ranges
 from .data import Asked, Batch, Data, open_data
 from .model import Array, Format, Info, Model, Range, RecordOptions
@@ -46,8 +46,9 @@ def posteriors(raw: Array, format: Format | None, logits: bool) -> Array:
     if not single:
         return raw
     if raw.dtype.kind == "f" and not ((raw >= 0) & (raw <= 1)).all():
-        problem = f"the output ranges from {raw.min():.4g} to {raw.max():.4g}, expected a sigmoid of 0 to 1"
-        raise InputError("value", f"{problem}. Are these logits? Pass `logits=True`.")
+        ends = f"{raw.min():.4g} to {raw.max():.4g}"
+        way = "A regression model has no classes to watch; for the logit of two classes, pass `logits=True`"
+        raise InputError("value", f"its one output is {ends}, expected a sigmoid of 0 to 1. {way}.")
     return two_classes(raw)
 
 
@@ -90,7 +91,7 @@ def numbers_of(labels: Array, classes: Sequence[Any] | None) -> Array:
     known = {value: number for number, value in enumerate(classes)}
     values = labels.tolist()
     for each in values:
-        if each not in known and not (isinstance(each, (int, float)) and each < 0):
+        if each not in known and each != -1:
             shown = ", ".join(map(str, list(known)[:8])) + ", ..." * (len(known) > 8)
             raise InputError("unknown", f"y holds {each!r}, expected one of the model's classes: {shown}")
     return np.array([known.get(each, -1) for each in values], np.int64)
@@ -200,7 +201,7 @@ def _at_segments(part: Batch, start: int, segments: Array | None) -> Iterator[tu
     around = segments[max(0, start - 1) : start + len(part.x)]
     cuts = (np.flatnonzero(around[1:] != around[:-1]) + (0 if start else 1)).tolist()
     for a, b in pairwise(sorted({0, *cuts, len(part.x)})):
-        yield a in cuts, Batch(part.x[a:b], None if part.y is None else part.y[a:b])
+        yield a in cuts, part.part(a, b)
 
 
 class _Kept:
@@ -224,11 +225,11 @@ class _Kept:
         """Run one batch."""
         if not len(part.x):
             return
-        found = model(prepare(part.x))
+        found = model(prepare(part.x, part.given))
         with located(self.info.name):
             probs = posteriors(found.probs, self.info.probs, self.logits)
         if not self.count:
-            self._first(probs, int(np.prod(part.x.shape[1:])))
+            self._first(probs, int(np.prod(part.x.shape[1:])), found.probs.shape[1] == 1)
         if probs.shape[1] != self.classes:
             changed = f"{self.classes} classes, then {probs.shape[1]}"
             raise self.info.refusal("value", f"gives {changed}, expected the same number for all inputs")
@@ -243,9 +244,11 @@ class _Kept:
         if self.twice and self.count >= ENOUGH:
             raise self.info.refusal("conflict", "its outputs are posteriors already; leave out `logits`")
 
-    def _first(self, probs: Array, inputs: int) -> None:
+    def _first(self, probs: Array, inputs: int, single: bool) -> None:
         """Refuse at the first batch what would be refused at the end."""
         self.classes = probs.shape[1]
+        if single and not self.logits:
+            self.notes.append(f"{self.info.name}: {ONE_OUTPUT}")
         doubt = like_inputs(self.classes, inputs)
         try:
             refuse_model(probs, self.info.name)
@@ -275,14 +278,20 @@ class _Kept:
         except ValueError as error:
             raise placed(error, str(where)) from None
         if found.dtype.kind not in "iubf" or (found != np.floor(found)).any():
-            hint = "; pass `names` in the order of the outputs" if found.dtype.kind in "UO" else ""
-            raise InputError("value", f"{where}: y is {found.dtype}, expected whole numbers of classes{hint}")
-        if found.max() >= self.classes:
-            place = int(found.argmax())
-            hint = f"as {self.info.name} has {self.classes} classes{counted(found[place], self.classes)}"
-            name = f"label of input {self.count + place}"
-            problem = f"{name} is {found[place]}, expected 0 to {self.classes - 1}, {hint}"
-            raise InputError("value", problem, name, where=where)
+            text = found.dtype.kind in "UO"
+            way = "pass `names` in the order of the outputs" if text else "regression has no classes to watch"
+            raise InputError(
+                "value", f"{where}: y is {found.dtype}, expected whole numbers of classes; {way}"
+            )
+        odd = (found < -1) | (found >= self.classes)
+        if odd.any():
+            place = int(odd.argmax())
+            name, wanted = (
+                f"label of input {self.count + place}",
+                classes_expected(found[place], self.classes),
+            )
+            problem = f"{name} is {found[place]}, and {self.info.name} has {self.classes} classes"
+            raise InputError("value", f"{problem}; expected {wanted}", name, where=where)
         return found.astype(np.int64)
 
     def log(self) -> Log:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..fitting.simple_rules import left_wrong
-from ..metrics import auroc, detection, paired_difference
+from ..metrics import Interval, auroc, detection, paired_difference
 from ..monitor.class_names import shift_shown
 from ..monitor.cost import cost
 from ..monitor.log import Log
@@ -30,8 +30,14 @@ SPAN = 200
 Bools = npt.NDArray[np.bool_]
 
 
-def judge(params: Params, log: Log, steps: Any, seed: int, stay: float = 1.0) -> dict[str, Any]:
-    """Return figures of a monitor's decisions; what needs labels or shifts is there if the log has them."""
+def judge(
+    params: Params, log: Log, steps: Any, seed: int, stay: float = 1.0, examples: Any = None
+) -> dict[str, Any]:
+    """Return figures of a monitor's decisions; what needs labels or shifts is there if the log has them.
+
+    A class stays for about `stay` steps, and each step shows one of `examples`: no step tells more than its
+    example does.
+    """
     figures: dict[str, Any] = {
         "steps": len(log),
         "budget": params.budget,
@@ -46,7 +52,7 @@ def judge(params: Params, log: Log, steps: Any, seed: int, stay: float = 1.0) ->
     else:
         figures |= {"alarm_on": float(on.mean())}
     if log.labels is not None:
-        figures |= _errors(params, log, steps, seed, stay)
+        figures |= _errors(params, log, steps, seed, stay, examples)
     return figures
 
 
@@ -68,7 +74,7 @@ def _alarms(on: Bools, kinds: npt.NDArray[Any], segments: npt.NDArray[Any] | Non
     }
 
 
-def _errors(params: Params, log: Log, steps: Any, seed: int, stay: float) -> dict[str, Any]:
+def _errors(params: Params, log: Log, steps: Any, seed: int, stay: float, examples: Any) -> dict[str, Any]:
     model, wrong = log.errors(), np.asarray(steps["answer"] != log.labels)
     doubt, risk, kept = 1 - log.confidence(), np.asarray(steps["risk"]), ~steps["abstain"]
     coverage = 1 - params.budget
@@ -79,7 +85,15 @@ def _errors(params: Params, log: Log, steps: Any, seed: int, stay: float) -> dic
     def left(errors: Any, score: Any) -> float:
         return left_wrong(errors, score, coverage)
 
-    gain = paired_difference(left, [wrong, risk], [model, doubt], min(block, len(log)), REPLICATES, rng)
+    def compared(order: Any, size: int) -> Interval:
+        first, second = ([each[order] for each in pair] for pair in ((wrong, risk), (model, doubt)))
+        return paired_difference(left, first, second, min(size, len(log)), REPLICATES, rng)
+
+    gain = compared(slice(None), block)
+    low, high, times = gain.low, gain.high, 1 if examples is None else len(log) / len(np.unique(examples))
+    if times > 2:  # steps of one example are alike wherever they come: blocks of a few examples
+        again = compared(np.argsort(examples, kind="stable"), math.ceil(4 * times))
+        low, high = min(low, again.low), max(high, again.high)
     figures: dict[str, Any] = {
         "wrong_model": float(model.mean()),
         "wrong_answers": float(wrong.mean()),
@@ -87,8 +101,8 @@ def _errors(params: Params, log: Log, steps: Any, seed: int, stay: float) -> dic
         "sure_by_confidence": left(model, doubt),
         "sure_by_monitor": left(wrong, risk),
         "gain": gain.estimate,
-        "gain_low": gain.low if enough else None,
-        "gain_high": gain.high if enough else None,
+        "gain_low": low if enough else None,
+        "gain_high": high if enough else None,
         "block": block,
         "auroc_confidence": _ranking(doubt, model),
         "auroc_monitor": _ranking(risk, wrong),

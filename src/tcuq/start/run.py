@@ -17,7 +17,8 @@ from ..export import FORMS, refuse_other_form, sources
 from ..fitting import fit
 from ..io.decisions import Decisions, encode_decisions
 from ..io.tables import encode_log
-from ..monitor.label_check import label_note, order_note
+from ..monitor.class_names import class_shown
+from ..monitor.label_check import SHOWN, label_note, order_note
 from ..monitor.log import Log, watch
 from ..monitor.monitor import Monitor
 from ..monitor.params import Params
@@ -46,9 +47,12 @@ FITTED = 0.6
 FEWEST = 400
 """Examples, or steps of a stream, from which on two parts are made."""
 
-TIMES, USUAL, MOST = 3, 3_000, 12_000
-"""Steps: fewer examples than `USUAL` are shown up to `TIMES` times, for room for all kinds of shift; of more
-than `MOST`, some are left out."""
+TIMES, USUAL, MOST = 15, 6_000, 12_000
+"""Steps: fewer examples than `USUAL` are shown up to `TIMES` times, so that shifted stretches leave an alarm
+time; of more than `MOST`, some are left out."""
+
+SCARCE = 10
+"""Examples of a class below which its few in either part say little."""
 
 SEGMENTS = 8
 """Segments to fit, at least: clean steps right after a shift do not set the alarm, those at a start do."""
@@ -138,6 +142,7 @@ class Recorded(NamedTuple):
     facts: dict[str, Any]
     paces: Any = None
     stay: float = 1.0
+    examples: Ints | None = None  # that the steps to judge show
 
 
 PLAIN = (
@@ -309,7 +314,7 @@ def _made_stream(
     chosen = choose(shifts, data, examples[0], session.model.info, held)
     parts = plan_parts(data, examples, paces, chosen, steps_for(data.total), seed)
     plan = joined(parts.fit, parts.judge)
-    notes = (*without_order(data.notes), *notes, *chosen.notes, *parts.notes)
+    notes = (*without_order(data.notes), *notes, *chosen.notes, *parts.notes, *_scarce(data))
     if not data.folder and stream is None:
         notes = (PLAIN, *notes)
     log = session.log(replace(arrange(data, plan, chosen, seed), notes=notes), tell)
@@ -323,7 +328,22 @@ def _made_stream(
     }
     shown = np.array([str(each) for each in paces])[parts.judge.paces]
     stay = max(each.mean for each in paces)
-    return Recorded(log.take(slice(0, cut)), log.take(slice(cut, None)), facts, shown, stay)
+    return Recorded(
+        log.take(slice(0, cut)), log.take(slice(cut, None)), facts, shown, stay, parts.judge.examples
+    )
+
+
+def _scarce(data: Data) -> tuple[str, ...]:
+    """Say which classes have too few examples for two parts."""
+    _, first, counts = np.unique(groups_of(data), return_index=True, return_counts=True)
+    few = []
+    for place, count in zip(first[counts < SCARCE], counts[counts < SCARCE], strict=True):
+        label = np.asarray(data.labels)[place]
+        named = str(label) if isinstance(label, str) else class_shown(int(label), data.names)
+        few.append(f"{named} {count}")
+    shown = ", ".join(few[:SHOWN]) + ", ..." * (len(few) > SHOWN)
+    said = f"too few examples for two parts, so figures of these classes say little: {shown}; add some"
+    return (said,) if few else ()
 
 
 def _own_stream(session: Session, tell: Progress) -> Recorded:
@@ -354,7 +374,7 @@ def _findings(
         "seed": seed,
         "fit_steps": len(recorded.dev),
         **recorded.facts,
-        **judge(params, test, decided, seed, recorded.stay),
+        **judge(params, test, decided, seed, recorded.stay, recorded.examples),
         "left_out": fitted.get("left_out"),
         "fit_accuracy": fitted.get("expected_accuracy"),
         "notes": list(fitted.get("warnings", ())),

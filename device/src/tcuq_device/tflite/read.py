@@ -40,8 +40,8 @@ SHARED = 16
 WIDTHS = {"float32": "<f4", "float16": "<f2", "int32": "<i4", "uint8": "<u1", "int64": "<i8", "int8": "<i1"}
 """Types whose constants are read; those of other types are left alone."""
 HINT = (
-    "an int8 model is needed: convert with full integer quantization, a representative dataset and "
-    "inference_input_type = inference_output_type = int8"
+    "an int8 model is needed: convert the float original with TensorFlow 2 (1 made uint8), full integer "
+    "quantization, a representative dataset and inference_input_type = inference_output_type = int8"
 )
 
 

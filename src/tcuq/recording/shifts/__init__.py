@@ -1,4 +1,4 @@
-"""Degradations of inputs: small generic sets for pictures, sound and signals, and functions of the user."""
+"""Degradations of inputs: small generic sets for each family of inputs, and functions of the user."""
 
 from __future__ import annotations
 

@@ -14,11 +14,9 @@ from ..data import Data
 from ..model import Array, Info, failure
 from ..opening import is_reference, referred
 from ..ranges import CHANNELS, family_of, range_of
-from . import pictures, signals, sound
+from . import pictures, signals, sound, tables
 
 Floats = npt.NDArray[np.float64]
-
-FAMILIES = ("pictures", "sound", "signals")
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,24 +62,18 @@ def are_indices(sample: Array, info: Info | None = None) -> bool:
     return sample.dtype.kind in "iu" and sample.dtype.itemsize >= 4 and int(sample.min()) >= 0
 
 
-def form_of(family: str, sample: Array, pixels: bool, where: str) -> Form:
-    """Return how inputs of a family lie in the data."""
-    make = {"pictures": _pictures, "sound": _sound, "signals": _signals}[family]
-    return make(sample, pixels, where)
-
-
 def _refuse(where: str, family: str, shape: tuple[int, ...], wanted: str) -> InputError:
     problem = f"an input has shape {shape}, {family} have {wanted}; choose other `shifts`, or your own"
     return InputError("value", problem, where=where)
 
 
+def _as_it_is(x: Array) -> Array:
+    return x
+
+
 def _pictures(sample: Array, pixels: bool, where: str) -> Form:
     shape = sample.shape[1:]
-
-    def same(x: Array) -> Array:
-        return x
-
-    arrange, restore = same, same
+    arrange, restore = _as_it_is, _as_it_is
     if len(shape) == 2:
         height, width = shape
         arrange, restore = (lambda x: x[..., None]), (lambda x: x[..., 0])
@@ -115,7 +107,7 @@ def _sound(sample: Array, pixels: bool, where: str) -> Form:
 
 
 def _signals(sample: Array, pixels: bool, where: str) -> Form:
-    shape, dtype = sample.shape[1:], sample.dtype
+    shape = sample.shape[1:]
     long = [each for each in shape if each != 1]
     if len(long) > 2:
         raise _refuse(where, "signals", shape, "(time,) or (time, channels)")
@@ -130,14 +122,27 @@ def _signals(sample: Array, pixels: bool, where: str) -> Form:
     def restore(x: Array) -> Array:
         return (x.T if flip else x).reshape(shape)
 
-    rows = np.concatenate([arrange(each) for each in sample]).astype(np.float64)
+    rows = np.concatenate([arrange(each) for each in sample])
+    said = f"signals of {time:,} samples in {channels} channel{'s' * (channels != 1)}"
+    return _measured(rows, arrange, restore, said)
+
+
+def _tables(sample: Array, pixels: bool, where: str) -> Form:
+    shape = sample.shape[1:]
+    if len(shape) != 1 or shape[0] < 2:
+        raise _refuse(where, "rows of a table", shape, "(columns,), two or more")
+    return _measured(sample, _as_it_is, _as_it_is, f"rows of a table of {shape[0]:,} columns")
+
+
+def _measured(rows: Array, arrange: Callable[[Array], Array], restore: Any, said: str) -> Form:
+    """Return the form of what sensors measure, by the columns of rows: half of their range is room beyond."""
+    dtype, rows = rows.dtype, rows.astype(np.float64)
     mean, deviation = rows.mean(axis=0), rows.std(axis=0)
     low, high = rows.min(axis=0), rows.max(axis=0)
     room = (high - low) / 2
     low, high = low - room, high + room
     if dtype.kind in "iu":
         low, high = np.maximum(low, np.iinfo(dtype).min), np.minimum(high, np.iinfo(dtype).max)
-    said = f"signals of {time:,} samples in {channels} channel{'s' * (channels != 1)}"
     unit = np.where(deviation > 0, deviation, 1.0)
     return Form(dtype, arrange, restore, mean, unit, low, high, (mean, 0.0), False, said)
 
@@ -178,7 +183,13 @@ FILES = 32
 MOST = 255
 """Kinds that a log tells apart."""
 
-MODULES: dict[str, Any] = {"pictures": pictures, "sound": sound, "signals": signals}
+FAMILIES: dict[str, tuple[Callable[[Array, bool, str], Form], Any]] = {
+    "pictures": (_pictures, pictures),
+    "sound": (_sound, sound),
+    "signals": (_signals, signals),
+    "tables": (_tables, tables),
+}
+"""How inputs of a family lie in the data, and its shifts."""
 
 Shift = Callable[[Array, np.random.Generator], Array]
 Shifts = bool | str | Shift | Mapping[str, Shift] | Sequence[Any] | None
@@ -186,43 +197,21 @@ Shifts = bool | str | Shift | Mapping[str, Shift] | Sequence[Any] | None
 
 
 class Kind(NamedTuple):
-    """A kind of shift.
-
-    Parameters
-    ----------
-    name : str
-    apply : callable
-        What it makes of an input, by a severity in (0, 1] and numbers.
-    own : bool
-        It is a function of the user.
-    collapse : bool
-        It leaves nothing to see: blank, saturated or frozen.
-    frozen : bool
-        The last input before the stretch comes again at each of its steps, whatever should have been seen.
-    """
+    """A kind of shift: what it makes of an input, by a severity in (0, 1] and numbers."""
 
     name: str
     apply: Callable[[Array, float, np.random.Generator], Array]
-    own: bool = False
-    collapse: bool = False
-    frozen: bool = False
+    own: bool = False  # a function of the user
+    collapse: bool = False  # it leaves nothing to see: blank, saturated or frozen
+    frozen: bool = False  # the last input before the stretch comes again, whatever should have been seen
 
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """Shifts that are ready to be applied.
-
-    Parameters
-    ----------
-    kinds : tuple of Kind
-        Number 1 in `shifted` is the first of them.
-    shake : callable
-        What a held example looks like at its next step.
-    notes : tuple of str
-    """
+    """Shifts that are ready to be applied; number 1 in `shifted` is the first of them."""
 
     kinds: tuple[Kind, ...]
-    shake: Callable[[Array, np.random.Generator], Array]
+    shake: Callable[[Array, np.random.Generator], Array]  # a held example at its next step
     notes: tuple[str, ...] = ()
 
 
@@ -231,18 +220,8 @@ def choose(
 ) -> Chosen:
     """Return the shifts that a user asks for.
 
-    Parameters
-    ----------
-    shifts : bool, str, callable, mapping or sequence, or None
-        As of `tcuq.record`; None, False and "none" are no shifts.
-    data : Data
-        With `take`.
-    among : array of int, optional
-        The examples from which ranges are read; all by default.
-    info : Info, optional
-        Of the model: one that takes indices is told from one that takes numbers.
-    held : bool
-        Examples will be held, so that what they are taken as matters without shifts as well.
+    Ranges are read from the examples `among`, or all. Where some will be `held`, it matters what they are
+    taken as without shifts as well.
     """
     wanted = listed(shifts)
     named = [each for each in wanted if isinstance(each, str)]
@@ -253,23 +232,23 @@ def choose(
     guessed = data.family or family_of(sample.shape[1:], sample.dtype)
     family = given[0] if given else guessed
     generic = bool(given) or True in wanted
-    indices = not given and guessed in ("signals", None) and are_indices(sample, info)
+    indices = not given and guessed in ("signals", "tables", None) and are_indices(sample, info)
     way = "pass your own function as `shifts`, or `shifts=none`"
     if indices and generic:
         problem = "inputs are whole numbers from 0 on, as indices are, which no generic shift suits"
-        way += ", or `shifts=signals` if they were measured"
+        way += ", or `shifts=tables` or `shifts=signals` if they were measured"
         raise InputError("unsupported", f"{problem}; {way}", where=data.name)
     if family is None and generic:
-        problem = f"an input has shape {sample.shape[1:]}, which is not a picture, sound or signal"
+        problem = f"an input has shape {sample.shape[1:]}, which is none of {', '.join(FAMILIES)}"
         raise InputError("unsupported", f"{problem}; {way}", where=data.name)
-    form = None if family is None or indices else form_of(family, sample, data.pixels, data.name)
+    form = None if family is None or indices else FAMILIES[family][0](sample, data.pixels, data.name)
     kinds: list[Kind] = []
     if generic and form is not None:
-        kinds += [_generic(each, form) for each in MODULES[str(family)].KINDS]
+        kinds += [_generic(each, form) for each in FAMILIES[str(family)][1].KINDS]
         kinds += [_collapse(function, form) for function in COLLAPSES]
         kinds.append(Kind("frozen", lambda x, severity, rng: x, collapse=True, frozen=True))
     for each in wanted:
-        if each is not True and each not in FAMILIES:
+        if each is not True and each not in given:
             kinds += _own(each, data.name)
     _refuse_twins(kinds)
     notes = []
@@ -324,7 +303,7 @@ def _collapse(function: Callable[[Form, Array, float], Array], form: Form) -> Ki
 def _shake(form: Form | None, family: str | None) -> Callable[[Array, np.random.Generator], Array]:
     if form is None or family is None:
         return _jitter
-    shaken = MODULES[family].shaken
+    shaken = FAMILIES[family][1].shaken
     return lambda x, rng: form.values(shaken(form.numbers(x), rng))
 
 
@@ -385,6 +364,8 @@ def _checked(name: str, function: Shift, where: str) -> Kind:
 
 def _refuse_twins(kinds: Sequence[Kind]) -> None:
     names = [each.name for each in kinds]
+    if "clean" in names:
+        raise InputError("conflict", "a shift is named 'clean', as undegraded input is; give it another name")
     twins = sorted({each for each in names if names.count(each) > 1})
     if twins:
         raise InputError("conflict", f"two shifts are named {twins[0]!r}; give one another name in a mapping")
