@@ -107,7 +107,7 @@ def builds(folder: Path) -> list[Build]:
     labels = "-DTCUQ_SIGNALS=0x303FFuL"  # with what a default build leaves out
     whole = Build("whole", [labels])
     whole.programs += [Program("run_vectors", vectors()), Program("run_errors"), Program("run_corners")]
-    whole.programs += [Program("run_frames", said=frames()), Program("run_parts")]
+    whole.programs += [Program("run_frames", said=frames()), Program("run_parts"), Program("run_limits")]
     whole.programs += [self_check(folder / "exported", which) for which in ("plain", "everything")]
     loops = Build("loops", [labels, "-DTCUQ_TEST_LOOPS"])
     loops.programs += [Program("run_vectors", vectors())]

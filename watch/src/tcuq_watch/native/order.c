@@ -86,7 +86,7 @@ static void release(order_t *o, size_t slot, mark_t mark, const uint8_t *row)
     reset |= gap > (uint64_t)o->n->bridge;
     place->missing = gap > UINT64_MAX - place->missing ? UINT64_MAX : place->missing + gap;
     place->seen |= 1u;
-    place->run += place->run < UINT16_MAX ? 1u : 0u;
+    place->run = (uint16_t)(place->run + (place->run < UINT16_MAX ? 1u : 0u));
     place->last = mark;
     o->out[at] = (int64_t)slot;
     o->out[o->room + at] = mark.boot;
