@@ -289,7 +289,7 @@ def test_content_with_a_right_checksum_and_no_sense_raises_nothing(body: list[in
 
 
 @pytest.mark.parametrize(
-    ("horizon", "reason"), [(8, len(SIGNALS)), (8, 30), (1, 8), (3, 8), (13, 8), (4095, 8)]
+    ("horizon", "reason"), [(8, len(SIGNALS)), (8, 29), (1, 8), (3, 8), (13, 8), (4095, 8)]
 )
 def test_decisions_with_a_right_checksum_outside_of_their_range(horizon: int, reason: int) -> None:
     def frame(horizon: int, reason: int) -> bytes:

@@ -62,5 +62,5 @@ def test_one_by_one_is_the_same_as_at_once() -> None:
     _, message = whole.take()
     assert message == single.take()[1]
     told, came = unpacked(message)
-    assert told["first"] == 7 and came["flags"].tolist() == [17, 12, 11]
+    assert told["first"] == 7 and came["flags"].tolist() == [17, 12, 9]
     assert told["signals"] == [[7, 0.5], [9, 0.25]] and came["risk"].tolist() == [32768, 16384, 65535]
