@@ -39,7 +39,7 @@ def fitted(profile: str, features: int) -> Params:
     probs, values = stream(4000)
     labels = np.repeat(np.arange(400) % CLASSES, 10)
     log = Log(probs, features=values[:, :features] if features else None, labels=labels)
-    return fit(log, profile=profile, run_length=1000, options=FitOptions(explain=False))
+    return fit(log, profile=profile, run_length=1000, options=FitOptions(explain=False), force=True)
 
 
 def least(action: Callable[[], Any], runs: int = 3, clock: Callable[[], float] = time.process_time) -> float:
