@@ -242,7 +242,9 @@ class Monitor(Labels):
         if head.class_mix is not None:
             q = corrected_likelihood(u, self.seen, head.class_mix)
             self.seen = [past + ((c * 65536 - past + 128) >> 8) for past, c in zip(self.seen, u, strict=True)]
-        behind_by = guard(self.rise, self.params.rise_limit if self.params.evidence is not None else 0)
+        behind_by = 0
+        if self.params.evidence is not None and not self.alarm & 1:
+            behind_by = guard(self.rise, self.params.rise_limit)
         self.mixture = mixed(
             q, [getattr(self, name) for name in names], self.class_mix, self.deficits, behind_by
         )

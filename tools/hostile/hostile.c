@@ -18,7 +18,8 @@ enum { SHOWN = 8 };
 enum { DEBT_HIGH, DEBT_LOW, WINDOW, BUDGET, CREDIT, RISE, FALL, SEVERITY, ERRORS, STRETCH, PAID, BOUNDS };
 static const char *const names[BOUNDS] = {"debt, upper bound", "debt, lower bound", "abstentions in any window",
                                           "abstentions from the start", "credit", "rise sum",
-                                          "fall sum", "severity", "errors among labels", "errors in any stretch"};
+                                          "fall sum", "severity", "errors among labels", "errors in any stretch",
+                                          "errors with labels that lead back"};
 
 typedef struct {
     double best[BOUNDS];

@@ -145,7 +145,6 @@ static void leave(bank_t *self, slots_t *slots)
     end(self);
 }
 
-/* Where events come from, and where steps go. */
 /* Fetch what an event will need some events before its turn: in a large bank it is far away. */
 #define AHEAD 8u
 #define CACHE_LINE 64u
@@ -184,17 +183,22 @@ typedef struct {
     PyThread_type_lock done; /* NULL: the calling thread does it */
 } worker_t;
 
+/* Neighbors share lines of the cache, so four of them a thread; the product scatters these. */
+static int is_mine(const worker_t *worker, size_t event)
+{
+    uint32_t scattered = (worker->run->slots[event] >> 2) * 2654435761u >> 16;
+    return scattered * worker->shares >> 16 == worker->share;
+}
+
 static void work(void *argument)
 {
     const worker_t *worker = argument;
     size_t i;
     for (i = 0; i < worker->count; i++) {
-        if (i + AHEAD < worker->count) {
+        if (i + AHEAD < worker->count && is_mine(worker, i + AHEAD)) {
             fetch(worker->run, i + AHEAD);
         }
-        /* Neighbors share lines of the cache, so four of them a thread; the product scatters these. */
-        uint32_t scattered = (worker->run->slots[i] >> 2) * 2654435761u >> 16;
-        if (scattered * worker->shares >> 16 == worker->share) {
+        if (is_mine(worker, i)) {
             take(worker->run, i);
         }
     }

@@ -150,6 +150,8 @@ class Bank:
             )
         codes = np.where(given, RIGHT, WRONG) if given.dtype == bool else given
         out = np.empty(len(wanted), dtype=np.int8)
+        if numbers.dtype.kind == "u":  # a number that no step has must not come round to one counted back
+            numbers = np.minimum(numbers, 2**32 - 1)
         self._core.feedback(wanted, numbers.astype(np.int64), codes.astype(np.int64), out)
         return np.asarray(out == 0)
 
