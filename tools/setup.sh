@@ -96,8 +96,10 @@ fi
 [ -x .venv/bin/python ] || "$python" -m venv .venv
 pip() { .venv/bin/python -m pip --quiet --disable-pip-version-check "$@"; }
 install() {
-    pip install $versions "$@" ||
-        { echo "setup: trying other versions than those of tools/constraints.txt" >&2; pip install "$@"; }
+    pip install $versions "$@" && return
+    [ "${versions#-c}" != "$versions" ] || return 1
+    echo "setup: trying other versions than those of tools/constraints.txt" >&2
+    pip install "$@"
 }
 product=".${extras:+[$extras]}"
 # What is installed beside it, in one call: they ask for this very version of each other.

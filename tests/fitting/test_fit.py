@@ -128,14 +128,14 @@ def test_shifts_without_cost_are_not_called_missing() -> None:
 
 
 def test_answers_and_time_do_not_contradict_each_other() -> None:
-    """Answers may be no better than predictions where time still ranks their errors."""
+    """Answers may be hardly better than predictions where time still ranks their errors."""
     rng = np.random.default_rng(0)
     truth, bad = np.arange(4000) % 10, np.arange(4000) // 500 % 2 == 1  # no class stays, but what is bad does
     logits = rng.normal(0, np.where(bad, 3, 1)[:, None], (4000, 10)) + 3 * np.eye(10)[truth]
     log = Log(np.exp(logits) / np.exp(logits).sum(1, keepdims=True), labels=truth, shifted=bad)
     said = in_words(fit(log, run_length=100), details=True)
-    assert "Time helps here" in said and "past steps can only help to rank its errors" in said
-    assert "does not help" not in said
+    assert "Time helps here" in said
+    assert "does not help" not in said and "past steps can only help" not in said
 
 
 def test_reference_is_the_clean_quantile_and_means_are_clean() -> None:

@@ -45,7 +45,7 @@ def test_classes_and_kinds_stay_in_the_new_order() -> None:
 def test_steps_of_no_class_are_a_class_of_their_own() -> None:
     log = made(3, 1, steps=PACES[0] * CLASSES)
     assert log.labels is not None
-    labels = np.where(np.arange(len(log)) % 2, -100, log.labels)
+    labels = np.where(np.arange(len(log)) % 2, -1, log.labels)
     order = gathered(Log(log.probs, labels=labels), 0)
     assert int((np.diff(labels[order] < 0) != 0).sum()) <= 2
 

@@ -169,7 +169,9 @@ def test_a_regression_that_meets_its_bounds_is_soon_at_its_optimum(monkeypatch: 
     passes.clear()
     fit_heads(state)
     assert state.params.coef is not None
-    assert state.params.coef["distance"] > 63.9 and 5 < len(passes) < 20
+    assert (
+        state.params.coef["distance"] > 63.9 and 5 < len(passes) < 40
+    )  # five regressions, four of them on folds
     # At the optimum the bias is free: as many errors are expected as there are, over log and shuffle.
     assert state.shuffle is not None and state.errors is not None
     both = [(state.table, state.errors), (state.shuffle.table, state.shuffle.errors)]

@@ -122,10 +122,14 @@ def _minimum(loss: _Loss, beta: Floats, penalty: Floats, bounds: tuple[Floats, F
         bounded = ((beta - step < lowest) | (beta - step > highest)).any()
         if not bounded and fall / 2 <= least:
             break
-        # A whole step after which the objective hardly rises along it is the best of its sizes.
+        # A whole step that does not go up, and hardly would beyond, is the best of its sizes.
         trial = beta - step
         found = None if bounded else loss.at(trial)
-        if found is None or -(found[1] + penalty * trial) @ step > fall / 4:
+        if (
+            found is None
+            or -(found[1] + penalty * trial) @ step > fall / 4
+            or found[0] + float(penalty @ (trial * trial)) / 2 > value + least
+        ):
             # A step of gradient / steepest never goes up; it takes over where a bound blocks Newton's step.
             steepest = np.linalg.eigvalsh(loss.squares())[-1] / 4 + penalty.max()
             steps = [*(size * step for size in (1.0, 0.5, 0.1)), gradient / steepest]

@@ -191,7 +191,7 @@ OUTCOMES = ("in time", "late", "missed", "alarm without harm", "quiet without ha
 
 def _harmless(log: Log) -> set[int]:
     """Return the types of shift that cost next to no accuracy; none where labels do not tell."""
-    if log.labels is None or log.kinds is None or not (clean := log.kinds == 0).any():
+    if log.labels is None or log.unlabeled or log.kinds is None or not (clean := log.kinds == 0).any():
         return set()
     wrong = log.errors()
     most = wrong[clean].mean() + HARM

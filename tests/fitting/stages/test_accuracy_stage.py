@@ -60,9 +60,9 @@ def test_an_unknown_kind_that_fools_the_signals_shows_in_the_error() -> None:
 
 def test_heads_do_not_see_the_kind_that_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     log, seen = made(0), []
-    learn = accuracy.learn_gated
+    learn = accuracy.relearn
     monkeypatch.setattr(
-        accuracy, "learn_gated", lambda names, parts, *more: seen.append(parts) or learn(names, parts, *more)
+        accuracy, "relearn", lambda state, parts, *more: seen.append(parts) or learn(state, parts, *more)
     )
     fit(log, run_length=300)
     order = np.random.default_rng(0).permutation(len(log))  # as the stage of the signals draws it

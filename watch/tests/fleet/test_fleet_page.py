@@ -6,6 +6,7 @@ import argparse
 import copy
 import re
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
 from pathlib import Path
@@ -122,7 +123,7 @@ def test_a_scrape_is_answered_while_a_page_is_read(tmp_path: Path, monkeypatch: 
         return read(folder)
 
     monkeypatch.setattr(Fleet, "open_read", slow)
-    monkeypatch.setattr(look, "_until", 1e-9)  # what was seen is no longer fresh
+    monkeypatch.setattr(look, "_until", time.monotonic() - 1)  # what was seen is no longer fresh
     with ThreadPoolExecutor() as pool:
         page = pool.submit(look)
         assert begun.wait(20) and look() is first

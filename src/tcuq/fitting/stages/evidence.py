@@ -152,7 +152,9 @@ def find_signals(state: FitState) -> None:
     sighted = params.replace(signals=names, coef=None, clean_means=None)
     # Drawn also where nothing is explained: the draws for the alarm follow it, and a fit must be the same
     # with and without an explanation.
-    order = None if log.labels is None else state.rng.permutation(len(log))
+    if log.labels is not None and state.order is None:
+        state.order = state.rng.permutation(len(log))
+    order = state.order
     # Two heads learn from the shuffle too; else it only tells whether time helps.
     shuffled = order is not None and (state.options.explain or params.instant is not None)
     before, total = 0, len(log) * (1 + shuffled) + (len(part.log) if part.log is not log else 0)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ...base.errors import InputError
 from ...monitor.heads import EvidenceHead, InstantHead
-from ...monitor.label_check import label_note
+from ...monitor.label_check import label_note, order_note
 from ...monitor.log import Log
 from ...monitor.params import Params
 from ...monitor.quantize import choose_feature_scale, quantize_features
@@ -37,6 +37,9 @@ def read(request: Request) -> FitState:
     clean = None if request.clean is None else as_log(request.clean, **told)
     if len(log) == 0:
         raise InputError("missing", "the log is empty; at least one step is needed")
+    for each, name in ((log, "the log"), (clean, "the clean log")):
+        if each is not None and each.unlabeled:
+            raise InputError("missing", f"{name}: {each.partly}; leave its labels out, or complete them")
     refuse_one_class(log)
     params = start_params(log, request, clean)
     log = in_format(log, params)
@@ -45,7 +48,9 @@ def read(request: Request) -> FitState:
     findings: dict[str, Any] = {"steps": len(log), "segments": len(log.pieces()), "seed": request.seed}
     findings["clean_from"] = part.source
     notes = [*log.notes, *(clean.notes if clean is not None else ()), *one_prediction(log)]
-    suspect = label_note(log if clean is None or clean.labels is None else clean)
+    suspect = order_note(log)
+    if suspect is None and (clean is None or clean.labels is not None):
+        suspect = label_note(log if clean is None else clean)
     if suspect is not None:
         if not request.force:
             raise InputError("conflict", f"{suspect}; no monitor is made, unless with `force=True`")

@@ -134,6 +134,7 @@ class FitState:
     clean_risk: list[Floats] = field(init=False)  # on each clean stretch
     still: list[Flags] = field(default_factory=list)  # where the input stands still, in both logs
     learned: bool = False  # from marked shifts, not from deviations
+    order: Ints | None = None  # of the shuffle; drawn once
     misled: str | None = None  # why evidence is not learned although it could be
     left_out: dict[str, Any] | None = None  # how learned evidence does on kinds of shift that it has not seen
     summed: Summed = field(init=False)

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 FRESH = 2.0
 """Seconds for which what was read of a fleet serves all who look."""
 
+OLD = 60.0
+"""Seconds after which it serves nobody, even while it is read again."""
+
 
 def add(actions: Subparsers) -> None:
     """Declare the command."""
@@ -71,7 +74,8 @@ class Look:
         from ..pages.fleet_page import SHOWN, timelines
         from ..verdicts.metrics import process_of
 
-        if not self._lock.acquire(blocking=not self._until):  # another reads: a scrape waits for no page
+        # While another reads, a scrape gets what was seen a moment ago, but not what is old.
+        if not self._lock.acquire(blocking=time.monotonic() > self._until + OLD):
             return self._seen
         try:
             if time.monotonic() < self._until:

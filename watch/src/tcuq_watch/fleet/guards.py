@@ -26,7 +26,7 @@ def refuse_special(path: Path, found: os.stat_result | None = None) -> None:
         return
     size, limits = found.st_size, limits_given()
     if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
-        said = f"{path} is a link or no plain file, expected a plain file of this folder alone"
+        said = f"{path} is a link, has a hard link, or is no plain file; expected one of this folder alone"
         raise InputError("unsupported", f"{said}; remove it, or use a copy of the folder (cp -r)")
     if size > limits.file:
         raise InputError("limit", f"{path}: has {size:,} bytes, {limits.beyond('file', size)}")
