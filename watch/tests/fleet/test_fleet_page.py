@@ -106,9 +106,9 @@ def test_a_served_page_keeps_itself_up_to_date(tmp_path: Path) -> None:
         tab.wait("location.search === '?find=sensor' && document.readyState === 'complete'")
         assert asked == ["", "sensor"]
         known["worst"][0]["device"] = "a new one"
-        tab.wait("document.querySelector('.worst .device').textContent === 'a new one'", 15)
+        tab.wait("document.querySelector('.worst .device').textContent === 'a new one'", 60)
         assert not tab.errors() and asked[-1] == "sensor"
-    tab.wait("document.querySelector('#state').textContent.includes('not up to date')", 15)
+    tab.wait("document.querySelector('#state').textContent.includes('not up to date')", 60)
     browser.close()
 
 

@@ -315,9 +315,9 @@ def test_requests_that_drip_in_are_cut_off(site: Any, monkeypatch: pytest.Monkey
     feed, server, *_ = site
     with Stream(server.port) as stream:  # a stream lives longer than a request may take
         stream.event("part")
+        began = time.monotonic()
         dripping = socket.create_connection(("127.0.0.1", server.port), timeout=20)
         dripping.send(start)
-        began = time.monotonic()
         with closing(dripping), pytest.raises(OSError):
             for _ in range(400):
                 dripping.send(b"a")
