@@ -101,7 +101,7 @@ def x86_64_counter(folder: Path) -> Counter | None:
     return emulated
 
 
-EVIDENCE, BET, INSTANT, CLASS_MIX = (1 << bit for bit in (20, 21, 22, 23))
+EVIDENCE, BET, INSTANT = (1 << bit for bit in (20, 21, 22))
 """Bits of `signals` that are no signals: see step_count.c."""
 
 CONFIGURATIONS: list[tuple[int, int, int, tuple[int, ...]]] = [
@@ -111,12 +111,11 @@ CONFIGURATIONS: list[tuple[int, int, int, tuple[int, ...]]] = [
     (EVIDENCE | 0x10, 10, 0, ()),
     (EVIDENCE | 0x3F0, 10, 32, ()),
     (EVIDENCE | BET | 0x3F0, 10, 32, ()),
-    (EVIDENCE | CLASS_MIX | 0x3F0, 10, 32, ()),
     (EVIDENCE | 0x130, 10, 0, ()),
     (EVIDENCE | 0x3F0, 2, 16, ()),
     (EVIDENCE | 0x3F0, 35, 64, ()),
     (0x3F0, 200, 64, ()),
-    (CLASS_MIX | 0x130, 200, 0, ()),
+    (0x130, 200, 0, ()),
     (INSTANT | 0x10, 10, 0, ()),
     (0x90, 10, 256, ()),
     (0x3FF, 10, 32, (1, 2, 4)),

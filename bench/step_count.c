@@ -4,7 +4,7 @@
  *     step_count SIGNALS CLASSES FEATURES STEPS [LAG ...]
  *
  * Bits of SIGNALS that are no signals: 20 gives the alarm an evidence head (as do severity and drift), 21 that head a
- * bet, 22 the monitor an instant head (as does the signal disbelief), 23 that head a class mix.
+ * bet, 22 the monitor an instant head (as does the signal disbelief).
  * With negative STEPS the stream is made but not watched: the difference between the two
  * runs is the monitor. Prints a checksum, so that nothing can be optimized away and runs can be compared. */
 #include <stdio.h>
@@ -29,7 +29,6 @@ int main(int argc, char **argv)
     static tcuq_evidence_t head;
     static int16_t offsets[TCUQ_MAX_CLASSES];
     static tcuq_instant_t instant;
-    static uint16_t shares[TCUQ_MAX_CLASSES];
     static int8_t centers[TCUQ_MAX_CLASSES * TCUQ_MAX_FEATURES];
     unsigned long asked;
     static int8_t probs[TCUQ_MAX_CLASSES];
@@ -105,11 +104,7 @@ int main(int argc, char **argv)
         for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
             instant.coef[i] = (int16_t)(700 + 100 * i);
         }
-        for (i = 0; i < p.classes; i++) {
-            shares[i] = (uint16_t)(65535u / p.classes);
-        }
         instant.bias = -2 * 65536;
-        instant.class_mix = (asked & 1uL << 23) != 0u ? shares : NULL;
         p.instant = &instant;
         p.about = TCUQ_ABOUT_ANSWER;
         p.anchor = TCUQ_ANCHOR_BELIEF;

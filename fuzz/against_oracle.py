@@ -65,8 +65,7 @@ def params_of(lines: dict[str, str]) -> Params:
         evidence = Evidence(coef=rest[:SIGNAL_COUNT], offset=rest[SIGNAL_COUNT:], **scalar)
     if "instant" in lines:
         bias, *rest = numbers("instant")
-        mix = numbers("class_mix") if "class_mix" in lines else None
-        instant = Instant(bias, tuple(rest), mix)
+        instant = Instant(bias, tuple(rest))
     del scalars["lag_count"], scalars["fingerprint"]
     return Params(
         **scalars,

@@ -17,7 +17,6 @@ void prove_check(void)
 {
     static uint8_t lags[TCUQ_MAX_LAG];
     static uint16_t weights[TCUQ_MAX_LAG];
-    static uint16_t shares[MOST_CLASSES];
     static int16_t offsets[MOST_CLASSES];
     static int8_t centers[1];
     tcuq_params_t p = nondet_params();
@@ -28,9 +27,6 @@ void prove_check(void)
         lags[i] = nondet_u8();
         weights[i] = nondet_u16();
     }
-    for (i = 0; i < MOST_CLASSES; i++) {
-        shares[i] = nondet_u16();
-    }
     ASSUME(p.classes <= MOST_CLASSES);
     p.lags = nondet_bool() ? lags : NULL;
     p.lag_weights = nondet_bool() ? weights : NULL;
@@ -38,7 +34,6 @@ void prove_check(void)
     p.evidence = nondet_bool() ? &evidence : NULL;
     p.instant = nondet_bool() ? &instant : NULL;
     evidence.offset = nondet_bool() ? offsets : NULL;
-    instant.class_mix = nondet_bool() ? shares : NULL;
     status = tcuq_check(&p);
     PROVE((status == TCUQ_OK) == (tcuq_internal_check(&p) == TCUQ_OK));
     if (status == TCUQ_OK) {

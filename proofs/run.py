@@ -173,7 +173,6 @@ class Shape:
     mask: str
     evidence: bool
     instant: bool
-    shares: bool
 
     def header(self) -> str:
         """Return what the compiler is told."""
@@ -181,7 +180,6 @@ class Shape:
             f"#define CLASSES {self.classes}\n#define FEATURES {self.features}\n"
             f"#define LAGS {{{', '.join(map(str, self.lags))}}}\n#define MASK {self.mask}\n"
             f"#define EVIDENCE {self.evidence:d}\n#define INSTANT {self.instant:d}\n"
-            f"#define SHARES {self.shares:d}\n"
         )
 
     def __str__(self) -> str:
@@ -189,17 +187,17 @@ class Shape:
 
 
 SHAPES = {
-    "every signal": Shape(3, 2, (1, 2), "TCUQ_ALL_SIGNALS", True, True, True),
-    "standard": Shape(4, 3, (1,), "0x3F0u", True, True, False),
-    "paper": Shape(3, 4, (1, 3), "0xFu", False, False, False),
-    "evidence alone": Shape(3, 2, (1, 2), "0x7Au", True, False, False),
+    "every signal": Shape(3, 2, (1, 2), "TCUQ_ALL_SIGNALS", True, True),
+    "standard": Shape(4, 3, (1,), "0x3F0u", True, True),
+    "paper": Shape(3, 4, (1, 3), "0xFu", False, False),
+    "evidence alone": Shape(3, 2, (1, 2), "0x7Au", True, False),
 }
 
 SMALL = {
-    "labels": Shape(2, 0, (1,), "0x4u", False, False, False),
-    "paper": Shape(2, 2, (1, 2), "0xFu", False, False, False),
-    "standard": Shape(2, 2, (1,), "0x3F0u", True, True, False),
-    "every signal": Shape(2, 2, (1,), "TCUQ_ALL_SIGNALS", True, True, True),
+    "labels": Shape(2, 0, (1,), "0x4u", False, False),
+    "paper": Shape(2, 2, (1, 2), "0xFu", False, False),
+    "standard": Shape(2, 2, (1,), "0x3F0u", True, True),
+    "every signal": Shape(2, 2, (1,), "TCUQ_ALL_SIGNALS", True, True),
 }
 """Monitors that are saved, loaded and verified."""
 

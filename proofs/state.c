@@ -39,7 +39,6 @@ static void contract_tcuq_debt_bounds(const tcuq_params_t *p, int32_t *low, int3
 static uint8_t lags[] = LAGS;
 static uint16_t weights[sizeof lags];
 static int16_t offsets[CLASSES];
-static uint16_t shares[CLASSES];
 static int8_t centers[CLASSES * FEATURES + 1];
 static tcuq_evidence_t evidence;
 static tcuq_instant_t instant;
@@ -60,7 +59,6 @@ static void any_numbers(void)
     instant = nondet_instant();
     for (i = 0; i < CLASSES; i++) {
         offsets[i] = nondet_i16();
-        shares[i] = nondet_u16();
     }
     for (i = 0; i < sizeof lags; i++) {
         weights[i] = nondet_u16();
@@ -71,7 +69,6 @@ static void any_numbers(void)
     p.evidence = EVIDENCE ? &evidence : NULL;
     evidence.offset = offsets;
     p.instant = INSTANT ? &instant : NULL;
-    instant.class_mix = SHARES ? shares : NULL;
     m = nondet_monitor();
     m.params = &p;
     least_debt = nondet_i32();

@@ -3,7 +3,7 @@
  * tcuq_check() can accept, all inputs, and a memory in which every counter and every byte of the ring may
  * have any value. README.md says what follows from it.
  *
- * The shape is given when compiling: CLASSES, FEATURES, LAGS, MASK, and 0 or 1 for EVIDENCE, INSTANT, SHARES. */
+ * The shape is given when compiling: CLASSES, FEATURES, LAGS, MASK, and 0 or 1 for EVIDENCE and INSTANT. */
 #include <stdlib.h>
 
 #include "__fc_builtin.h"
@@ -20,7 +20,6 @@
 static uint8_t lags[] = LAGS;
 static uint16_t weights[sizeof lags];
 static int16_t offsets[CLASSES];
-static uint16_t shares[CLASSES];
 static int8_t centers[CLASSES * FEATURES + 1];
 static int8_t probs[CLASSES];
 static int8_t features[FEATURES + 1];
@@ -44,7 +43,6 @@ static void any_params(void)
     UNKNOWN(evidence.coef);
     UNKNOWN(instant.coef);
     UNKNOWN(offsets);
-    UNKNOWN(shares);
     UNKNOWN(centers);
     UNKNOWN(weights);
     p.signals = MASK;
@@ -57,7 +55,6 @@ static void any_params(void)
     p.evidence = EVIDENCE ? &evidence : NULL;
     evidence.offset = offsets;
     p.instant = INSTANT ? &instant : NULL;
-    instant.class_mix = SHARES ? shares : NULL;
     /* What rules between fields add to the ranges, as far as the proof needs it: each is a consequence of
      * a rule, so these params are at least all that tcuq_check() accepts. */
     p.level_num = PICK(uint16_t, 1, 999);               /* level_below_one */

@@ -124,11 +124,9 @@ class Learned:
     other_answers: float
 
 
-def learned_params(classes: int, features: int, class_mix: bool, rng: np.random.Generator) -> Params:
+def learned_params(classes: int, features: int, rng: np.random.Generator) -> Params:
     """Return the kind of parameters that a fit gives: log-odds in, a probability out."""
     signals = ("odds", "severity", "magnitude", "distance", "disbelief", "drift")
-    shares = rng.dirichlet(np.full(classes, 20.0))
-    shares = np.maximum(shares, 2 / 65536) / np.maximum(shares, 2 / 65536).sum()
     head = {"odds": rng.uniform(0, 4), "severity": rng.uniform(-1, 1), "magnitude": rng.uniform(-1, 1)}
     steady = {**head, "disbelief": rng.uniform(7, 11), "distance": rng.uniform(0, 2)}
     instant = {**head, "odds": rng.uniform(9, 11), "distance": rng.uniform(0, 2)}
@@ -144,7 +142,7 @@ def learned_params(classes: int, features: int, class_mix: bool, rng: np.random.
         anchor="belief",
         about="answer",
         centers=tuple(tuple(row) for row in rng.integers(-60, 60, (classes, features)).tolist()),
-        instant=InstantHead(instant, -6.0, tuple(shares.tolist()) if class_mix else None),
+        instant=InstantHead(instant, -6.0),
         evidence=EvidenceHead(
             {"odds": 4.0, "distance": 2.0}, rng.normal(-2, 0.3, classes).tolist(), 4.0, reach=50_000
         ),
@@ -153,7 +151,7 @@ def learned_params(classes: int, features: int, class_mix: bool, rng: np.random.
     )
 
 
-def on_learned(classes: int, steps: int, seed: int = 0, class_mix: bool = False) -> Learned:
+def on_learned(classes: int, steps: int, seed: int = 0) -> Learned:
     """Compare everything that is learned of a stream on the same dequantized input."""
     rng = np.random.default_rng(seed)
     gaps: dict[str, list[Any]] = {
@@ -161,7 +159,7 @@ def on_learned(classes: int, steps: int, seed: int = 0, class_mix: bool = False)
     }
     done = other = 0
     while done < steps:
-        params = learned_params(classes, 8, class_mix, rng)
+        params = learned_params(classes, 8, rng)
         probs, raw = random_stream(LENGTH, classes, 8, 0, rng)
         ints = quantize_probs(probs)
         real, found = reference(params, ints, raw), Monitor(params).run(ints, raw)
@@ -195,17 +193,15 @@ def main() -> int:
     steps = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
     same = on_integers(steps)
     print(f"same dequantized input, {same.steps:,} steps: largest {same.largest:.5f}, mean {same.mean:.6f}")
-    for class_mix in (False, True):
-        words = "with" if class_mix else "without"
-        print(f"\nlearned persistence, same dequantized input, {words} a class mix: largest and mean")
-        heads = ("risk", "persistence", "look", "accuracy", "severity")
-        print(f"{'classes':>8} {' '.join(f'{head:>17}' for head in heads)} {'answers':>9}")
-        for classes in (2, 10, 35, 200, 1000):
-            learned = on_learned(classes, 50_000, class_mix=class_mix)
-            parts = (learned.risk, learned.persistence, learned.look)
-            parts += (learned.expected_accuracy, learned.severity)
-            shown = " ".join(f"{each.largest:>8.4f} {each.mean:>8.5f}" for each in parts)
-            print(f"{classes:>8} {shown} {learned.other_answers:>9.5f}", flush=True)
+    print("\nlearned persistence, same dequantized input: largest and mean")
+    heads = ("risk", "persistence", "look", "accuracy", "severity")
+    print(f"{'classes':>8} {' '.join(f'{head:>17}' for head in heads)} {'answers':>9}")
+    for classes in (2, 10, 35, 200, 1000):
+        learned = on_learned(classes, 50_000)
+        parts = (learned.risk, learned.persistence, learned.look)
+        parts += (learned.expected_accuracy, learned.severity)
+        shown = " ".join(f"{each.largest:>8.4f} {each.mean:>8.5f}" for each in parts)
+        print(f"{classes:>8} {shown} {learned.other_answers:>9.5f}", flush=True)
     print("\nunquantized input, stock coefficients, posterior only:")
     print(f"{'classes':>8} {'largest':>9} {'mean':>9}")
     for classes in (2, 10, 35, 100, 200, 1000):

@@ -19,7 +19,7 @@ def generated(folder: Path) -> list[Path]:
     waves = np.sin(np.arange(WIDE * FEATURES)).reshape(WIDE, FEATURES)
     projection = integer_projection(waves, np.zeros(FEATURES), 0.1, -128, paper)
     texts = {
-        "standard": sources(monitors()["standard, class mix"], logits_scale=0.1),
+        "standard": sources(monitors()["standard"], logits_scale=0.1),
         "paper": sources(paper, projection=projection),
     }
     shared = {path.name for part in ("core", "export/c") for path in (PACKAGE / part).glob("*.c")}

@@ -14,7 +14,6 @@ from collections import Counter
 from dataclasses import fields, replace
 from pathlib import Path
 
-import gen_edges
 import gen_feedback
 import gen_heads
 import gen_learned
@@ -42,7 +41,6 @@ def cases() -> list[Case]:
         gen_heads,
         gen_looks,
         gen_still,
-        gen_edges,
         gen_mutants,
         gen_feedback,
     ):
@@ -73,8 +71,6 @@ def _head_lines(params: Params) -> list[str]:
         lines.append(" ".join(map(str, ("evidence", *numbers, *evidence.coef, *evidence.offset))))
     if instant is not None:
         lines.append(" ".join(map(str, ("instant", instant.bias, *instant.coef))))
-        if instant.class_mix is not None:
-            lines.append(" ".join(map(str, ("class_mix", *instant.class_mix))))
     if params.feedback is not None:
         lines.append(" ".join(map(str, ("feedback", *params.feedback.numbers()))))
     if params.centers is not None:

@@ -119,7 +119,7 @@ def make(signals: int, classes: int, features: int, lags: tuple[int, ...], **cha
     Params
     """
     base: dict[str, Any] = {
-        "version": 4,
+        "version": 5,
         "zero_point": 0,
         "lag_weights": weights(len(lags)) if lags else (),
         "coef": COEF,

@@ -97,7 +97,7 @@ def _streams() -> Iterable[Case]:
         yield case(f"memory_{memory}", "how far back labels may go", params, 15, {41: BOTH, 56: ("save",)})
     for name, mask, features in (("learned", STANDARD_POSTERIORS, 0), ("standard", STANDARD, 4)):
         more = lively | {"about": 1, "anchor": 1, "rise_limit": 90000, "rise_cap": 150000, "hold": 3}
-        params = learned(mask, 5, features, Dice(name), "uneven", feedback=HEAD, **more)
+        params = learned(mask, 5, features, Dice(name), feedback=HEAD, **more)
         yield case(name, "labels are of the answer", params, 25, {29: BOTH, 56: ("save",)})
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Cases with an `instant` head: learned persistence, answers, class mix, centers, bets, expected accuracy."""
+"""Cases with an `instant` head: learned persistence, answers, centers, bets, expected accuracy."""
 
 from __future__ import annotations
 
@@ -39,20 +39,9 @@ def evidence(mask: int, classes: int, dice: Dice, base: int = 0, slope: int = 0)
     return Evidence(4 * 65536, 0, HEAD, offset, base, slope, reach, bias)
 
 
-def shares(classes: int, kind: str) -> tuple[int, ...] | None:
-    """Return a class mix: None, `even`, `uneven` (falling), or `tiny` (1 for all but the first)."""
-    if kind == "none":
-        return None
-    if kind == "even":
-        return (65536 // classes,) * classes
-    if kind == "uneven":
-        return tuple(max(1, 43690 * 2 ** max(0, 16 - c) >> 16) for c in range(classes))
-    return (65535, *(1,) * (classes - 1))
-
-
-def learned(mask: int, classes: int, features: int, dice: Dice, mix: str = "none", **changes: Any) -> Params:
+def learned(mask: int, classes: int, features: int, dice: Dice, **changes: Any) -> Params:
     """Return parameters with an `instant` head, centers with signal 7, evidence with signals 5 and 9."""
-    base: dict[str, Any] = {"instant": Instant(-3 * 65536, INSTANT, shares(classes, mix))}
+    base: dict[str, Any] = {"instant": Instant(-3 * 65536, INSTANT)}
     if mask & 0x220 and "evidence" not in changes:
         base |= {"evidence": evidence(mask, classes, dice), **OFF}
     if mask >> 7 & 1:
@@ -95,16 +84,15 @@ def _profiles() -> Iterable[Case]:
                 "horizon": horizon,
                 "expected_start": 58000 if horizon else 0,
             }
-            mix = "none" if classes == 1000 and about else ("none", "uneven", "even", "tiny")[number // 2 % 4]
             mask = STANDARD if features else STANDARD_POSTERIORS
             if number % 3:
                 bet = (52000, 9000) if number % 3 == 1 else (0, 0)
                 changes |= {"evidence": evidence(mask, classes, dice, *bet), **OFF}
                 changes |= {"rise_limit": 4 * 65536, "rise_cap": 8 * 65536}
                 changes |= {"rise_clear": 65536, "hold": number}
-            params = learned(mask, classes, features, dice, mix, **changes)
+            params = learned(mask, classes, features, dice, **changes)
             marks: Marks = MIDWAY if steps > 30 else {2: ("reset",)}
-            yield Case(name, f"standard profile, class mix: {mix}", params, dwell(dice, params, steps), marks)
+            yield Case(name, "standard profile", params, dwell(dice, params, steps), marks)
     for name, mask, features, changes in (
         ("learned_only_distance", 0x80, 16, {}),
         ("learned_only_disbelief", 0x100, 0, {"anchor": 1}),
@@ -115,8 +103,7 @@ def _profiles() -> Iterable[Case]:
         ("learned_all_label", ALL, 5, {"horizon": 5, "expected_start": 1}),
     ):
         dice = Dice(name)
-        mix = "uneven" if name in ("learned_only_disbelief", "learned_all", "learned_all_label") else "none"
-        params = learned(mask, 10, features, dice, mix, **changes)
+        params = learned(mask, 10, features, dice, **changes)
         yield Case(name, f"signals 0x{mask:03X}", params, dwell(dice, params, 38), MIDWAY)
     name = "distance_without_instant"
     dice = Dice(name)
@@ -131,10 +118,10 @@ def _profiles() -> Iterable[Case]:
 def _mixtures() -> Iterable[Case]:
     """Yield streams that drive the weights of the experts to their ends."""
 
-    def case(name: str, why: str, classes: int, posteriors: list[list[int]], mix: str = "none") -> Case:
+    def case(name: str, why: str, classes: int, posteriors: list[list[int]]) -> Case:
         dice = Dice(name)
         about = len(name) % 2
-        params = learned(STANDARD_POSTERIORS, classes, 0, dice, mix, about=about, anchor=1, warmup=0)
+        params = learned(STANDARD_POSTERIORS, classes, 0, dice, about=about, anchor=1, warmup=0)
         end = len(posteriors)
         marks: Marks = {end // 3: ("save", "load"), end // 2: ("reset", "save", "load"), end: ("save",)}
         if classes >= 200:
@@ -143,54 +130,45 @@ def _mixtures() -> Iterable[Case]:
 
     for classes in (2, 3, 10, 35):
         dice = Dice(f"mixture {classes}")
-        mix = {2: "tiny", 3: "uneven", 10: "even"}.get(classes, "none")
         long = [t // 24 % classes for t in range(125 if classes == 10 else 60)]
         yield case(f"mixture_runs_L{classes}", "long runs of a class", classes, shown(dice, classes, long))
         turn = [t * (classes // 2 + 1) % classes for t in range(40)]
-        yield case(
-            f"mixture_alternating_L{classes}",
-            "each step another class",
-            classes,
-            shown(dice, classes, turn),
-            mix,
-        )
+        alternating = shown(dice, classes, turn)
+        yield case(f"mixture_alternating_L{classes}", "each step another class", classes, alternating)
         slips = [t // 15 % classes if dice.chance(75) else dice.below(classes) for t in range(50)]
         weak = shown(dice, classes, slips, 60, 400)
-        yield case(f"mixture_slips_L{classes}", "answers that are not the prediction", classes, weak, mix)
+        yield case(f"mixture_slips_L{classes}", "answers that are not the prediction", classes, weak)
     ten = 10
     yield case(
         "mixture_sharp", "one hot, each step another class", 10, [one_hot(10, t % 10) for t in range(60)]
     )
     sharp_runs = [one_hot(10, t // 20 % 10) for t in range(90)]
-    yield case("mixture_sharp_runs", "one hot, runs of twenty", 10, sharp_runs, "even")
+    yield case("mixture_sharp_runs", "one hot, runs of twenty", 10, sharp_runs)
     regimes = [one_hot(ten, t // 12 % 10 if t // 40 % 2 else 7 * t % 10) for t in range(130)]
-    yield case("mixture_regimes", "persistence comes and goes", 10, regimes, "uneven")
-    for mix in ("none", "even", "tiny"):
-        yield case(f"mixture_collapsed_{mix}", "always one class", 10, shown(Dice(mix), ten, [4] * 60), mix)
-    yield case("mixture_one_hot_forever", "255 at one class, always", 5, [one_hot(5, 3)] * 70, "uneven")
-    yield case("mixture_uniform", "all classes equal", 7, [[36 + t % 2] * 7 for t in range(30)], "even")
-    yield case("mixture_zeros", "no mass at all", 10, [[0] * 10] * 24, "tiny")
-    yield case("mixture_full", "every class at 255", 10, [[255] * 10] * 24, "uneven")
+    yield case("mixture_regimes", "persistence comes and goes", 10, regimes)
+    collapsed = shown(Dice("none"), ten, [4] * 60)
+    yield case("mixture_collapsed_none", "always one class", 10, collapsed)
+    yield case("mixture_one_hot_forever", "255 at one class, always", 5, [one_hot(5, 3)] * 70)
+    yield case("mixture_uniform", "all classes equal", 7, [[36 + t % 2] * 7 for t in range(30)])
+    yield case("mixture_zeros", "no mass at all", 10, [[0] * 10] * 24)
+    yield case("mixture_full", "every class at 255", 10, [[255] * 10] * 24)
     yield case("mixture_full_L1000", "every class at 255, the largest sums", 1000, [[255] * 1000] * 3)
     blocks = [[255 * (t % 3 > 0)] * 10 if t % 2 else one_hot(10, t % 10) for t in range(40)]
-    yield case("mixture_blocks", "none, all or one", 10, blocks, "uneven")
+    yield case("mixture_blocks", "none, all or one", 10, blocks)
     halves = [one_hot(200, 150 if t % 5 else t) for t in range(9)]
-    yield case("mixture_sharp_L200", "one class, and others now and then", 200, halves, "tiny")
-    for name, mask, classes, mix in (
-        ("permuted_learned", STANDARD_POSTERIORS, 10, "none"),
-        ("permuted_learned_mix", STANDARD_POSTERIORS, 7, "even"),
-    ):
-        dice = Dice(name)
-        params = learned(mask, classes, 0, dice, mix, about=1, anchor=1)
-        order = dice.shuffled(classes)
-        rows = dwell(dice, params, 36)
-        rows = [([v + (c == probs.index(max(probs))) for c, v in enumerate(probs)], x) for probs, x in rows]
-        yield Case(f"{name}_a", "with its twin: only prediction and answer may differ", params, rows)
-        twin = [([probs[order[c]] for c in range(classes)], x) for probs, x in rows]
-        head = params.evidence
-        assert head is not None
-        turned = replace(params, evidence=replace(head, offset=tuple(head.offset[c] for c in order)))
-        yield Case(f"{name}_b", "the same stream, classes permuted", turned, twin)
+    yield case("mixture_sharp_L200", "one class, and others now and then", 200, halves)
+    name, classes = "permuted_learned", 10
+    dice = Dice(name)
+    params = learned(STANDARD_POSTERIORS, classes, 0, dice, about=1, anchor=1)
+    order = dice.shuffled(classes)
+    rows = dwell(dice, params, 36)
+    rows = [([v + (c == probs.index(max(probs))) for c, v in enumerate(probs)], x) for probs, x in rows]
+    yield Case(f"{name}_a", "with its twin: only prediction and answer may differ", params, rows)
+    twin = [([probs[order[c]] for c in range(classes)], x) for probs, x in rows]
+    head = params.evidence
+    assert head is not None
+    turned = replace(params, evidence=replace(head, offset=tuple(head.offset[c] for c in order)))
+    yield Case(f"{name}_b", "the same stream, classes permuted", turned, twin)
 
 
 def cases() -> Iterable[Case]:

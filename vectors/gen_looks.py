@@ -198,15 +198,15 @@ def _bets() -> Iterable[Case]:
     yield Case(name, "looks and means, no alarm", params, held(dice, params, 24), {10: BOTH})
     base: dict[str, Any] = {"about": 1, "anchor": 1, "horizon": 6, "expected_start": 50000, "warmup": 5}
     marks: Marks
-    for name, mask, mix, bet, marks in (
-        ("look_standard", STANDARD, "none", (0, 0), {20: ("reset",), 30: BOTH}),
-        ("look_standard_mix", STANDARD, "uneven", (52000, 9000), {12: BOTH, 25: ("reset", *BOTH)}),
-        ("look_posteriors", STANDARD_POSTERIORS, "none", (60000, 12000), dict.fromkeys(range(9), BOTH)),
+    for name, mask, bet, marks in (
+        ("look_standard", STANDARD, (0, 0), {20: ("reset",), 30: BOTH}),
+        ("look_standard_bet", STANDARD, (52000, 9000), {12: BOTH, 25: ("reset", *BOTH)}),
+        ("look_posteriors", STANDARD_POSTERIORS, (60000, 12000), dict.fromkeys(range(9), BOTH)),
     ):
         dice = Dice(name)
         given = replace(evidence(mask, 4, dice, *bet), allowance=300)
         features = 4 if mask == STANDARD else 0
-        params = learned(mask, 4, features, dice, mix, evidence=given, **OFF, **ALARM, **base)
+        params = learned(mask, 4, features, dice, evidence=given, **OFF, **ALARM, **base)
         yield Case(name, "standard profile, evidence by looks", params, dwell(dice, params, 40), marks)
 
 

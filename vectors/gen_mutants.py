@@ -13,8 +13,8 @@ from dataclasses import replace
 from typing import Any
 
 from gen_base import EVERY, PAPER, STANDARD_POSTERIORS, Case, Dice, Marks, Row, dwell, make, one_hot
-from gen_learned import HEAD, INSTANT, OFF, learned
-from oracle import SIGNAL_COUNT, Evidence, Instant, Monitor, Params
+from gen_learned import HEAD, OFF, learned
+from oracle import SIGNAL_COUNT, Evidence, Monitor, Params
 
 ODDS = 0x10
 SILENT = (0,) * SIGNAL_COUNT
@@ -99,7 +99,7 @@ def _states() -> Iterable[Case]:
         ("edges_flips", make(0x4, 3, 0, (1, 3), level_num=2, level_den=3), (9,)),
         ("edges_every", make(EVERY, 2, 1, (2,), zero_point=3, **changes), (9,)),
         ("edges_no_ring", make(0x18, 2, 0, (), level_num=3, level_den=4), (1,)),
-        ("edges_learned", learned(STANDARD_POSTERIORS, 2, 0, dice, "uneven", **more, **changes), (9,)),
+        ("edges_learned", learned(STANDARD_POSTERIORS, 2, 0, dice, **more, **changes), (9,)),
         ("edges_looks", looks, (1, 9)),
         ("edges_own", replace(looks, evidence=own), (0, 4, 11)),
         ("edges_own_negative", replace(looks, evidence=replace(own, own_mean=90000)), (4,)),
@@ -142,13 +142,7 @@ def _damage() -> Iterable[Case]:
 
 
 def _beliefs() -> Iterable[Case]:
-    """Yield shares and sizes at the edges of the learned persistence."""
-    changes: dict[str, Any] = {"about": 1, "anchor": 1, "warmup": 0}
-
-    name = "mutants_share"
-    head = Instant(-2 * 65536, INSTANT, (65000, 2))
-    params = learned(STANDARD_POSTERIORS, 2, 0, Dice(name), instant=head, **changes)
-    yield Case(name, "a class that is not seen any more", params, [([127, -128], [])] * 68)
+    """Yield sizes at the edges of the learned persistence."""
     name = "mutants_165_classes"
     params = learned(0x100, 165, 0, Dice(name), anchor=1)
     rows = [([v - 128 for v in one_hot(165, t % 2, 200)], []) for t in range(3)]

@@ -61,7 +61,7 @@ def _stands() -> Iterable[Case]:
         dice = Dice(name)
         features = 9 if mask & 0x80 else 0
         if "learned" in name:
-            params = learned(mask, 4, features, dice, "uneven", about=1, anchor=1, **ALARM, **BASE)
+            params = learned(mask, 4, features, dice, about=1, anchor=1, **ALARM, **BASE)
         else:
             params = looking(mask, 4, features, dice, **BASE)
         rows = _frozen(held(dice, params, 22), kind, dice)

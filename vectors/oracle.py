@@ -22,7 +22,7 @@ from oracle_math import (
     wide_logarithm,
     word,
 )
-from oracle_mixture import Mixed, corrected_likelihood, guard, mixed, plain_likelihood
+from oracle_mixture import Mixed, guard, mixed, plain_likelihood
 from oracle_params import NAMES, SIGNAL_COUNT, Evidence, Feedback, Instant, Params
 from oracle_state import SLOW_MAX, STILLNESS_MAX
 
@@ -239,9 +239,6 @@ class Monitor(Labels):
             for name in names:
                 setattr(self, name, [65536 // len(u)] * len(u))
         q = plain_likelihood(u)
-        if head.class_mix is not None:
-            q = corrected_likelihood(u, self.seen, head.class_mix)
-            self.seen = [past + ((c * 65536 - past + 128) >> 8) for past, c in zip(self.seen, u, strict=True)]
         behind_by = 0
         if self.params.evidence is not None and not self.alarm & 1:
             behind_by = guard(self.rise, self.params.rise_limit)

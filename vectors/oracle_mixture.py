@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -22,31 +21,6 @@ GUARD = 40960
 def plain_likelihood(u: Sequence[int]) -> list[int]:
     """Return q of section 6 for a posterior in 0..255."""
     return [64 * value + max(1, 164 // len(u)) for value in u]
-
-
-def corrected_likelihood(u: Sequence[int], seen: Sequence[int], class_mix: Sequence[int]) -> list[int]:
-    """Return q where likelihoods are corrected by class mix.
-
-    Parameters
-    ----------
-    u : sequence of int
-        Posterior, 0..255.
-    seen : sequence of int
-        Slow mean of past posteriors, Q0.24.
-    class_mix : sequence of int
-        Share of each class in development, Q0.16.
-
-    Returns
-    -------
-    list of int
-    """
-    out = []
-    for plain, past, share in zip(plain_likelihood(u), seen, class_mix, strict=True):
-        low = max((past + 128) >> 8, share >> 1, 1)
-        ratio = min(65536, word(share << 15) // low)
-        gain = math.isqrt(word(ratio << 15))
-        out.append(max(1, word(plain * gain) >> 16))
-    return out
 
 
 def take(old: Sequence[int], s: int, q: Sequence[int]) -> tuple[list[int], int]:

@@ -68,15 +68,12 @@ class Instant:
 
     bias: int
     coef: tuple[int, ...]
-    class_mix: tuple[int, ...] | None = None
 
     def broken(self, classes: int) -> list[str]:
         """Return the names of the rules that do not hold."""
-        mix = self.class_mix
         rules = {
             "instant bias": abs(self.bias) <= 256 * 65536,
             "instant coef": len(self.coef) == SIGNAL_COUNT and all(-32768 <= c <= 32767 for c in self.coef),
-            "class_mix": mix is None or (len(mix) == classes and all(1 <= share <= 65535 for share in mix)),
         }
         return [name for name, holds in rules.items() if not holds]
 
@@ -162,7 +159,7 @@ class Params:
         """Refuse what section 2 does not allow: a vector with bad parameters would prove nothing."""
         lags, past = self.lags, any(self.uses(n) for n in (0, 1, 2))
         rules = {
-            "version": self.version == 4,
+            "version": self.version == 5,
             "signals": 1 <= self.signals < 2**SIGNAL_COUNT,
             "classes": 2 <= self.classes <= 1000,
             "features": 0 <= self.features <= 256,
@@ -233,17 +230,12 @@ class Params:
     @property
     def mean_words(self) -> int:
         """The 32-bit words of what was seen last and of all slow means."""
-        return self.look_words + self.classes * self.corrects + 8 * self.uses(9)
+        return self.look_words + 8 * self.uses(9)
 
     @property
     def look_words(self) -> int:
         """The words that the next look is compared with."""
         return 0 if self.evidence is None else 8 if self.uses(7) else 1
-
-    @property
-    def corrects(self) -> bool:
-        """Whether likelihoods are corrected by class mix."""
-        return self.instant is not None and self.instant.class_mix is not None
 
     @property
     def beliefs(self) -> int:
@@ -268,8 +260,7 @@ class Params:
     @property
     def ring_size(self) -> int:
         """The bytes of working memory, section 15."""
-        scratch = self.classes * self.corrects
-        payload = 2 * (self.beliefs + scratch) + self.depth * (self.entry - 2)
+        payload = 2 * self.beliefs + self.depth * (self.entry - 2)
         words = self.mean_words + 4 * self.depth
         return max(4, 4 * words + self.feedback_bytes + (payload + 3) // 4 * 4)
 
@@ -298,7 +289,6 @@ class Params:
             words += [value & 0xFFFF for value in (*head.coef, *head.offset)]
         if self.instant is not None:
             words += [self.instant.bias, *(value & 0xFFFF for value in self.instant.coef)]
-            words += self.instant.class_mix or ()
         if self.feedback is not None:
             words += self.feedback.numbers()
         tail = bytes(value & 0xFF for value in self.centers or ())

@@ -14,7 +14,7 @@ VERSION = 4
 HEADER = 64
 SLOW_MAX = STILLNESS_MAX = 2**21
 
-# Bits of `held`: `last` and beliefs hold a value until a reset; class mix, deficits and `seen` from then on.
+# Bits of `held`: `last` and beliefs hold a value until a reset; class mix and deficits from then on.
 SINCE_RESET, SINCE_START = 1, 2
 # No bit of `held`, but a step that was ever taken.
 SINCE_STEP = 4
@@ -51,7 +51,6 @@ class State:
         self.slow = [0] * 8
         self.error_debt = self.correction = self.case = self.next = self.level = 0
         self.entries = [0] * p.remembered
-        self.seen = [share * 256 for share in (p.instant.class_mix or ())] if p.instant is not None else []
 
     def reset(self) -> None:
         """Forget past posteriors and features, and how still the input stood; all else stays."""
@@ -68,7 +67,6 @@ class State:
         learns, labels, wide, narrow = p.instant is not None, p.feedback is not None, "i", "H"
         wanted = [
             ("last", p.look_words, wide, SINCE_RESET, p.evidence is not None),
-            ("seen", p.classes, wide, SINCE_START, p.corrects),
             ("slow", 8, wide, SINCE_STEP, p.uses(9)),
             ("error_debt", 1, wide, SINCE_STEP, labels),
             *((name, 1, "h", SINCE_STEP, labels) for name in ("correction", "case")),
@@ -252,8 +250,6 @@ class State:
                 valid = all(low <= value <= high for value in values)
             elif name == "slow":
                 valid = all(-SLOW_MAX <= value <= SLOW_MAX for value in values)
-            elif name == "seen":
-                valid = all(0 <= value <= 65535 * 256 for value in values)
             elif p.feedback is not None and name in LABEL_NUMBERS:
                 valid = cls._labels_are_valid(p, p.feedback, name, values, new.steps)
             elif name == "class_mix":

@@ -40,9 +40,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.cases(1)
-@pytest.mark.parametrize(
-    "profile", first_quick(["standard, class mix", "paper", "standard", "standard, bet"], 2)
-)
+@pytest.mark.parametrize("profile", first_quick(["standard", "paper", "standard, bet"], 2))
 @pytest.mark.parametrize("on", first_quick([SMALL, BIG, *OTHERS]), ids=lambda each: each.name)
 def test_backbone_and_monitor_say_what_python_says(on: Any, profile: str, kept: Path, tmp_path: Path) -> None:
     if shutil.which(f"{on.toolchain}-gcc") is None or shutil.which(on.emulated.emulator) is None:

@@ -94,7 +94,7 @@ def learned() -> list[Expected]:
 @pytest.mark.parametrize("level", first_quick(LEVELS))
 @pytest.mark.parametrize("name", first_quick(["stm32l432kc", "microbit", "stm32f767zi"], 2))
 def test_learned_persistence_on_three_cores(name: str, level: str, kept: Path, tmp_path: Path) -> None:
-    """With and without features, a bet and a class mix: every field, every signal and saved states."""
+    """With and without features, and with a bet: every field, every signal and saved states."""
     cases = learned()
     assert all(replay_fits(case, board(name)) for case, _ in cases)
     steps = [event.expected for case, _ in cases for event in case.events if event.kind == "step"]

@@ -61,12 +61,6 @@ static void print_params(void)
         for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
             printf(" %d", p->instant->coef[i]);
         }
-        if (p->instant->class_mix != NULL) {
-            printf("\nclass_mix");
-            for (i = 0; i < p->classes; i++) {
-                printf(" %u", p->instant->class_mix[i]);
-            }
-        }
     }
     if (p->centers != NULL) {
         printf("\ncenters ");

@@ -70,7 +70,6 @@ const char *ledger_open(ledger_t *l, const tcuq_t *m)
 {
     const tcuq_params_t *p = m->params;
     unsigned words = p->evidence == NULL ? 0u : (p->signals >> 7 & 1u) != 0u ? 8u : 1u, n;
-    unsigned seen = p->instant != NULL && p->instant->class_mix != NULL ? p->classes : 0u;
     int32_t low, high;
     int64_t open = 0; /* steps that are vouched for and have no label */
     memset(l, 0, sizeof *l);
@@ -94,9 +93,9 @@ const char *ledger_open(ledger_t *l, const tcuq_t *m)
         l->last[n] = (int32_t)m->ring[n];
     }
     for (n = 0; n < 8u && (p->signals >> 9 & 1u) != 0u; n++) {
-        l->slow[n] = (int32_t)m->ring[words + seen + n];
+        l->slow[n] = (int32_t)m->ring[words + n];
     }
-    l->place = words + seen + ((p->signals >> 9 & 1u) != 0u ? 8u : 0u);
+    l->place = words + ((p->signals >> 9 & 1u) != 0u ? 8u : 0u);
     if (p->feedback != NULL) {
         l->error = l->opening_error = (int32_t)m->ring[l->place];
         l->correction = (int16_t)held_number(l, m, 0);

@@ -115,16 +115,8 @@ static void set_evidence(set_t *set, source_t *from)
 static void set_instant(set_t *set, source_t *from)
 {
     tcuq_instant_t *head = &set->instant;
-    unsigned c;
     head->bias = (int32_t)(below(from, 4) == 0u ? edge(from, -POWER_24, POWER_24) : edge(from, -65536, 65536));
     fill_table(head->coef, from);
-    if (below(from, 2) == 0u) {
-        fill_bytes(set->class_mix, sizeof set->class_mix, from);
-        for (c = 0; c < TCUQ_MAX_CLASSES; c++) {
-            set->class_mix[c] = set->class_mix[c] == 0u ? 1u : set->class_mix[c];
-        }
-        head->class_mix = set->class_mix;
-    }
     set->params.instant = head;
     set->params.anchor = (uint16_t)below(from, 2);
     set->params.about = (uint16_t)below(from, 2);

@@ -15,7 +15,6 @@ typedef struct {
     uint8_t lags[TCUQ_MAX_LAG];
     uint16_t lag_weights[TCUQ_MAX_LAG];
     int16_t offset[TCUQ_MAX_CLASSES];
-    uint16_t class_mix[TCUQ_MAX_CLASSES];
     int8_t centers[TCUQ_MAX_CLASSES * TCUQ_MAX_FEATURES];
 } set_t;
 

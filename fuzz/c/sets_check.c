@@ -17,13 +17,11 @@ enum {
     LIST_WEIGHTS,
     LIST_CENTERS,
     LIST_OFFSET,
-    LIST_MIX,
     NO_EVIDENCE,
     NO_INSTANT,
     NO_FEEDBACK,
     A_LAG,
     A_WEIGHT,
-    A_SHARE,
     PLACES
 };
 
@@ -47,13 +45,11 @@ void spoil_set(set_t *set, source_t *from)
     case LIST_WEIGHTS: p->lag_weights = NULL; break;
     case LIST_CENTERS: p->centers = p->centers == NULL ? set->centers : NULL; break;
     case LIST_OFFSET: set->evidence.offset = NULL; break;
-    case LIST_MIX: set->instant.class_mix = set->instant.class_mix == NULL ? set->class_mix : NULL; break;
     case NO_EVIDENCE: p->evidence = p->evidence == NULL ? &set->evidence : NULL; break;
     case NO_INSTANT: p->instant = p->instant == NULL ? &set->instant : NULL; break;
     case NO_FEEDBACK: p->feedback = p->feedback == NULL ? &set->feedback : NULL; break;
     case A_LAG: set->lags[below(from, TCUQ_MAX_LAG)] = (uint8_t)take(from, 1); break;
-    case A_WEIGHT: set->lag_weights[below(from, 4)] = (uint16_t)take(from, 2); break;
-    default: set->class_mix[below(from, 8)] = (uint16_t)below(from, 4); break;
+    default: set->lag_weights[below(from, 4)] = (uint16_t)take(from, 2); break;
     }
 }
 
@@ -72,20 +68,6 @@ static int evidence_allowed(const tcuq_evidence_t *head)
            (head->own_looks == 0u ? head->own_mean == 0 && head->own_most == 0u : plain) &&
            (plain || (within(head->bet_slope, 1, 32767) && (int64_t)head->bet_base - m - 1 >= 256 &&
                       (int64_t)head->bet_base + m < 1 << 20));
-}
-
-static int instant_allowed(const tcuq_instant_t *head, unsigned classes)
-{
-    unsigned c;
-    if (!within(head->bias, -256 * 65536, 256 * 65536)) {
-        return 0;
-    }
-    for (c = 0; head->class_mix != NULL && c < classes; c++) {
-        if (head->class_mix[c] == 0u) {
-            return 0;
-        }
-    }
-    return 1;
 }
 
 static int feedback_allowed(const tcuq_feedback_t *head, uint32_t rise_cap)
@@ -122,7 +104,7 @@ int set_allowed(const tcuq_params_t *p)
 {
     int features_read = (p->signals & ((1u << 1) | (1u << 6) | (1u << 7) | (1u << 9))) != 0u;
     int slow = (p->signals & ((1u << 5) | (1u << 9))) != 0u, compared = (p->signals & ((1u << 4) | (1u << 7))) != 0u;
-    return p->version == 4u &&
+    return p->version == 5u &&
            within(p->signals, 1, (1u << TCUQ_SIGNAL_COUNT) - 1u) && within(p->classes, 2, 1000) &&
            within(p->features, features_read ? 1 : 0, 256) && within(p->zero_point, -128, 127) && lags_allowed(p) &&
            within(p->bias, -256 * 65536, 256 * 65536) && p->doubt_mix <= 65536u && p->blend <= 65536u &&
@@ -136,7 +118,7 @@ int set_allowed(const tcuq_params_t *p)
            p->hold <= 63u && (p->rise_limit == 0u ? p->rise_clear == 0u : p->rise_clear < p->rise_limit) &&
            side_allowed(p->fall_limit, p->fall_cap) && (p->centers != NULL) == (p->signals >> 7 & 1u) &&
            ((p->signals >> 8 & 1u) == 0u || p->instant != NULL) &&
-           (p->instant == NULL || instant_allowed(p->instant, p->classes)) &&
+           (p->instant == NULL || within(p->instant->bias, -256 * 65536, 256 * 65536)) &&
            (p->feedback == NULL || feedback_allowed(p->feedback, p->rise_cap)) &&
            ((p->signals >> 9 & 1u) == 0u || (p->signals >> 7 & 1u) != 0u) &&
            (p->evidence == NULL ? !slow : evidence_allowed(p->evidence) && p->fall_limit == 0u && compared);

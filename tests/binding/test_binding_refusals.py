@@ -288,21 +288,12 @@ def test_frames_that_end_too_early_or_go_too_far() -> None:
         ({"centers": bytes(3)}, ValueError),
         ({"evidence": 5}, TypeError),
         ({"instant": {}}, KeyError),
-        ({"instant": {**FULL.integers()["instant"], "class_mix": [1]}}, ValueError),
         ({"lags": 5}, TypeError),
     ],
 )
 def test_params_that_are_refused(change: dict[str, Any], error: type[Exception]) -> None:
     with pytest.raises(error):
         _core.Core({**FULL.integers(), **change})
-
-
-def test_instant_heads_without_shares_or_with_none_said() -> None:
-    fields = FULL.integers()
-    _core.Core({**fields, "instant": {**fields["instant"], "class_mix": None}, "about": 0})
-    head = {name: value for name, value in fields["instant"].items() if name != "class_mix"}
-    with pytest.raises(KeyError, match="class_mix"):
-        _core.Core({**fields, "instant": head})
 
 
 class Strange(dict[str, Any]):

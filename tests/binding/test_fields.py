@@ -15,7 +15,7 @@ from tcuq.monitor.signals import PROFILES
 
 EVIDENCE = EvidenceHead({"doubt": 1.0}, [0.0, 0.0, 0.0])
 USED = tuple(name for name in (*PROFILES["paper"], "odds") if name != "instability")
-INSTANT = InstantHead({"doubt": 1.0}, 0.0, [0.5, 0.25, 0.25])
+INSTANT = InstantHead({"doubt": 1.0}, 0.0)
 HEADS = ("evidence", "instant", "feedback")
 SCALARS = [name for name, _, _, printed in FIELDS if printed and " " not in name]
 

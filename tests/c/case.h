@@ -32,7 +32,6 @@ static uint16_t lag_weights[TCUQ_MAX_LAG];
 static tcuq_evidence_t evidence;
 static int16_t offsets[CASE_CLASSES];
 static tcuq_instant_t instant;
-static uint16_t class_mix[CASE_CLASSES];
 static tcuq_feedback_t feedback;
 
 static long long number(void);
@@ -60,14 +59,7 @@ static void read_instant(void)
 {
     instant.bias = (int32_t)number();
     READ_NUMBERS(instant.coef, int16_t, TCUQ_SIGNAL_COUNT);
-    instant.class_mix = NULL;
     params.instant = &instant;
-}
-
-static void read_class_mix(void)
-{
-    READ_NUMBERS(class_mix, uint16_t, params.classes);
-    instant.class_mix = class_mix;
 }
 
 static void read_feedback(void)

@@ -10,7 +10,6 @@ static tcuq_params_t p;
 static tcuq_evidence_t head;
 static tcuq_instant_t instant;
 static tcuq_feedback_t labels;
-static uint16_t shares[1000]; /* as many as there can be classes */
 static int8_t centers[16];
 static uint8_t lags[64];
 static uint16_t weights[64];
@@ -28,14 +27,11 @@ static inline void good(void)
     }
     weights[0] = 20000;
     weights[1] = 12768;
-    for (i = 0; i < 1000u; i++) {
-        shares[i] = (uint16_t)(1u + i);
-    }
     for (i = 0; i < 4u; i++) {
         offset[i] = (int16_t)(100 - 90 * (int)i);
     }
     p = plain_params(TCUQ_ALL_SIGNALS, 4, 4);
-    p.version = 4;
+    p.version = 5;
     p.lag_count = 2;
     p.lags = lags;
     p.lag_weights = weights;
@@ -48,7 +44,6 @@ static inline void good(void)
     head.coef[4] = 1800;
     head.reach = 4000;
     head.bias = -9000;
-    instant.class_mix = shares;
     p.instant = &instant;
     p.evidence = &head;
     p.centers = centers;

@@ -51,9 +51,6 @@ static void read_params(void)
     }
     if (number() != 0) {
         read_instant();
-        if (number() != 0) {
-            read_class_mix();
-        }
     }
     if (number() != 0) {
         read_feedback();

@@ -149,9 +149,6 @@ static void rules(void)
     KEPT(p.expected_start = 0);
     BROKEN(centers_given, p.centers = NULL);
     BROKEN(centers_given, p.signals = 0x37F);
-    KEPT(instant.class_mix = NULL);
-    BROKEN(class_mix_given, shares[0] = 0);
-    BROKEN(class_mix_given, shares[3] = 0);
     KEPT(p.rise_cap = p.rise_limit);
     BROKEN(rise_order, p.rise_cap = p.rise_limit - 1u);
     KEPT((p.rise_limit = 0, p.rise_cap = 0));
@@ -181,9 +178,9 @@ static void rules(void)
     BROKEN(own_used, (head.own_looks = 1, head.bet_slope = 1, head.bet_base = 65536));
     BROKEN(own_used, head.own_mean = -1);
     BROKEN(own_used, head.own_most = 1);
-    CASE(good, p.version = 3, TCUQ_ERR_VERSION);
-    CASE(good, p.version = 5, TCUQ_ERR_VERSION);
-    CASE(good, (p.version = 5, p.burst = 0), TCUQ_ERR_VERSION);
+    CASE(good, p.version = 6, TCUQ_ERR_VERSION);
+    CASE(good, p.version = 4, TCUQ_ERR_VERSION);
+    CASE(good, (p.version = 4, p.burst = 0), TCUQ_ERR_VERSION);
 }
 
 #if ((TCUQ_SIGNALS) & TCUQ_FEEDBACK) != 0

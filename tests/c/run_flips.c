@@ -19,15 +19,14 @@ static const unsigned recovers[TCUQ_SIGNAL_COUNT] = {DEPTH, DEPTH, DEPTH, 0, 0, 
 
 /* With an instant head, steps after which what was learned of the stream is as good as new. Signals that
  * speak of its answer come back later by as much. */
-enum { LEARNED = 800, CORRECTED = 4100 };
+enum { LEARNED = 800 };
 
 static const uint8_t lags[LAGS] = {1, 2, 4};
 static const uint16_t lag_weights[LAGS] = {16384, 8192, 8192};
 static const int16_t offsets[CLASSES] = {-400, 30, 0, 90};
-static const uint16_t shares[CLASSES] = {20000, 30000, 5000, 10536};
 static const int8_t centers[CLASSES * FEATURES] = {9, -4, 77, 0, 40, 40, -40, -40, -100, 3, 7, 120, 5, 5, 5, 5};
 static tcuq_evidence_t head, bet, same_looks;
-static tcuq_instant_t instant, corrected;
+static tcuq_instant_t instant;
 static tcuq_feedback_t labels;
 
 typedef struct {
@@ -73,7 +72,7 @@ static tcuq_params_t base(uint32_t signals)
     return p;
 }
 
-/* Evidence and instant heads: evidence as it is and as a bet, likelihoods as they are and corrected. */
+/* Evidence and instant heads: evidence as it is and as a bet. */
 static void make_heads(void)
 {
     unsigned n;
@@ -92,8 +91,6 @@ static void make_heads(void)
     bet.bet_slope = 20000u;
     same_looks = head; /* no step is new beside the last */
     same_looks.reach = 1u << 31;
-    corrected = instant;
-    corrected.class_mix = shares;
 }
 
 /* The standard profile: what a fit of today gives. */
@@ -151,14 +148,14 @@ static unsigned sets(set_t *out)
     out[4].params.burst = 10000;
     out[5].name = "standard";
     out[5].params = standard(TCUQ_PROFILE_STANDARD, &instant, &head);
-    out[6].name = "standard, class mix";
-    out[6].params = standard(TCUQ_PROFILE_STANDARD, &corrected, &bet);
+    out[6].name = "standard, bet";
+    out[6].params = standard(TCUQ_PROFILE_STANDARD, &instant, &bet);
     out[7].name = "standard, posteriors only";
     out[7].params = standard(0x130u, &instant, &bet);
     out[7].params.features = 0;
     out[7].params.anchor = TCUQ_ANCHOR_BELIEF;
     out[8].name = "standard, inputs that repeat, about the prediction";
-    out[8].params = standard(TCUQ_PROFILE_STANDARD, &corrected, &same_looks);
+    out[8].params = standard(TCUQ_PROFILE_STANDARD, &instant, &same_looks);
     out[8].params.about = TCUQ_ABOUT_PREDICTION;
     out[9].name = "evidence without an instant head";
     out[9].params = base(0x7Au);
@@ -300,33 +297,14 @@ static void flip(watch_t *w, unsigned target, unsigned bit)
     memcpy(bytes + counters[target].offset, &word, sizeof word);
 }
 
-/* Steps after which what was learned of the stream is as good as new. Slowest is the mean of likelihoods that
- * corrects by class mix; it follows the words of the last input. */
-static unsigned learned_by(const tcuq_params_t *p, unsigned target)
-{
-    unsigned seen = p->evidence == NULL ? 0u : p->centers != NULL ? 8u : 1u;
-    unsigned word = (target - COUNTERS) / 4u;
-    int slow = target == HELD || (target >= COUNTERS && word >= seen && word < seen + CLASSES);
-    return p->instant == NULL ? 0u : slow && p->instant->class_mix != NULL ? CORRECTED : LEARNED;
-}
-
 /* One bit to flip. */
 typedef struct {
     unsigned target;
     unsigned bit;
 } flip_t;
 
-/* The same of the slowest of some flips, and of a signal. */
-static unsigned learned_of(const tcuq_params_t *p, const flip_t *flips, unsigned count)
-{
-    unsigned i, most = 0;
-    for (i = 0; i < count; i++) {
-        unsigned steps = learned_by(p, flips[i].target);
-        most = steps > most ? steps : most;
-    }
-    return most;
-}
-
+/* Steps after which a signal is as good as new, when what was learned of the stream is so after `learned`. They count
+ * from where the rise side of the alarm, which the weights of the experts follow, is that of the twin. */
 static unsigned due(const tcuq_params_t *p, unsigned signal, unsigned learned)
 {
     const uint32_t of_answer = 0x3B0u; /* 4, 5, 7, 8 and 9 */
@@ -338,8 +316,8 @@ static void trial(const tcuq_params_t *p, const flip_t *flips, unsigned count, i
 {
     static const int8_t calm[CLASSES] = {100, -120, -120, -128};
     static const int8_t still[FEATURES] = {9, -4, 77, 0};
-    unsigned before = draw() % 50u, t, n, i, longest = HOSTILE, since = 1u << 16, ties = 0, warming = 0, slow = 0;
-    unsigned learned = learned_of(p, flips, count);
+    unsigned before = draw() % 50u, t, n, i, longest = HOSTILE, since = 1u << 16, ties = 0, warming = 0, slow = 0, apart = 0;
+    unsigned learned = p->instant != NULL ? LEARNED : 0u;
     int8_t probs[CLASSES], features[FEATURES];
     int64_t flags = 0, abstained = 0, owed = 0;
     int32_t low, high;
@@ -387,12 +365,15 @@ static void trial(const tcuq_params_t *p, const flip_t *flips, unsigned count, i
         /* Beliefs that differ by a unit may answer otherwise where two classes tie, and then the signals
          * speak of another class for once, and means of them for a while. */
         since = a.out.answer == b.out.answer ? since + 1u : 0u;
-        ties += since == 0u && t > learned ? 1u : 0u;
-        need(t <= learned + 1u || since <= 1u || a.out.look == b.out.look, "the look has not come back");
+        ties += since == 0u && t > apart + learned ? 1u : 0u;
+        need(t <= apart + learned + 1u || since <= 1u || a.out.look == b.out.look, "the look has not come back");
         for (n = 0; n < TCUQ_SIGNAL_COUNT; n++) {
             int gap = abs((int)a.signals[n] - (int)b.signals[n]);
-            need(t <= due(p, n, learned) || (p->about == TCUQ_ABOUT_ANSWER && since <= recovers[n]) ||
+            need(t <= apart + due(p, n, learned) || (p->about == TCUQ_ABOUT_ANSWER && since <= recovers[n]) ||
                      gap <= (due(p, n, learned) <= DEPTH ? 0 : n == TCUQ_DRIFT ? DRIFT_NEAR : NEAR), "a signal has not come back");
+        }
+        if (learned != 0u && (w.monitor.rise != twin.monitor.rise || w.monitor.alarm != twin.monitor.alarm)) {
+            apart = t;
         }
     }
     need(ties <= longest / 100u, "the answer has not come back");
@@ -517,7 +498,7 @@ static void verify_finds(const watch_t *w, const char *name, void *from, size_t 
 static void verify_finds_every_bit(const tcuq_params_t *good)
 {
     static uint8_t own_lags[LAGS];
-    static uint16_t own_weights[LAGS], own_shares[CLASSES];
+    static uint16_t own_weights[LAGS];
     static int16_t own_offsets[CLASSES];
     static int8_t own_centers[CLASSES * FEATURES];
     static tcuq_params_t p;
@@ -529,7 +510,6 @@ static void verify_finds_every_bit(const tcuq_params_t *good)
     memcpy(own_lags, lags, sizeof lags);
     memcpy(own_weights, lag_weights, sizeof lag_weights);
     memcpy(own_offsets, offsets, sizeof offsets);
-    memcpy(own_shares, shares, sizeof shares);
     memcpy(own_centers, centers, sizeof centers);
     p.lags = own_lags;
     p.lag_weights = own_weights;
@@ -541,7 +521,6 @@ static void verify_finds_every_bit(const tcuq_params_t *good)
     }
     if (p.instant != NULL) {
         own = *p.instant;
-        own.class_mix = own.class_mix == NULL ? NULL : own_shares;
         p.instant = &own;
     }
     if (p.feedback != NULL) {
@@ -570,9 +549,6 @@ static void verify_finds_every_bit(const tcuq_params_t *good)
     }
     if (p.instant != NULL) {
         TCUQ_INSTANT_FIELDS(FINDS_INSTANT, TCUQ_NO_LIST, FINDS_INSTANT)
-        if (own.class_mix != NULL) {
-            verify_finds(&w, "class_mix", own_shares, sizeof own_shares);
-        }
     }
     if (p.feedback != NULL) {
         TCUQ_FEEDBACK_FIELDS(FINDS_FEEDBACK, TCUQ_NO_LIST, TCUQ_NO_LIST)

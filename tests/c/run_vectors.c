@@ -410,7 +410,6 @@ static void damage_labels(const char *name, uint32_t value)
     uint32_t *debt = ring;
     unsigned n;
     debt += params.evidence == NULL ? 0u : (params.signals & TCUQ_BIT(TCUQ_DISTANCE)) != 0u ? 8u : 1u;
-    debt += params.instant != NULL && instant.class_mix != NULL ? params.classes : 0u;
     debt += (params.signals & TCUQ_BIT(TCUQ_DRIFT)) != 0u ? 8u : 0u;
     if (params.feedback != NULL && strcmp(name, "error_debt") == 0) {
         *debt = value;
@@ -479,9 +478,9 @@ static void run_line(const char *keyword)
     } lines[] = {
         {"case", read_case}, {"params", read_params}, {"lags", read_lags}, {"lag_weights", read_lag_weights},
         {"coef", read_coef}, {"clean_mean", read_clean_mean}, {"evidence", read_evidence}, {"instant", read_instant},
-        {"class_mix", read_class_mix}, {"feedback", read_feedback}, {"centers", read_centers},
-        {"sizes", read_sizes}, {"bounds", read_bounds}, {"step", read_step}, {"reset", do_reset}, {"save", read_save},
-        {"load", do_load}, {"label", do_label}, {"damage", do_damage}, {"refuse", do_refuse}, {"end", read_end},
+        {"feedback", read_feedback}, {"centers", read_centers}, {"sizes", read_sizes}, {"bounds", read_bounds},
+        {"step", read_step}, {"reset", do_reset}, {"save", read_save}, {"load", do_load}, {"label", do_label},
+        {"damage", do_damage}, {"refuse", do_refuse}, {"end", read_end},
     };
     size_t n = 0;
     if (strcmp(keyword, "step") != 0) {

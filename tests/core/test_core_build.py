@@ -98,7 +98,7 @@ def test_a_head_left_out(mask: int, bit: int, every_signal: Path, tmp_path: Path
     assert subprocess.run([program, str(bit | mask), *shape], capture_output=True).returncode == 2
 
 
-COMMON = (0x3F0, 0x3F0 | instructions.BET | instructions.CLASS_MIX, 0x1D0)
+COMMON = (0x3F0, 0x130, 0x1D0)
 MORE = [(mask, classes, 32) for mask in COMMON for classes in (2, 10, 200)]
 
 
@@ -220,7 +220,6 @@ def params_of(asked: int, classes: int, features: int, lags: tuple[int, ...]) ->
     """Return parameters as bench/step_count.c makes them, as far as they cost something."""
     signals = tuple(SIGNALS[n] for n in range(len(SIGNALS)) if asked >> n & 1)
     bet = (0.9, 0.12) if asked & instructions.BET else None
-    mixed = [1 / classes] * classes if asked & instructions.CLASS_MIX else None
     learns = bool(asked & instructions.INSTANT) or "disbelief" in signals
     return Params(
         classes=classes,
@@ -230,7 +229,7 @@ def params_of(asked: int, classes: int, features: int, lags: tuple[int, ...]) ->
         evidence=EvidenceHead({}, [0.0] * classes, bet=bet)
         if asked & (instructions.EVIDENCE | 0x220)
         else None,
-        instant=InstantHead({}, 0.0, mixed) if learns else None,
+        instant=InstantHead({}, 0.0) if learns else None,
         horizon=128 if learns else 0,
         centers=((0,) * features,) * classes if "distance" in signals else None,
     )

@@ -42,7 +42,7 @@ CASES = {
         expected_start=0.75,
     ),
     "standard": standard("standard, bet").replace(warmup=5),
-    "named": standard("standard, class mix").replace(names=[f"class {k}" for k in range(10)]),
+    "named": standard("standard").replace(names=[f"class {k}" for k in range(10)]),
     "instant alone": standard("standard, posteriors alone").replace(
         signals=("odds",), coef={"odds": 9.0}, clean_means={}, evidence=None, alarm=ALARM, warmup=0
     ),

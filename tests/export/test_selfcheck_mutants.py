@@ -60,9 +60,7 @@ def learned(name: str) -> Params:
     return of.replace(
         evidence=replace(head, offsets=offsets, bias=head.bias - (7.5 if "drift" in of.signals else 0)),
         coef={signal: ups.get(signal, 4.0) for signal in of.signals},
-        instant=InstantHead(
-            {signal: ups.get(signal, 3.0) for signal in of.signals}, -5.0, of.instant.class_mix
-        ),
+        instant=InstantHead({signal: ups.get(signal, 3.0) for signal in of.signals}, -5.0),
         bias=-6.0,
         clean_means=dict.fromkeys(of.signals, 0.2),
         warmup=20,
@@ -75,7 +73,6 @@ PROFILES = {
     "features, evidence": params(WIDE, 4, True),
     "stock, lag 16": Params(classes=10, lags=(1, 16)),  # as far back as from one saved state to the next
     "standard, bet": learned("standard, bet"),
-    "standard, class mix": learned("standard, class mix"),
 }
 
 PROGRAM = """
@@ -263,7 +260,6 @@ HARD = {
     ),
     "standard, posteriors": standard("standard, posteriors alone"),
     "fitted": Params.from_json(json.dumps(FITS["standard, one segment, nothing marked"])),
-    "fitted, class mix": Params.from_json(json.dumps(FITS["standard with a class mix"])),
 }
 
 

@@ -37,16 +37,3 @@ def test_a_clean_log_has_the_centers() -> None:
     assert plain.centers is not None and other.centers is not None
     moved = np.array(other.centers) - np.array(plain.centers)
     assert np.allclose(moved * plain.feature_scale, 3.0, atol=0.5) or (np.array(other.centers) == 127).any()
-
-
-def test_the_class_mix_is_that_of_the_log() -> None:
-    rng = np.random.default_rng(0)
-    labels = rng.choice(3, 1500, p=[0.6, 0.3, 0.1])
-    seen = np.where(rng.random(1500) < 0.2, rng.integers(0, 3, 1500), labels)
-    params = fit(
-        Log(posteriors(seen.tolist()), labels=labels),
-        options=FitOptions(class_mix=True, explain=False),
-        run_length=100,
-    )
-    assert params.instant is not None and params.instant.class_mix is not None
-    assert np.allclose(params.instant.class_mix, np.bincount(labels) / 1500, atol=1e-4)

@@ -100,7 +100,6 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"about": "prediction", "run_length": 500, "explain": False},
     ),
     "standard with a proved alarm": ({"seed": 25}, {"alarm": "proved", "run_length": 1000}),
-    "standard with a class mix": ({"seed": 26}, {"class_mix": True, "run_length": 500, "explain": False}),
     "standard on posteriors": ({"seed": 27}, {"use_features": False, "run_length": 500}),
     "standard with an alarm on risk": (
         {"seed": 28},

@@ -49,9 +49,9 @@ def random_params(rng: np.random.Generator, signals: tuple[str, ...] = ONE_HEAD,
     )
 
 
-def random_instant(rng: np.random.Generator, mix: bool) -> InstantHead:
+def random_instant(rng: np.random.Generator) -> InstantHead:
     coef = dict(zip(SIGNALS, rng.uniform(-8, 8, len(SIGNALS)).tolist(), strict=True))
-    return InstantHead(coef, float(rng.normal(0, 3)), rng.dirichlet(np.ones(5)).tolist() if mix else None)
+    return InstantHead(coef, float(rng.normal(0, 3)))
 
 
 def compare_with_core(params: Params, log: Log) -> None:
@@ -78,7 +78,7 @@ def test_uncertainty_and_risk_of_a_table_are_those_of_the_core(seed: int) -> Non
 @pytest.mark.parametrize("about", ["answer", "prediction"])
 def test_two_heads_on_a_table_are_those_of_the_core(seed: int, about: str) -> None:
     rng = np.random.default_rng(seed)
-    head = random_instant(rng, mix=seed % 2 == 1)
+    head = random_instant(rng)
     anchor = ("belief", "confidence")[seed % 3 == 2]
     params = random_params(rng, SIGNALS, instant=head, about=about, anchor=anchor)
     log = make_log(2000, seed, segment=(2, 7, 2000)[seed % 3])

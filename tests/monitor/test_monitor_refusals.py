@@ -27,21 +27,17 @@ from tcuq_lab.float_reference import reference
 
 PROBS = np.array([[0.5, 0.5], [0.2, 0.8]])
 INT8 = np.zeros((2, 3), dtype=np.int8)
-HEAD = InstantHead({"doubt": 1.0}, class_mix=(0.5, 0.5))
 
 REFUSED: list[tuple[str, Callable[[], Any]]] = [
     ("missing", lambda: Params(classes=2, signals=("disbelief",))),
     ("missing", lambda: Params(classes=2, about="answer")),
     ("value", lambda: Params(classes=2, instant={"coef": {}})),
-    ("value", lambda: Params(classes=3, signals=("doubt",), instant=HEAD)),
     ("conflict", lambda: Params(classes=2, features=2, signals=("distance",))),
     ("conflict", lambda: Params(classes=2, features=2, centers=((0, 0), (0, 0)))),
     ("value", lambda: Params(classes=2, features=2, signals=("distance",), centers=((0, 0), (0,)))),
     ("value", lambda: Params(classes=2, alarm=None)),
     ("value", lambda: alarm_from({"rise": 3})),
     ("value", lambda: InstantHead([1.0])),
-    ("value", lambda: InstantHead({}, class_mix="half")),
-    ("value", lambda: InstantHead({}, class_mix=(0.5, 0.6))),
     ("value", lambda: part_from(InstantHead, "instant", 3)),
     ("missing", lambda: part_from(InstantHead, "instant", {"bias": 0.0}, ("coef",))),
     ("value", lambda: EvidenceHead({}, [0.0], bet=(1.0,))),

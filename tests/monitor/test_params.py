@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import warnings
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from tcuq import SIGNALS, Alarm, AlarmSide, EvidenceHead, Feedback, Monitor, Par
 from tcuq.monitor import fixed_point
 from tcuq.monitor.fixed_point import RANGE, core_integers
 from tcuq.monitor.heads import InstantHead
+from tcuq.monitor.params_file import sealed_content
 from tcuq.monitor.signals import FEATURE_BASED, SLOW
 from tcuq.monitor.state import fingerprint, read_state
 
@@ -85,14 +87,13 @@ def test_files_and_pickles_give_the_same_params_and_the_same_core(params: Params
         assert twin.to_json() == params.to_json()
 
 
-@pytest.mark.parametrize("class_mix", [None, (0.5, 0.25, 0.25)])
-def test_what_learns_survives_a_file(class_mix: Any) -> None:
+def test_what_learns_survives_a_file() -> None:
     params = Params(
         classes=3,
         features=2,
         signals=("odds", "distance", "disbelief"),
         lags=(),
-        instant=InstantHead({"odds": 11.1}, -5.5, class_mix),
+        instant=InstantHead({"odds": 11.1}, -5.5),
         evidence=EvidenceHead({"odds": 2.0}, [0.0] * 3, 2.0, bet=(0.9, 0.25)),
         about="answer",
         anchor="belief",
@@ -200,7 +201,7 @@ def test_bad_values_are_refused() -> None:
 RISE = {"limit": 2, "allowance": 0, "cap": 1}
 BAD_FILES: list[tuple[str, dict[str, Any]]] = [
     ("unsupported", {"version": 3}),
-    ("unsupported", {"version": 5}),
+    ("unsupported", {"version": 6}),
     ("unsupported", {"version": True}),
     ("damaged", {"format": "other"}),
     ("unknown", {"color": 1}),
@@ -292,3 +293,25 @@ def test_integers_are_made_once_and_handed_out_as_copies(monkeypatch: pytest.Mon
     assert params.integers()["lags"] == [1, 2, 4] and params.integers()["classes"] == 3
     assert params.integers()["evidence"]["coef"][0] == 0
     assert params.ring_bytes == params.core().sizes()[0] and len(calls) == 1
+
+
+def of_layout_4(params: Params, **instant: Any) -> dict[str, Any]:
+    """Return a parameter file as version 0.3 wrote it."""
+    content = params.to_dict() | {"version": 4}
+    content["instant"] = content["instant"] and content["instant"] | {"class_mix": None} | instant
+    return sealed_content(content)
+
+
+@pytest.mark.parametrize(
+    "params", [Params(classes=3), Params(classes=3, instant=InstantHead({"doubt": 2.0}))]
+)
+def test_a_file_of_layout_4_loads(params: Params) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert Params.from_dict(of_layout_4(params)) == params
+
+
+def test_a_class_mix_in_use_is_ignored_with_a_warning() -> None:
+    params = Params(classes=2, instant=InstantHead({"doubt": 2.0}))
+    with pytest.warns(UserWarning, match="^class_mix is ignored, [^\n]*$"):
+        assert Params.from_dict(of_layout_4(params, class_mix=[0.25, 0.75])) == params

@@ -26,7 +26,7 @@ FULL = Params(
     alarm=Alarm(0.4, AlarmSide(0.02, 2.0)),
     evidence=EvidenceHead({"doubt": 4.0}, [-1.0] * 7, bet=(0.9, 0.2)),
     about="answer",
-    instant=InstantHead({"odds": 2.0}, -1.0, [0.2, *[0.1] * 5, 0.3]),
+    instant=InstantHead({"odds": 2.0}, -1.0),
     centers=[[k, 2 * k, 0, 0, 9, -k] for k in range(7)],
     horizon=64,
     expected_start=0.9,

@@ -15,6 +15,6 @@ FULL = Params(
     horizon=16,
     expected_start=0.5,
     evidence=EvidenceHead({"doubt": 1.0}, [0.0, 0.0, 0.0]),
-    instant=InstantHead({"doubt": 1.0}, 0.0, [0.5, 0.25, 0.25]),
+    instant=InstantHead({"doubt": 1.0}, 0.0),
     feedback=Feedback(max_error=0.1),
 )

@@ -58,14 +58,13 @@ def same_steps(one: Any, other: Any) -> bool:
 def learned_params(classes: int = 4, **options: Any) -> Params:
     """Return params of a monitor that learns the persistence and uses everything that a step can say."""
     signals = ("doubt", "odds", "severity", "disbelief")
-    shares = np.linspace(1, 2, classes) / np.linspace(1, 2, classes).sum()
     chosen: dict[str, Any] = {
         "signals": signals,
         "lags": (),
         "coef": {"odds": 2.0, "severity": 1.0, "disbelief": 9.0},
         "bias": -5.5,
         "clean_means": dict.fromkeys(signals, 0.2),
-        "instant": InstantHead({"odds": 11.0, "doubt": 0.5}, -5.5, tuple(shares.tolist())),
+        "instant": InstantHead({"odds": 11.0, "doubt": 0.5}, -5.5),
         "evidence": EvidenceHead(
             {"odds": 6.0}, [-1.5 - 0.1 * c for c in range(classes)], 2.0, reach=50_000_000, bet=(0.9, 0.25)
         ),

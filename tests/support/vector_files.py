@@ -74,11 +74,9 @@ def read(path: Path) -> VectorCase:
             case.fields[verb] = evidence(numbers(words))
         elif verb == "instant":
             bias, *coef = numbers(words)
-            case.fields[verb] = {"bias": bias, "coef": coef, "class_mix": None}
+            case.fields[verb] = {"bias": bias, "coef": coef}
         elif verb == "feedback":
             case.fields[verb] = dict(zip(FEEDBACK, numbers(words), strict=True))
-        elif verb == "class_mix":
-            case.fields["instant"][verb] = numbers(words)
         elif verb == "centers":
             case.fields[verb] = bytes.fromhex(words[0])
         elif verb == "sizes":

@@ -26,11 +26,9 @@ def profiles() -> dict[str, Params]:
     every = monitors()
     sides = Alarm(0.45, AlarmSide(0.05, 20.0), AlarmSide(0.05, 12.0))
     plain = {"alarm": sides, "horizon": 64, "expected_start": 0.9, "warmup": 30}
-    standard, mixed, alone = (every[f"standard, {name}"] for name in ("bet", "class mix", "posteriors alone"))
     return {
-        "standard": standard,
-        "standard_class_mix": mixed,
-        "standard_posteriors_alone": alone,
+        "standard": every["standard, bet"],
+        "standard_posteriors_alone": every["standard, posteriors alone"],
         "paper": every["paper"].replace(**plain),
     }
 

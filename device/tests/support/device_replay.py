@@ -54,8 +54,7 @@ def encode(cases: Sequence[VectorCase]) -> bytes:
             numbers += [*(head[name] for name in HEAD_SCALARS), *head["coef"], *head["offset"]]
         numbers.append(int(instant is not None))
         if instant is not None:
-            shares = instant["class_mix"]
-            numbers += [instant["bias"], *instant["coef"], int(shares is not None), *(shares or ())]
+            numbers += [instant["bias"], *instant["coef"]]
         labels = fields.get("feedback")
         numbers.append(int(labels is not None))
         if labels is not None:

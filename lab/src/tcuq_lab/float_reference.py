@@ -62,18 +62,6 @@ def predicted(belief: Floats, shift: int) -> Floats:
     return np.asarray(belief * (1 - 2.0**-shift) + fresh)
 
 
-def corrected(p: Floats, class_mix: Floats) -> Floats:
-    """Return likelihoods divided by how much more often than in development they have been saying a class."""
-    weights = likelihoods(p)
-    seen = class_mix.copy()
-    out = np.empty_like(p)
-    for t in range(len(p)):
-        low = np.maximum.reduce([seen, class_mix / 2, np.full(len(seen), 1 / 65536)])
-        out[t] = np.maximum(1 / 16384, weights[t] * np.sqrt(np.minimum(2, class_mix / low)) / 2)
-        seen += (p[t] - seen) / 256
-    return out
-
-
 def weights_of(deficits: Floats) -> Floats:
     """Return the weights of the experts, which sum to 1, from their deficits in bits after forgetting.
 
@@ -85,15 +73,13 @@ def weights_of(deficits: Floats) -> Floats:
     return np.asarray(weights / weights.sum())
 
 
-def experts(p: Floats, class_mix: Floats | None = None) -> Experts:
+def experts(p: Floats) -> Experts:
     """Run all experts over one uninterrupted stream.
 
     Parameters
     ----------
     p : array of shape (T, L)
         Posteriors.
-    class_mix : array of L numbers, optional
-        Turns the correction by class mix on.
 
     Examples
     --------
@@ -103,7 +89,7 @@ def experts(p: Floats, class_mix: Floats | None = None) -> Experts:
     True
     """
     steps, classes = p.shape
-    q = likelihoods(p) if class_mix is None else corrected(p, class_mix)
+    q = likelihoods(p)
     even = np.full(classes, 65536 // classes / 65536)
     # The first has no memory; the last holds the class mix, which outlives its own step.
     old = [even.copy() for _ in SHIFTS]
@@ -267,8 +253,7 @@ def exact(params: Params, p: Floats, x: Floats) -> Reference:
     rows = np.arange(len(p))
     answer, persistence, mixed = predictions, np.zeros(len(p)), None
     if params.instant is not None:
-        shares = params.instant.class_mix
-        mixed, answer, persistence = experts(p, None if shares is None else np.array(shares))
+        mixed, answer, persistence = experts(p)
     classes = answer = answer if params.about == "answer" else predictions
     own = p[rows, classes]
     odds = _log_odds(1 - own)

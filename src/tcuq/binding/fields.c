@@ -181,21 +181,12 @@ static int refuse_rule(PyObject *fields, int error)
 static int read_instant(held_params_t *held, PyObject *head)
 {
     tcuq_instant_t *instant = &held->instant;
-    Py_ssize_t classes = held->params.classes;
-    PyObject *shares;
-    int status = 0;
     held->params.instant = instant;
     if (read_numbers(instant, head, INSTANT_NUMBER) < 0 ||
         read_list(instant->coef, head, ROW_instant_coef, TCUQ_SIGNAL_COUNT, TCUQ_SIGNAL_COUNT) < 0) {
         return -1;
     }
-    shares = entry_of(head, "class_mix");
-    if (shares != Py_None) {
-        instant->class_mix = held->class_mix;
-        status = shares == NULL || read_list(held->class_mix, head, ROW_instant_class_mix, classes, classes) < 0 ? -1 : 0;
-    }
-    Py_XDECREF(shares);
-    return status;
+    return 0;
 }
 
 static int read_feedback(held_params_t *held, PyObject *head)

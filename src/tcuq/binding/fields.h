@@ -15,7 +15,6 @@ typedef struct {
     tcuq_evidence_t evidence;
     int16_t offset[TCUQ_MAX_CLASSES];
     tcuq_instant_t instant;
-    uint16_t class_mix[TCUQ_MAX_CLASSES];
     tcuq_feedback_t feedback;
     int8_t *centers; /* or NULL */
 } held_params_t;

@@ -28,7 +28,7 @@ extern "C" {
 #endif
 
 /* Layout of tcuq_params_t: a generated header refuses another one. */
-#define TCUQ_PARAMS_VERSION 4u
+#define TCUQ_PARAMS_VERSION 5u
 /* Layout of the bytes that tcuq_save() writes. */
 #define TCUQ_STATE_VERSION 4u
 
@@ -129,8 +129,7 @@ typedef struct {
  * each other. With it the monitor learns how long classes stay, and goes over to the first head as
  * far as they do. */
 typedef struct {
-    int32_t bias;              /* Q16.16 */
-    const uint16_t *class_mix; /* Q0.16, one a class: shares in development; NULL: no correction by class mix */
+    int32_t bias;                    /* Q16.16 */
     int16_t coef[TCUQ_SIGNAL_COUNT]; /* Q6.9, by signal number */
 } tcuq_instant_t;
 

@@ -8,7 +8,6 @@ enum { MEMORYLESS, STICKY_1, STICKY_2, STICKY_4, STICKY_7, CLASS_MIX, EXPERT_COU
 #define STICKY_COUNT 4u
 
 #define MIX_SHIFT 5       /* rate at which the class mix is learned */
-#define SEEN_SHIFT 8      /* and that of the mean posterior for the correction by class mix */
 #define HEAD_START 10240u /* log2(32) in 1/2048: what the class mix is ahead at the limit of the alarm */
 #define GUARD 40960u      /* twenty bits: by how much more it stands behind where nothing speaks of a shift */
 #define WHOLE_WEIGHT 16384u
@@ -22,25 +21,22 @@ int32_t tcuq_internal_log2(uint32_t value)
     return (int32_t)(part + (bend >> 16)) - (int32_t)(shift << 16);
 }
 
-/* What an inference says of each class: its posterior with a floor, or that corrected by the class mix. */
+/* What an inference says of each class: its posterior with a floor. */
 typedef struct {
     const int8_t *probs;
-    const int8_t *corrected; /* 16-bit numbers, or NULL */
-    uint32_t least;          /* what a class of posterior 0 keeps, and 64 * 128: the bytes begin at -128 */
+    uint32_t least; /* what a class of posterior 0 keeps, and 64 * 128: the bytes begin at -128 */
     uint32_t classes;
-    uint32_t even;           /* the belief of no knowledge */
+    uint32_t even;  /* the belief of no knowledge */
 } likelihood_t;
 
 ALWAYS_INLINE static inline uint32_t likelihood(const likelihood_t *of, uint32_t number)
 {
-    return of->corrected != NULL ? number_at(of->corrected, number)
-                                 : ((uint32_t)of->probs[number] << 6) + of->least;
+    return ((uint32_t)of->probs[number] << 6) + of->least;
 }
 
 static void read_likelihood(likelihood_t *of, const int8_t *probs, uint32_t classes)
 {
     of->probs = probs;
-    of->corrected = NULL;
     of->least = 164u / classes;
     of->least = 64u * 128u + (of->least > 1u ? of->least : 1u);
     of->classes = classes;
@@ -97,38 +93,6 @@ NOT_INLINE static void set_numbers(int8_t *numbers, uint32_t count, uint32_t val
 }
 
 /* Learned persistence: its numbers are a belief a sticky expert, the class mix and the deficits. */
-
-static void start(const tcuq_t *m, const layout_t *at, int8_t *class_mix, uint32_t even)
-{
-    const tcuq_params_t *p = m->params;
-    uint32_t i;
-    set_numbers(class_mix, p->classes, even);
-    set_numbers(class_mix + 2u * p->classes, EXPERT_COUNT, 0);
-    for (i = 0; i < at->scratch; i++) { /* as many as the class mix has */
-        m->ring[at->seen + i] = (uint32_t)p->instant->class_mix[i] << 8;
-    }
-}
-
-/* Divide what the posterior says by how much more often than in development it has been saying it. */
-static void correct(const tcuq_t *m, const layout_t *at, likelihood_t *of)
-{
-    const uint16_t *shares = m->params->instant->class_mix;
-    int8_t *into = numbers_in(m, at) + 2u * at->numbers;
-    uint32_t *seen = m->ring + at->seen;
-    uint32_t i;
-    for (i = 0; i < of->classes; i++) {
-        uint32_t share = shares[i];
-        uint32_t low = (seen[i] + 128u) >> 8;
-        uint32_t ratio, value;
-        low = low > share >> 1 ? low : share >> 1;
-        ratio = (share << 15) / (low > 1u ? low : 1u);
-        ratio = ratio < ONE ? ratio : ONE;
-        value = likelihood(of, i) * root(ratio << 15) >> 16;
-        number_put(into, i, value > 1u ? value : 1u);
-        seen[i] = (uint32_t)moved((int32_t)seen[i], (of->probs[i] + 128) * 65536, SEEN_SHIFT);
-    }
-    of->corrected = into;
-}
 
 /* 2^(-x / 2048) in 1/16384, never below and never 0: a weight that is rounded away could not come back in time. */
 static uint32_t weight_of(uint32_t x)
@@ -234,13 +198,11 @@ static uint32_t persist(const tcuq_t *m, const layout_t *at, const int8_t *probs
     uint32_t best = 0, of_prediction = 0, answer = 0, i;
     read_likelihood(&of, probs, classes);
     if ((m->held & HELD_STREAM) == 0u) {
-        start(m, at, deficits - 2u * classes, of.even);
+        set_numbers(deficits - 2u * classes, classes, of.even);
+        set_numbers(deficits, EXPERT_COUNT, 0);
     }
     if ((m->held & HELD_PAST) == 0u) {
         set_numbers(beliefs, STICKY_COUNT * classes, of.even);
-    }
-    if (p->instant->class_mix != NULL) {
-        correct(m, at, &of);
     }
     out->persistence = weigh_experts(m, experts, deficits);
     predict(experts, beliefs, deficits, &of);

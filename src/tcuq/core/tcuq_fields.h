@@ -82,7 +82,6 @@
 /* tcuq_instant_t. */
 #define TCUQ_INSTANT_FIELDS(NUMBER, LIST, TABLE)   \
     NUMBER(bias, int32_t, -16777216, 16777216, 4)  \
-    LIST(class_mix, uint16_t, 1, 65535)            \
     TABLE(coef, int16_t, -32768, 32767)
 
 /* tcuq_feedback_t. */
@@ -125,8 +124,6 @@
     X(start_used, expected_start, p->horizon != 0u || p->expected_start == 0u, "0 without a horizon")              \
     X(centers_given, centers, (p->centers != NULL) == uses(p, TCUQ_BIT(TCUQ_DISTANCE)),                            \
       "given exactly when the signal distance is used")                                                            \
-    /* The correction by class mix divides by the shares. */                                                       \
-    X(class_mix_given, instant, shares_given(p), "shares of at least 1 in class_mix")                              \
     X(rise_order, rise_cap, p->rise_limit != 0u ? p->rise_cap >= p->rise_limit : p->rise_cap == 0u,                \
       "at least rise_limit; 0 when rise_limit is 0")                                                               \
     X(fall_order, fall_cap, p->fall_limit != 0u ? p->fall_cap >= p->fall_limit : p->fall_cap == 0u,                \

@@ -99,20 +99,6 @@ static inline int below(uint32_t value, uint32_t low)
     ((type)(high) == (type)-1 ? below((uint32_t)(value), (uint32_t)(low)) \
                               : outside((uint32_t)(value), (uint32_t)(low), (uint32_t)(high)))
 
-static inline int shares_given(const tcuq_params_t *p)
-{
-    const tcuq_instant_t *head = instant_head(p);
-    uint32_t i;
-    if (head != NULL && head->class_mix != NULL) {
-        for (i = 0; i < p->classes; i++) {
-            if (head->class_mix[i] == 0u) {
-                return 0;
-            }
-        }
-    }
-    return 1;
-}
-
 /* What a bet multiplies by at either clip stays in the range of the logarithm. */
 static inline int bet_fits(const tcuq_evidence_t *head)
 {
@@ -305,12 +291,10 @@ typedef char tcuq_internal_whole_words[sizeof(kept_t) == 16u ? 1 : -1];
  * entry of bytes a past step. Use the functions below for sizes that a build may lack: they are then 0
  * when compiling. */
 typedef struct {
-    uint32_t seen;         /* word where the means for the correction by class mix begin, after the last input */
-    uint32_t slow;         /* word where the mean gaps of the features begin */
+    uint32_t slow;         /* word where the mean gaps of the features begin, after the last input */
     uint32_t feedback;     /* word where what labels need begins */
     uint32_t mean_words;   /* all of them */
-    uint32_t numbers;      /* that are saved */
-    uint32_t scratch;      /* numbers that are not */
+    uint32_t numbers;      /* of 16 bits */
     uint32_t depth;        /* past steps */
     uint32_t post_bytes;   /* of an entry: the posterior, 0 or `classes` */
     uint32_t entry_bytes;  /* the posterior and the features */
@@ -327,11 +311,6 @@ static inline uint32_t mean_words(const layout_t *at)
 static inline uint32_t number_count(const layout_t *at)
 {
     return HAS_PERSISTENCE ? at->numbers : 0u;
-}
-
-static inline uint32_t scratch_count(const layout_t *at)
-{
-    return HAS_PERSISTENCE ? at->scratch : 0u;
 }
 
 static inline uint32_t depth_of(const layout_t *at)
@@ -373,7 +352,7 @@ static inline int8_t *numbers_in(const tcuq_t *m, const layout_t *at)
 
 static inline int8_t *entry_in(const tcuq_t *m, const layout_t *at, uint32_t slot)
 {
-    return numbers_in(m, at) + 2u * (number_count(at) + scratch_count(at)) + at->entry_bytes * slot;
+    return numbers_in(m, at) + 2u * number_count(at) + at->entry_bytes * slot;
 }
 
 /* Slot of the step `lag` steps ago, 1..depth. */

@@ -21,20 +21,11 @@ static uint32_t if_used(const tcuq_params_t *p, uint32_t mask, uint32_t count)
     return uses(p, mask) ? count : 0u;
 }
 
-/* Words of the correction by class mix. */
-static uint32_t mix_words(const tcuq_params_t *p)
-{
-    const tcuq_instant_t *instant = instant_head(p);
-    return instant != NULL && instant->class_mix != NULL ? p->classes : 0u;
-}
-
 void tcuq_internal_layout(layout_t *at, const tcuq_params_t *p)
 {
     const tcuq_instant_t *instant = instant_head(p);
-    at->seen = evidence_head(p) == NULL ? 0u : uses(p, TCUQ_BIT(TCUQ_DISTANCE)) ? BLOCKS : 1u;
+    at->slow = evidence_head(p) == NULL ? 0u : uses(p, TCUQ_BIT(TCUQ_DISTANCE)) ? BLOCKS : 1u;
     at->numbers = instant != NULL ? 5u * p->classes + 6u : 0u;
-    at->scratch = mix_words(p);
-    at->slow = at->seen + at->scratch;
     at->mean_words = at->slow + if_used(p, TCUQ_BIT(TCUQ_DRIFT), BLOCKS);
     if (HAS_FEEDBACK) {
         at->feedback = at->mean_words;
@@ -51,7 +42,7 @@ COLD size_t tcuq_ring_size(const tcuq_params_t *p)
     uint32_t size;
     tcuq_internal_layout(&at, p);
     size = 4u * mean_words(&at) + (uint32_t)sizeof(kept_t) * depth_of(&at);
-    size += (depth_of(&at) * at.entry_bytes + 2u * (number_count(&at) + scratch_count(&at)) + 3u) & ~(uint32_t)3u;
+    size += (depth_of(&at) * at.entry_bytes + 2u * number_count(&at) + 3u) & ~(uint32_t)3u;
     /* More than size_t can say, where that has 16 bits, is more than any ring has. */
     return size < 4u ? 4u : (size_t)size != size ? (size_t)-4 : (size_t)size;
 }
@@ -432,7 +423,7 @@ static void slow_signals(tcuq_t *m, const tcuq_evidence_t *head, inference_t *no
     m->severity = toward(clipped(m->severity, head->clip), now->evidence, now->look);
     signals[TCUQ_SEVERITY] = saturate((uint32_t)(32768 + shift_floor(m->severity, 4)));
     if (uses(p, TCUQ_BIT(TCUQ_DRIFT))) {
-        signals[TCUQ_DRIFT] = log_of(drift_of(m->ring + BLOCKS + mix_words(p), gaps, now->look));
+        signals[TCUQ_DRIFT] = log_of(drift_of(m->ring + BLOCKS, gaps, now->look));
     }
 }
 

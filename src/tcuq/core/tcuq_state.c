@@ -6,7 +6,6 @@
 #define PREDICTION_BYTES 2u
 #define CRC_BYTES 4u
 #define CRC_START 0xFFFFFFFFu
-#define MEAN_MAX 0xFFFF00u     /* of a slow mean, Q0.24 */
 #define ACCURACY_MAX 0xFFFFFFu /* Q0.24 */
 #define OWN_SUM_MAX 4096u      /* of a sum, for 1/256 of a look */
 
@@ -112,9 +111,6 @@ COLD uint32_t tcuq_fingerprint(const tcuq_params_t *p)
         TCUQ_INSTANT_FIELDS(ADD_INSTANT, TCUQ_NO_LIST, TCUQ_NO_LIST)
         for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
             crc = crc_word(crc, WORD(instant->coef[i]), 4);
-        }
-        for (i = 0; instant->class_mix != NULL && i < p->classes; i++) {
-            crc = crc_word(crc, instant->class_mix[i], 4);
         }
     }
     if (feedback != NULL) {
@@ -306,21 +302,17 @@ static int entries_valid(const tcuq_t *m, const layout_t *at, const uint8_t *byt
     return all_zero(bytes + entry_at(at, m->fill), means_at(at) - entry_at(at, m->fill));
 }
 
-/* Whether a word holds a value. Those before `seen` are forgotten at a reset. */
+/* Whether a word holds a value. Those before `slow` are forgotten at a reset. */
 static int mean_held(const tcuq_t *m, const layout_t *at, uint32_t word)
 {
-    if (word >= at->slow) {
-        return m->steps != 0u;
-    }
-    return (m->held & (word < at->seen ? HELD_PAST : HELD_STREAM)) != 0u;
+    return word >= at->slow ? m->steps != 0u : (m->held & HELD_PAST) != 0u;
 }
 
-/* The last input, slow means of posteriors, or mean gaps of the features; `low` is what the least is short of 0. */
+/* The last input, or mean gaps of the features; `low` is what the least is short of 0. */
 static int mean_valid(const layout_t *at, uint32_t word, uint32_t value)
 {
-    uint32_t low = word >= at->slow ? SLOW_MAX : at->seen == BLOCKS && word < BLOCKS ? 32768u : 0u;
-    uint32_t most = word >= at->slow ? 2u * SLOW_MAX : word < at->seen ? Q16_MAX : MEAN_MAX;
-    return value + low <= most;
+    uint32_t low = word >= at->slow ? SLOW_MAX : at->slow == BLOCKS ? 32768u : 0u;
+    return value + low <= (word >= at->slow ? 2u * SLOW_MAX : Q16_MAX);
 }
 
 static int means_valid(const tcuq_t *m, const layout_t *at, const uint8_t *bytes)

@@ -200,7 +200,7 @@ class Contents:
         if params.evidence is not None:
             size += EVIDENCE_BYTES + 2 * params.classes
         if params.instant is not None:
-            size += INSTANT_BYTES + (2 * params.classes if params.instant.class_mix is not None else 0)
+            size += INSTANT_BYTES
         if params.feedback is not None:
             size += FEEDBACK_BYTES
         if params.centers is not None:

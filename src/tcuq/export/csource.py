@@ -171,17 +171,8 @@ def _instant(params: Params, name: str) -> list[str]:
     if params.instant is None:
         return []
     head = params.instant.integers()
-    shares = head["class_mix"]
-    return [
-        *(_by_class(params, "uint16_t", f"{name}_class_mix", shares, ONE) if shares is not None else []),
-        *_struct(
-            "instant",
-            name,
-            _entry(head["bias"], "bias", f"{head['bias'] / ONE:.4f}"),
-            _entry(f"{name}_class_mix" if shares is not None else "NULL", "class_mix"),
-            _coefs(params.instant),
-        ),
-    ]
+    bias = _entry(head["bias"], "bias", f"{head['bias'] / ONE:.4f}")
+    return _struct("instant", name, bias, _coefs(params.instant))
 
 
 def _evidence(params: Params, name: str) -> list[str]:

@@ -50,9 +50,6 @@ class FitOptions:
     hard : {"error", "budget"}, default "error"
         What holds where `max_error` and the budget cannot both: doubtful steps abstain beyond the budget, or
         only as far as it goes.
-    class_mix : bool, default False
-        Correct beliefs by how often classes come in the log, with profile "standard". See `InstantHead`: it
-        helps where classes come as often in the field, and does harm where they do not.
     signals : sequence of str, optional
         Some of the profile's signals in place of all; `disbelief` must be among those of "standard".
     lags : sequence of int, default (1, 2, 4)
@@ -85,7 +82,6 @@ class FitOptions:
     max_error: float | None = None
     feedback: int = 0
     hard: str = "error"
-    class_mix: bool = False
     signals: Sequence[str] | None = None
     lags: Sequence[int] = (1, 2, 4)
     blend: float = 0.7

@@ -41,7 +41,6 @@ def cost(params: Params) -> Cost:
     head = params.evidence is not None
     bet = head and params.evidence is not None and params.evidence.bet is not None
     learned = params.instant is not None
-    corrected = params.instant is not None and params.instant.class_mix is not None
     return Cost(
         ram_bytes=CONTEXT_BYTES + params.ring_bytes,
         state_bytes=params.state_bytes,
@@ -51,10 +50,9 @@ def cost(params: Params) -> Cost:
         + divergence
         + 6 * (odds + 4 * learned + blocks + distance + drift + bet)
         + learned * (21 * classes + 54)
-        + corrected * classes
         + (2 + head + learned) * len(used)
         + 7,
-        divisions=2 * divergence + instability + 11 * learned + corrected * classes + head + 2 * bool(lags),
+        divisions=2 * divergence + instability + 11 * learned + head + 2 * bool(lags),
         instructions=round(
             461
             + 12 * classes
@@ -66,7 +64,6 @@ def cost(params: Params) -> Cost:
             + blocks * (440 + 15.2 * width)
             + 110 * (odds + ("disbelief" in used))
             + learned * (997 + 160 * classes)
-            + corrected * 166 * classes
             + 50 * distance
             + head * (133 + 22 * len(used))
             + 300 * drift

@@ -223,9 +223,6 @@ class Params:
         if not isinstance(self.instant, InstantHead):
             raise wrong_type("instant", self.instant, "an InstantHead or None")
         known_only("instant signal", self.instant.coef, self.signals)
-        mix = self.instant.class_mix
-        if mix is not None and len(mix) != self.classes:
-            raise InputError("value", f"class_mix has {len(mix)} shares, expected {self.classes}")
 
     def _check_classes(self) -> None:
         """Check what is said class by class, and the expected accuracy."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 
 FORMAT = "tcuq-params"
 
-VERSION = 4
-"""Of the parameter file; no other is read."""
+VERSION = 5
+"""Of the parameter file; those of layout 4 (version 0.3) are read too."""
 
 _PARTS: dict[str, tuple[type[Any], tuple[str, ...]]] = {
     "evidence": (EvidenceHead, ("coef", "offsets")),
@@ -101,9 +102,11 @@ def values_from(content: Any, kind: type[Params]) -> dict[str, Any]:
     if not isinstance(content, Mapping) or content.get("format") != FORMAT:
         raise InputError("damaged", f'not a parameter file: "format" must be "{FORMAT}"')
     version = content.get("version")
-    if version != VERSION or not isinstance(version, int):
+    if version not in (4, VERSION) or not isinstance(version, int):
         advice = "use a newer tcuq" if isinstance(version, int) and version > VERSION else "fit again"
         raise InputError("unsupported", f"parameters have version {version!r}, expected {VERSION}; {advice}")
+    if version == 4:
+        content = _from_layout_4(content)
     values = {k: v for k, v in content.items() if k not in ("format", "version", "checksum")}
     known_only("field", values, [item.name for item in fields(kind)])
     if "classes" not in values:
@@ -126,6 +129,20 @@ def values_from(content: Any, kind: type[Params]) -> dict[str, Any]:
         if values.get(name) is not None:
             values[name] = _list(name, values[name])
     return values
+
+
+def _from_layout_4(content: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the content of a file of version 0.3 in today's layout: it had a correction by class mix."""
+    head = content.get("instant")
+    if not isinstance(head, Mapping) or "class_mix" not in head:
+        return content
+    if head["class_mix"] is not None:
+        warnings.warn(
+            "class_mix is ignored, as beliefs are no longer corrected by it: answers and risk are not quite "
+            "those of version 0.3; fit again to weigh signals without it",
+            stacklevel=6,
+        )
+    return {**content, "instant": {name: value for name, value in head.items() if name != "class_mix"}}
 
 
 def _list(name: str, value: Any) -> tuple[Any, ...]:

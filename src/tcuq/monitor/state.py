@@ -77,7 +77,7 @@ def read_state(content: bytes) -> State:
 
 
 def _sizes(signals: tuple[str, ...], classes: int, features: int, depth: int) -> tuple[int, ...]:
-    """Return the bytes of a state without an instant head, with one, and with one that has a class mix.
+    """Return the bytes of a state without an instant head, and with one.
 
     Each without evidence, where the signals allow that, and with it: the parameters alone tell.
     """
@@ -86,8 +86,7 @@ def _sizes(signals: tuple[str, ...], classes: int, features: int, depth: int) ->
     heads = {True} if set(signals) & set(SLOW) else {False, True}
     last = 4 * (8 if "distance" in signals else 1)
     learned = 2 * (5 * classes + 6)  # four beliefs and the class mix, six deficits
-    more = (0, learned, learned + 4 * classes)
-    return tuple(sorted({plain + last * evidence + each for evidence in heads for each in more}))
+    return tuple(sorted({plain + last * evidence + each for evidence in heads for each in (0, learned)}))
 
 
 def fingerprint(params: Params) -> int:

@@ -23,7 +23,6 @@ def made(features: int = 4) -> Log:
     [
         ("conflict", {"about": "answer", "profile": "paper"}),
         ("value", {"about": "both"}),
-        ("conflict", {"class_mix": True, "profile": "paper"}),
         ("missing", {"signals": ("distance", "disbelief"), "use_features": False}),
         ("value", {"seed": -1}),
         ("value", {"lags": (65,), "profile": "paper"}),

@@ -22,7 +22,7 @@ EXPORTED = PACKAGE / "export" / "c"
 
 CLASSES, FEATURES, WIDE = 10, 32, 64
 
-STANDARD = ("standard", "standard, bet", "standard, class mix", "standard, posteriors alone")
+STANDARD = ("standard", "standard, bet", "standard, posteriors alone")
 PAPER = ("paper", "paper, posteriors alone")
 
 
@@ -95,7 +95,7 @@ def standard(name: str) -> Params:
         bias=steady_bias,
         anchor="belief",
         about="answer",
-        instant=InstantHead(coef, bias, [1 / CLASSES] * CLASSES if "mix" in name else None),
+        instant=InstantHead(coef, bias),
         centers=tuple(map(tuple, centers.tolist())) if width else None,
         horizon=32,
         expected_start=0.9,

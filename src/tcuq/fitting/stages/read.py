@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ...base.errors import InputError
 from ...monitor.heads import EvidenceHead, InstantHead
@@ -86,13 +85,10 @@ def start_params(log: Log, request: Request, clean: Log | None = None) -> Params
     names = _signals(request, features)
     more: dict[str, Any] = {}
     if request.two_heads:
-        shares = class_shares(log) if options.class_mix else None
-        more = {"instant": InstantHead(*_within(STOCK_INSTANT, names), shares), "coef": STOCK_STEADY[0]}
+        more = {"instant": InstantHead(*_within(STOCK_INSTANT, names)), "coef": STOCK_STEADY[0]}
         more |= {"bias": STOCK_STEADY[1], "anchor": "belief"}
         if request.alarm_of != "risk":  # to be learned
             more["evidence"] = EvidenceHead({}, [0.0] * log.classes)
-    elif options.class_mix:
-        raise InputError("conflict", "class_mix corrects beliefs, expected profile 'standard'")
     if "distance" in names and features:  # without features `Params` says what is missing
         more["centers"] = find_centers(log if clean is None else clean, log.classes, scale, zero_point)
     more |= {"feature_scale": scale, "feature_zero_point": zero_point, "lags": tuple(options.lags)}
@@ -178,12 +174,3 @@ def find_centers(log: Log, classes: int, scale: float, zero_point: int) -> tuple
     means = np.where((counts >= FEWEST)[:, None], sums / np.maximum(counts, 1)[:, None], everywhere)
     rounded = np.clip(np.rint(means), -128, 127).astype(int)
     return tuple(tuple(row) for row in rounded.tolist())
-
-
-def class_shares(log: Log) -> list[float]:
-    """Return how often each class comes in a log: by its labels, else by its predictions."""
-    seen: npt.NDArray[np.int64] = log.predictions() if log.labels is None else log.labels
-    # A label below 0 is none of the classes.
-    counts = np.bincount(seen[seen >= 0], minlength=log.classes).astype(float)
-    counts = np.maximum(counts, 0.5)  # no class is impossible
-    return [float(share) for share in counts / counts.sum()]

@@ -136,13 +136,12 @@ def _curves(asking: Asking) -> None:
 
 
 def _answers(asking: Asking) -> None:
-    """Ask what labels, features and the class mix add to answers."""
+    """Ask what labels and features add to answers."""
     dev, (bare_dev, bare_clean) = asking.logs.dev, asking.logs.bare
     asking.answer(names.ANSWER, fitted(dev, about="answer"))
     asking.answer(names.BARE_ANSWER, fitted(bare_dev, clean=bare_clean, about="answer"))
     asking.answer(names.CLEAN_ANSWER, fitted(asking.logs.clean, about="answer"))
     asking.answer(names.POSTERIOR_ANSWER, fitted(dev, about="answer", use_features=False))
-    asking.answer(names.MIXED_ANSWER, fitted(dev, about="answer", class_mix=True))
 
 
 def _settings(asking: Asking) -> None:

@@ -15,7 +15,7 @@ from ..units import Unit
 
 RUN_LENGTH = 2000
 """Clean steps per false alarm that every fit is asked for: more than that 16,000 steps cannot show."""
-OPTIONS = {"class_mix", "l2", "lags", "signals", "use_features"}
+OPTIONS = {"l2", "lags", "signals", "use_features"}
 """What is told by `FitOptions`."""
 CURVE = (250, 500, 1000, 2000, 4000, 8000, 16_000)
 """Steps of the fits of a learning curve."""

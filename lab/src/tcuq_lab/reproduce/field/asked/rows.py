@@ -30,7 +30,6 @@ NO_LABELS, CLEAN_LABELS = "no labels", "labels, clean only"
 RISK_ALARM = "alarm on risk"
 ANSWER, BARE_ANSWER = "tcuq answer", "tcuq no labels"
 CLEAN_ANSWER, POSTERIOR_ANSWER = "answer, labels, clean only", "answer, posteriors only"
-MIXED_ANSWER = "answer, class mix"
 SIGNALS = PROFILES["standard"]
 
 BLENDS = (0.0, 0.4, 1.0)
@@ -136,7 +135,7 @@ ALARMED = (
 """Rows whose alarm is compared with that of `tcuq`."""
 
 LEFT_BY_PREDICTION = (NO_MEMORY, ALWAYS, POSTERIORS, NO_LABELS)
-ANSWERING = (BARE_ANSWER, CLEAN_ANSWER, POSTERIOR_ANSWER, MIXED_ANSWER)
+ANSWERING = (BARE_ANSWER, CLEAN_ANSWER, POSTERIOR_ANSWER)
 
 COMPARISONS = (
     *(Comparison(TCUQ, row, PREDICTION_AUROC) for row in RANKED),
@@ -158,8 +157,7 @@ NOTES = (
     "switch for it: with `memory, always` the heads have no gate, but the belief still learns the pace. "
     "That head learns from the log alone, the two heads from log and shuffle; `memory, always, and shuffle` "
     "learns from both.",
-    "The expert of the class mix cannot be turned off, so what it adds is not measured. `answer, class mix` "
-    "turns the correction by class mix on, which is off by default.",
+    "The expert of the class mix cannot be turned off, so what it adds is not measured.",
     "Rows `only X` weigh the odds of the current posterior and X. Those without disbelief lean on the "
     "confidence, as does `without disbelief`; they keep the gate.",
     "Lags and window read nothing in the standard profile, which has no signal that looks back by a lag: "
