@@ -19,7 +19,7 @@ from tcuq import Log, Monitor, Params, __version__
 from tcuq.cli import main
 from tcuq.cli.common import Progress
 from tcuq.io import read_decisions, read_log, write_decisions, write_log
-from tcuq.monitor.log import watch
+from tcuq.monitor.monitor import watch
 
 PARAMS = Params(classes=3, warmup=4, level=0.3, budget=0.3)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from ..io.decisions import Decisions
-    from ..monitor.log import Log
+    from ..log.log import Log
     from ..monitor.params import Params
     from .parser import Parser, Subparsers
 
@@ -180,7 +180,7 @@ def logits_given(args: argparse.Namespace) -> dict[str, Any]:
 
 def odd_posteriors(args: argparse.Namespace, where: str, probs: npt.NDArray[Any]) -> list[str]:
     """Return, and print, what is odd about the posteriors of a live stream: a list of one note or none."""
-    from ..monitor.quantize import mass_note
+    from ..log.quantize import mass_note
 
     odd = mass_note(probs)
     if odd is None:

@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from ..base.errors import InputError
-from ..base.generated import PLATFORMS, RUNTIMES
+from ..export.generated import PLATFORMS, RUNTIMES
 from .common import about, answer, need_files, print_json
 from .parser import declare
 from .process import UsageError

@@ -164,7 +164,7 @@ def _span(text: str) -> tuple[int, int | None]:
 
 
 def _posteriors(scale: float | None, logits: Any) -> Any:
-    from tcuq.monitor.logits import paired, softmax
+    from tcuq.log.logits import paired, softmax
 
     return softmax(paired(logits), scale)
 
