@@ -101,7 +101,7 @@ def add(subparsers: Subparsers) -> None:
     parser = declare(
         subparsers,
         "fit",
-        "fit a monitor to a development log",
+        None,
         "tcuq fit dev.csv -o monitor.json --budget 0.1",
         command,
         "tcuq run monitor.json field.csv -o decisions.csv",

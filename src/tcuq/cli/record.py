@@ -45,7 +45,7 @@ def add(subparsers: Subparsers) -> None:
     parser = declare(
         subparsers,
         "record",
-        "run a model over data and write a log",
+        None,
         "tcuq record model.tflite data.npz -o dev.npz --stream --shifts\n"
         "tcuq record model.onnx pictures/ -o dev.npz --stream --shifts",
         command,

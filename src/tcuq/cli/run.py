@@ -28,7 +28,7 @@ def add(subparsers: Subparsers) -> None:
     parser = declare(
         subparsers,
         "run",
-        "decide on each step of a recorded or live stream: accept, abstain, alarm",
+        None,
         "tcuq run monitor.json field.csv -o decisions.csv\nclassifier | tcuq run monitor.json -",
         command,
         "tcuq report decisions.csv -o report.html --params monitor.json --log field.csv",
