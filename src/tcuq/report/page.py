@@ -151,7 +151,7 @@ def render(
     Parameters
     ----------
     decisions : structured array of `tcuq.STEP_DTYPE`
-        As `Monitor.run` or `tcuq.log.log.watch` gives it.
+        As `Monitor.run` or `tcuq.monitor.monitor.watch` gives it.
     params : Params, optional
         Adds the bounds, the coefficients and the table of settings.
     log : Log, optional
