@@ -20,7 +20,7 @@ import numpy as np
 from bench import CLASSES, stream
 
 from tcuq import Bank, FitOptions, Log, Monitor, Params, __version__, fit
-from tcuq.monitor.quantize import quantize_features, quantize_probs
+from tcuq.log.quantize import quantize_features, quantize_probs
 
 EVENTS = 200_000
 MOST_SINGLE = 100_000

@@ -18,7 +18,7 @@ from goals import all_met, verdict
 from numpy_step import NumpyStep
 
 from tcuq import Monitor, Params, __version__
-from tcuq.monitor.quantize import quantize_features, quantize_probs
+from tcuq.log.quantize import quantize_features, quantize_probs
 
 CLASSES, FEATURES = 10, 32
 GOALS = {"run, int8": 1.0, "step, int8": 3.0, "step, float": 6.0, "times": -100.0, "import": 50.0}

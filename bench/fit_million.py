@@ -21,7 +21,7 @@ import numpy as np
 from goals import all_met, compare_and_write, verdict
 
 from tcuq import FitOptions, Log, fit
-from tcuq.monitor.quantize import quantize_features, quantize_probs
+from tcuq.log.quantize import quantize_features, quantize_probs
 from tcuq.monitor.state import fingerprint
 
 CLASSES, FEATURES, DWELL, STRETCH, CHUNK = 10, 32, 8, 500, 50_000

@@ -23,8 +23,8 @@ import numpy.typing as npt
 
 from tcuq import Bank, Params, fit
 from tcuq.demo import digits as demo
-from tcuq.monitor.accuracy import interval
-from tcuq.monitor.questions import device_keys
+from tcuq.labels.accuracy import interval
+from tcuq.labels.sampler import device_keys
 from tcuq_watch.engine.events import Decided
 from tcuq_watch.engine.labels import Labels
 from tcuq_watch.engine.tallies import MEAN_ONE, Tallies

@@ -32,6 +32,12 @@ def test_import_needs_numpy_alone() -> None:
     assert not {name for name in foreign if not name.startswith(("__editable__", "_"))}, foreign
 
 
+def test_type_checkers_see_the_public_names() -> None:
+    stub = (PACKAGE / "__init__.pyi").read_text()
+    assert sorted([*re.findall(r" as (\w+)$", stub, re.M), "__version__"]) == sorted(tcuq.__all__)
+    assert all(hasattr(tcuq, name) for name in tcuq.__all__)
+
+
 def test_fit_and_the_command_line_need_numpy_alone() -> None:
     code = (
         "import sys, runpy\n"

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from tcuq import EvidenceHead, Monitor, Params
+from tcuq.log.quantize import quantize_probs
 from tcuq.monitor.heads import InstantHead
-from tcuq.monitor.quantize import quantize_probs
 from tcuq.monitor.signals import BELIEF, FEATURE_BASED, SIGNALS, SLOW, profile_signals
 from tcuq_lab.float_reference import exact, reference, weighed
 

@@ -23,8 +23,7 @@ import numpy as np
 import torch
 
 from tcuq.fitting import fit
-from tcuq.monitor.log import watch
-from tcuq.monitor.monitor import Monitor
+from tcuq.monitor.monitor import Monitor, watch
 from tcuq.recording.model import RecordOptions
 from tcuq.recording.session import open_session
 from tcuq.recording.shifts import choose

@@ -17,8 +17,8 @@ from test_device_tflite_reference import rescaled
 from tflite_graphs import assert_equal, evaluated, every_tensor, stacked
 from tflite_reference import evaluate
 
-from tcuq.monitor.logits import softmax
-from tcuq.monitor.quantize import two_classes
+from tcuq.log.logits import softmax
+from tcuq.log.quantize import two_classes
 from tcuq_device.graph import oracle
 from tcuq_device.graph.model import products, weight_bytes
 from tcuq_device.graph.steps import Conv

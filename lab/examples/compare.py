@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import tcuq
-from tcuq.monitor.log import watch
+from tcuq.monitor.monitor import watch
 from tcuq_lab.comparison import (
     ComparisonRules,
     JudgedStream,

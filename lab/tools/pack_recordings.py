@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tcuq.base.atomic_files import write_whole
-from tcuq.base.rand import Numbers
+from tcuq.recording.rand import Numbers
 
 SIDE, COLUMNS, SHEET = 32, 32, 1024
 """Pixels of a sign, signs in a row of a mosaic, and signs of a mosaic."""

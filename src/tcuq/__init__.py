@@ -1,107 +1,55 @@
-"""tcuq: a label-free monitor for classifiers on microcontrollers and servers."""
+"""tcuq: a label-free monitor for classifiers on microcontrollers and servers.
+
+Names are imported when they are asked for, so that the command starts at once; type checkers read
+`__init__.pyi`.
+"""
 
 from __future__ import annotations
 
 from ._version import VERSION as __version__
 
-TYPE_CHECKING = False  # as in typing, which takes longer to import than all else here
-if TYPE_CHECKING:
-    from typing import Any
-
-    from ._core import Step
-    from .base.errors import InputError
-    from .fitting.fit import fit
-    from .fitting.options import FitOptions
-    from .monitor.accuracy import accuracy_band, accuracy_from_labels
-    from .monitor.alarm import Alarm, AlarmSide
-    from .monitor.bank import Bank
-    from .monitor.feedback import Feedback
-    from .monitor.heads import EvidenceHead, InstantHead
-    from .monitor.log import Log
-    from .monitor.logits import softmax
-    from .monitor.monitor import Monitor
-    from .monitor.params import Params
-    from .monitor.questions import Questions
-    from .monitor.signals import PROFILES, SIGNALS
-    from .monitor.steps import STEP_DTYPE, Steps, reason_names, step_columns
-    from .recording.run import record
-    from .report.step_figure import plot_steps
-
-__all__ = [
-    "PROFILES",
-    "SIGNALS",
-    "STEP_DTYPE",
-    "Alarm",
-    "AlarmSide",
-    "Bank",
-    "EvidenceHead",
-    "Feedback",
-    "FitOptions",
-    "InputError",
-    "InstantHead",
-    "Log",
-    "Monitor",
-    "Params",
-    "Questions",
-    "Step",
-    "Steps",
-    "__version__",
-    "accuracy_band",
-    "accuracy_from_labels",
-    "fit",
-    "plot_steps",
-    "reason_names",
-    "record",
-    "softmax",
-    "step_columns",
-]
-
 _HOMES = {
     "_core": ("Step",),
     "base.errors": ("InputError",),
     "fitting": ("FitOptions", "fit"),
-    "monitor.accuracy": ("accuracy_band", "accuracy_from_labels"),
+    "labels.accuracy": ("accuracy_band", "accuracy_from_labels"),
+    "labels.sampler": ("LabelSampler",),
+    "log.log": ("Log",),
+    "log.logits": ("softmax",),
     "monitor.alarm": ("Alarm", "AlarmSide"),
     "monitor.bank": ("Bank",),
     "monitor.feedback": ("Feedback",),
     "monitor.heads": ("EvidenceHead", "InstantHead"),
-    "monitor.log": ("Log",),
-    "monitor.logits": ("softmax",),
     "monitor.monitor": ("Monitor",),
     "monitor.params": ("Params",),
-    "monitor.questions": ("Questions",),
     "monitor.signals": ("PROFILES", "SIGNALS"),
     "monitor.steps": ("STEP_DTYPE", "Steps", "reason_names", "step_columns"),
     "recording": ("record",),
     "report": ("plot_steps",),
 }
-"""Where public names live."""
+"""The public names, by where they live."""
 
-_PARTS = (
-    "audit",
-    "demo",
-    "export",
-    "fitting",
-    "io",
-    "metrics",
-    "monitor",
-    "recording",
-    "report",
-    "start",
-    "torch",
-)
-"""Parts that may be reached as attributes without importing them first."""
+__all__ = ["__version__", *sorted(name for names in _HOMES.values() for name in names)]
 
 
-def __getattr__(name: str) -> Any:
-    """Import what is asked for when it is asked for, so that the command starts at once."""
+def __getattr__(name: str):  # type: ignore[no-untyped-def]
     from importlib import import_module
 
+    if name == "Questions":
+        import warnings
+
+        renamed = "tcuq.Questions is now tcuq.LabelSampler; the old name goes with the next release"
+        warnings.warn(renamed, DeprecationWarning, stacklevel=2)
+        name = "LabelSampler"
     for home, names in _HOMES.items():
         if name in names:
             return getattr(import_module(f".{home}", __name__), name)
-    if name in _PARTS:
-        return import_module(f".{name}", __name__)
+    if not name.startswith("_"):
+        try:
+            return import_module(f".{name}", __name__)  # a part, such as `tcuq.io`
+        except ModuleNotFoundError as error:
+            if error.name != f"{__name__}.{name}":
+                raise
     raise AttributeError(f"module 'tcuq' has no attribute {name!r}")
 
 

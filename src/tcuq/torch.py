@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from .base.checks import integer
 from .base.errors import InputError, InputTypeError, placed
-from .monitor.log import Log
+from .log.log import Log
 from .monitor.monitor import Monitor
 from .monitor.params import Params
 from .monitor.steps import STEP_DTYPE, Steps

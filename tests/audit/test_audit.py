@@ -15,7 +15,7 @@ from tcuq import Alarm, AlarmSide, Log, Monitor, Params
 from tcuq.audit.derive import _abstentions, audit
 from tcuq.audit.rules import Rules
 from tcuq.io import Decisions
-from tcuq.monitor.log import watch
+from tcuq.monitor.monitor import watch
 from tcuq.monitor.signals import NUMBER
 from tcuq.monitor.state import state_for
 

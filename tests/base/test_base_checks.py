@@ -11,7 +11,7 @@ import numpy as np
 from refusals import refused
 
 from tcuq.base.checks import number
-from tcuq.base.rand import BLOCK, Numbers, waits
+from tcuq.recording.rand import BLOCK, Numbers, waits
 
 
 def test_what_is_no_number_is_refused_with_what_is_expected() -> None:

@@ -19,7 +19,7 @@ from tcuq import Log, Monitor, Params, __version__
 from tcuq.cli import main
 from tcuq.cli.common import Progress
 from tcuq.io import read_decisions, read_log, write_decisions, write_log
-from tcuq.monitor.log import watch
+from tcuq.monitor.monitor import watch
 
 PARAMS = Params(classes=3, warmup=4, level=0.3, budget=0.3)
 
@@ -312,11 +312,23 @@ def test_a_reader_that_leaves_ends_the_run_as_a_signal_would(place, source, unbu
             assert process.wait() == 141
 
 
-def test_heavy_modules_stay_out_until_they_are_needed():
-    code = "import sys, tcuq.cli; tcuq.cli.build_parser(); print(*sorted(sys.modules))"
+@pytest.mark.parametrize("command", ["fit", "run", "live", "device"])
+def test_a_command_is_declared_by_its_own_module_alone(command):
+    """The help of one command imports nothing heavy, and the modules of no other one."""
+    code = f"import sys, tcuq.cli as c; c.main(['{command}', '--help']); print(*sorted(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    loaded = done.stdout.split()
-    assert not {"numpy", "tcuq.io", "tcuq.audit.derive", "tcuq.fitting", "tcuq.report"} & set(loaded)
+    loaded = set(done.stdout.split())
+    assert not {"numpy", "tcuq.io", "tcuq.monitor", "tcuq.fitting", "tcuq.report", "tcuq.recording"} & loaded
+    own = {"fit": "tcuq.cli.fit", "run": "tcuq.cli.run", "live": "tcuq_watch", "device": "tcuq_device"}
+    loaded_commands = {name for name in own.values() if name in loaded}
+    assert loaded_commands == {own[command]}
+
+
+def test_the_command_alone_prints_its_help(capsys):
+    assert main([]) == 0
+    text = capsys.readouterr().out
+    assert all(f"\n  {name} " in text for name in ("demo", "start", "fit", "live", "device"))
+    assert main(["fleet"]) == 0 and "status" in capsys.readouterr().out
 
 
 def test_the_progress_bar_shows_on_a_terminal_only(monkeypatch):

@@ -20,7 +20,7 @@ from streams import dwell_stream, same_steps
 from tcuq import Bank, FitOptions, Monitor, Params, fit
 from tcuq.cli import main
 from tcuq.io import read_decisions, read_log
-from tcuq.monitor.quantize import quantize_features, quantize_probs
+from tcuq.log.quantize import quantize_features, quantize_probs
 from tcuq_watch.fleet import Fleet
 
 pandas = pytest.importorskip("pandas", reason="pandas is missing: pip install '.[tables]'")

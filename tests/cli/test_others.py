@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from places import ROOT
 
-from tcuq.cli import build_parser, common, main
+from tcuq.cli import build_parser, main
+from tcuq.cli.commands import OTHERS
 
 
 @pytest.fixture(autouse=True)
@@ -22,17 +23,17 @@ def fresh() -> Iterator[None]:
 
 def installed(monkeypatch: pytest.MonkeyPatch, **commands: Any) -> None:
     found = [SimpleNamespace(name=name, load=lambda add=add: add) for name, add in commands.items()]
-    monkeypatch.setattr(common, "entry_points", lambda group: found)
+    monkeypatch.setattr("tcuq.cli.commands.entry_points", lambda group: found)
 
 
 @pytest.mark.parametrize("rest", [[], ["--help"], ["-h", "x"], ["m.json", "-", "--json"]])
-@pytest.mark.parametrize("name", common.KNOWN)
+@pytest.mark.parametrize("name", OTHERS)
 def test_a_command_that_is_not_installed_says_how_to_get_it(
     name: str, rest: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     installed(monkeypatch)
     assert main([name, *rest]) == 2
-    extra = common.KNOWN[name][0]
+    extra = OTHERS[name][0]
     assert capsys.readouterr().err.endswith(f"tcuq-{extra}; in a checkout: pip install . ./{extra}\n")
     assert (ROOT / extra / "pyproject.toml").is_file()
 

@@ -12,10 +12,10 @@ from places import ROOT
 from refusals import refused
 
 from tcuq import Monitor, Params
-from tcuq.base.generated import RUNTIMES
 from tcuq.export import export, integer_projection, posteriors, softmax_table, sources
+from tcuq.export.generated import RUNTIMES
 from tcuq.export.selfcheck import STEP_FIELDS, taken
-from tcuq.monitor.quantize import quantize_features, quantize_probs
+from tcuq.log.quantize import quantize_features, quantize_probs
 
 STRICT = ["-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror", "-Wno-unused", "-O1"]
 SANE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]

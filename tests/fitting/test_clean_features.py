@@ -9,7 +9,7 @@ from refusals import refused
 from streams import dwell_stream
 
 from tcuq import Log, fit
-from tcuq.monitor.quantize import quantize_features
+from tcuq.log.quantize import quantize_features
 
 SCALE, ZERO = 1 / 16, -5
 QUICK = {"run_length": 200, "explain": False}

@@ -11,7 +11,7 @@ from refusals import refused
 from tcuq import Log, Monitor, fit
 from tcuq.fitting.learn_head import Part, deviations, learn_moments
 from tcuq.fitting.signal_table import SignalTable
-from tcuq.monitor.log import watch
+from tcuq.monitor.monitor import watch
 
 
 def made(seed: int, features: int, shifted: bool) -> Log:

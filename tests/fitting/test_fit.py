@@ -17,7 +17,7 @@ from tcuq import FitOptions, Log, Monitor, fit
 from tcuq.fitting.logistic import fit_logistic
 from tcuq.fitting.signal_table import folds
 from tcuq.metrics import auroc
-from tcuq.monitor.log import watch
+from tcuq.monitor.monitor import watch
 from tcuq.monitor.params_words import in_words
 from tcuq.monitor.signals import SIGNALS
 

@@ -13,7 +13,7 @@ from tcuq.fitting import logistic
 from tcuq.fitting.gated import learn_gated
 from tcuq.fitting.signal_table import read_signals
 from tcuq.metrics import auroc
-from tcuq.monitor.log import watch
+from tcuq.monitor.monitor import watch
 
 
 def made(seed: int, features: int = 0, steps: int = 8000) -> Log:

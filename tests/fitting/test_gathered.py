@@ -14,7 +14,7 @@ from tcuq.fitting.signal_table import read_signals
 from tcuq.fitting.stages.evidence import PACES, gathered, says_little
 from tcuq.fitting.stages.heads import GATHERED
 from tcuq.metrics import auroc
-from tcuq.monitor.log import watch
+from tcuq.monitor.monitor import watch
 
 CLASSES = 6
 

@@ -18,7 +18,7 @@ from tcuq.fitting.stages.heads import fit_heads
 from tcuq.fitting.stages.read import read
 from tcuq.fitting.stages.state import Request
 from tcuq.monitor.heads import EvidenceHead, InstantHead
-from tcuq.monitor.log import watch
+from tcuq.monitor.monitor import watch
 from tcuq.monitor.params_words import in_words
 from tcuq.monitor.signals import SIGNALS
 

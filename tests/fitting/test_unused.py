@@ -9,7 +9,7 @@ from streams import dwell_stream
 from tcuq import Alarm, AlarmSide, Log, Monitor, Params
 from tcuq.fitting.stages.findings import without_unused
 from tcuq.monitor.heads import EvidenceHead, InstantHead
-from tcuq.monitor.log import watch
+from tcuq.monitor.monitor import watch
 from tcuq.monitor.signals import SIGNALS
 
 

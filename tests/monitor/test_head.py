@@ -15,7 +15,7 @@ from tcuq import Alarm, AlarmSide, EvidenceHead, Log, Monitor, Params, fit
 from tcuq.audit.derive import audit
 from tcuq.fitting.learn_head import FAST, degraded_steps
 from tcuq.io import Decisions
-from tcuq.monitor.log import watch
+from tcuq.monitor.monitor import watch
 from tcuq.monitor.state import fingerprint, read_state
 
 MIXED = ("instability", "doubt", "odds", "severity", "magnitude")

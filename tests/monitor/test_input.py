@@ -14,8 +14,8 @@ import tcuq
 from tcuq import Log, Monitor, Params
 from tcuq.io import read_log
 from tcuq.io.values import bad_posteriors
-from tcuq.monitor.logits import posteriors, softmax_table
-from tcuq.monitor.quantize import odd_sums, other_outputs, quantize_probs, refuse_logits, sum_tolerances
+from tcuq.log.logits import posteriors, softmax_table
+from tcuq.log.quantize import odd_sums, other_outputs, quantize_probs, refuse_logits, sum_tolerances
 
 SIZES = (2, 35, 1000)
 

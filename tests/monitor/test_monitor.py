@@ -17,7 +17,7 @@ from refusals import refused
 from streams import dwell_stream, int8_stream, same_steps
 
 from tcuq import SIGNALS, STEP_DTYPE, Alarm, AlarmSide, EvidenceHead, Log, Monitor, Params
-from tcuq.monitor.quantize import quantize_features, quantize_probs, two_classes
+from tcuq.log.quantize import quantize_features, quantize_probs, two_classes
 from tcuq.monitor.signals import FEATURE_BASED, profile_signals
 
 ALARM = Alarm(0.3, AlarmSide(0.05, 2.0), AlarmSide(0.05, 2.0))

@@ -15,12 +15,12 @@ from streams import int8_stream
 
 from tcuq import SIGNALS, EvidenceHead, Log, Monitor, Params
 from tcuq.io import read_log
+from tcuq.log.class_names import checked_names
+from tcuq.log.logits import paired, posteriors
 from tcuq.monitor import signals as signals_
 from tcuq.monitor.alarm import alarm_from
-from tcuq.monitor.class_names import checked_names
 from tcuq.monitor.fixed_point import part_from
 from tcuq.monitor.heads import InstantHead
-from tcuq.monitor.logits import paired, posteriors
 from tcuq.monitor.params_file import plain
 from tcuq.monitor.state import HEADER, read_state
 from tcuq_lab.float_reference import reference

@@ -13,8 +13,8 @@ from tcuq import Alarm, AlarmSide, EvidenceHead, Monitor, Params
 from tcuq.demo import DEV_CORRUPTIONS, make_log, train
 from tcuq.demo.digits import load
 from tcuq.fitting import fit
+from tcuq.log.quantize import quantize_features, quantize_probs
 from tcuq.monitor.heads import InstantHead
-from tcuq.monitor.quantize import quantize_features, quantize_probs
 from tcuq.monitor.signals import profile_signals
 from tcuq_lab.float_reference import reference
 

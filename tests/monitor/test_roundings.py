@@ -7,7 +7,7 @@ from differences import random_params, random_stream
 from places import ROOT
 
 from tcuq import Monitor, Params
-from tcuq.monitor.quantize import quantize_probs
+from tcuq.log.quantize import quantize_probs
 from tcuq_lab.float_reference import reference
 
 PAGE = (ROOT / "docs" / "GUARANTEES.md").read_text(encoding="utf-8")

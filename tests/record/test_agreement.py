@@ -12,7 +12,7 @@ from tiny_models import NAMES, bar_net, bars, write_pictures
 
 import tcuq
 from tcuq.cli import main
-from tcuq.monitor.label_check import beside_chance, other_order
+from tcuq.labels.check import beside_chance, other_order
 
 BARS = "import sys\nfrom tiny_models import bar_net\ndef net(x):\n    return bar_net(x)\n"
 

@@ -13,9 +13,9 @@ from refusals import refused
 from tiny_models import bar_net, bars
 
 import tcuq
-from tcuq.base.rand import Generators
 from tcuq.recording.data import Asked, Data, open_data
 from tcuq.recording.model import Format, Info
+from tcuq.recording.rand import Generators
 from tcuq.recording.shifts import Chosen, choose
 
 RNG = np.random.default_rng(5)

@@ -18,7 +18,7 @@ from tiny_models import MODELS, bar_net, bars
 import tcuq
 from tcuq.cli import main
 from tcuq.io import read_decisions, read_log
-from tcuq.monitor.log import watch
+from tcuq.monitor.monitor import watch
 from tcuq.recording.data import Asked, open_data
 from tcuq.recording.shifts import choose
 from tcuq.recording.streams import paces_of

@@ -15,7 +15,7 @@ from refusals import refused
 from tiny_models import NAMES, bar_net, bars, write_pictures
 
 import tcuq
-from tcuq.base.rand import Numbers
+from tcuq.recording.rand import Numbers
 from tcuq.recording.streams import Pace, Plan, joined, make_plan, paces_of
 from tcuq.recording.streams.plan import Pool, lay_out
 

@@ -16,9 +16,8 @@ from report_logs import dwell_log, params_for
 from report_pages import check_whole, driven, opened, packed, unpack, value
 
 from tcuq import SIGNALS, STEP_DTYPE, Log, Params
-from tcuq.monitor.log import watch
-from tcuq.monitor.monitor import Monitor
-from tcuq.monitor.quantize import quantize_probs
+from tcuq.log.quantize import quantize_probs
+from tcuq.monitor.monitor import Monitor, watch
 from tcuq.report import render, summary, write_report
 from tcuq.report.outcome import left_out
 

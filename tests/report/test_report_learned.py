@@ -11,7 +11,7 @@ from report_pages import check_whole, packed, unpack, value
 from streams import dwell_stream, learned_params
 
 from tcuq import Log, Monitor, Params
-from tcuq.monitor.log import watch
+from tcuq.monitor.monitor import watch
 from tcuq.report import render
 
 EVIL = "<b>&\"'</script>"

@@ -17,9 +17,9 @@ from typing import Any
 from streams import int8_stream
 
 from tcuq import Log, Params
-from tcuq.base.atomic_folders import write_folder
 from tcuq.cli import main
 from tcuq.cli.process import run_command
+from tcuq.export.folders import write_folder
 from tcuq.io import write_log
 
 OLD = Params(classes=4, level=0.3, warmup=4)

@@ -26,7 +26,7 @@ from typing import Any
 
 from disk_model import Disk, Record
 
-from tcuq.base import atomic_folders
+from tcuq.export import folders
 
 DEAD = 77
 """Exit status of a process that died of a fault."""
@@ -131,8 +131,8 @@ class Faults:
         self._put("ftruncate", self._ftruncate)
         self._true["io.open"] = io.open
         builtins.open = io.open = self._open_file
-        self._true["exchange"] = atomic_folders.exchange
-        atomic_folders.exchange = self._exchange
+        self._true["exchange"] = folders.exchange
+        folders.exchange = self._exchange
         setattr(shutil, "_USE_CP_SENDFILE", False)  # noqa: B010
 
     def _put(self, name: str, call: Any) -> None:

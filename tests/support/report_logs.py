@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tcuq import SIGNALS, Alarm, AlarmSide, Log, Params
-from tcuq.monitor.log import watch
-from tcuq.monitor.monitor import Monitor
+from tcuq.monitor.monitor import Monitor, watch
 
 CLASSES, WIDTH = 6, 8
 

@@ -13,9 +13,9 @@ import pytest
 
 from tcuq import SIGNALS, FitOptions, Monitor, Params, fit
 from tcuq.export.csource import params_source
+from tcuq.log.log import Log
 from tcuq.metrics import auroc
 from tcuq.monitor.cost import cost
-from tcuq.monitor.log import Log
 from tcuq_lab.methods.method import Labeled, Observed
 from tcuq_lab.methods.temporal import STREAM_METHODS
 from tcuq_lab.methods.temporal.mean_posterior import MeanAnswer, MeanPosterior

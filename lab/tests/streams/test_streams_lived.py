@@ -11,7 +11,7 @@ import pytest
 from sounds import spoken
 from toy_streams import LABELS, SNOW, describe, runs_of
 
-from tcuq.base.rand import ONE
+from tcuq.recording.rand import ONE
 from tcuq_lab.corruptions import corrupt
 from tcuq_lab.data import Dataset
 from tcuq_lab.streams import (

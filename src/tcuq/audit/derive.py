@@ -16,8 +16,8 @@ import numpy.typing as npt
 from ..base.errors import InputError
 from ..base.fixed import ONE
 from ..io.decisions import OWN_COLUMN, Decisions
-from ..monitor.class_names import class_shown
-from ..monitor.log import Log
+from ..log.class_names import class_shown
+from ..log.log import Log
 from ..monitor.monitor import Monitor
 from ..monitor.params import Params
 from ..monitor.signals import NUMBER, REASONS, SIGNALS

@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from ..base.errors import InputError
 from ..base.fixed import ONE
-from ..monitor.log import Log, watch
-from ..monitor.monitor import Monitor
+from ..log.log import Log
+from ..monitor.monitor import Monitor, watch
 from ..monitor.params import Params
 from ..monitor.signals import NUMBER, SIGNALS, SLOW
 from ..monitor.state import State

@@ -85,6 +85,12 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
     return spelled[near[0]] if near else None
 
 
+def put(instance: Any, **values: Any) -> None:
+    """Set fields of a frozen object while it is made."""
+    for name, value in values.items():
+        object.__setattr__(instance, name, value)
+
+
 Value = TypeVar("Value")
 
 

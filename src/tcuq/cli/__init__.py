@@ -5,6 +5,7 @@ Nothing but `process` is imported before `main` has begun, so that an interrupt 
 
 from __future__ import annotations
 
+import sys
 from functools import cache
 
 from .process import run_command
@@ -17,11 +18,10 @@ if TYPE_CHECKING:
 
 
 @cache
-def build_parser() -> Parser:
-    """Return the parser of the whole command, built once in a process."""
+def build_parser(typed: str | None = None) -> Parser:
+    """Return the parser of the command that is typed, or of all of them; each is built once in a process."""
     from .._version import VERSION
-    from . import export, fit, record, report, run, start
-    from .common import add_others
+    from .commands import add_commands
     from .parser import Parser, epilog
 
     parser = Parser(
@@ -36,19 +36,12 @@ def build_parser() -> Parser:
     parser.common.add_argument(
         "--version", action="version", version=f"tcuq {VERSION}", help="show the version and exit"
     )
-    subparsers = parser.add_subparsers(
-        title="commands, in the order in which you need them", metavar="COMMAND", required=True
-    )
-    add_commands = (
-        *(start.add_demo, start.add, record.add, fit.add, run.add),
-        *(report.add, report.add_audit, export.add_inspect, export.add),
-    )
-    for add in add_commands:
-        add(subparsers)
-    add_others(subparsers)
+    add_commands(parser.add_commands("commands, in the order in which you need them", "COMMAND"), typed)
     return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; `tcuq.cli.process.run_command` lists the exit statuses."""
-    return run_command("tcuq", build_parser, argv)
+    words = sys.argv[1:] if argv is None else argv
+    typed = next((each for each in words if not each.startswith("-")), "")
+    return run_command("tcuq", lambda: build_parser(typed), argv)

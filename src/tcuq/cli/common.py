@@ -8,7 +8,6 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
 from ..base.errors import located
@@ -19,9 +18,9 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from ..io.decisions import Decisions
-    from ..monitor.log import Log
+    from ..log.log import Log
     from ..monitor.params import Params
-    from .parser import Parser, Subparsers
+    from .parser import Parser
 
 FORMATS = ("csv", "jsonl", "npz", "parquet", "arrow")
 """As `tcuq.io.FORMATS`, which takes longer to import than a help page may."""
@@ -180,7 +179,7 @@ def logits_given(args: argparse.Namespace) -> dict[str, Any]:
 
 def odd_posteriors(args: argparse.Namespace, where: str, probs: npt.NDArray[Any]) -> list[str]:
     """Return, and print, what is odd about the posteriors of a live stream: a list of one note or none."""
-    from ..monitor.quantize import mass_note
+    from ..log.quantize import mass_note
 
     odd = mass_note(probs)
     if odd is None:
@@ -225,37 +224,3 @@ def span(ends: Sequence[float | None], form: str) -> str:
     if low is None:
         return "unknown"
     return f"{low:{form}} or more" if high is None else f"{low:{form}}-{high:{form}}"
-
-
-KNOWN = {
-    "live": ("watch", "watch one device while it runs, on a page in your browser"),
-    "fleet": ("watch", "watch many devices, and see which of them are in trouble"),
-    "device": ("device", "build firmware for microcontrollers and count its bytes and instructions"),
-}
-"""Our own: what brings each, and what it does."""
-
-
-def add_others(subparsers: Subparsers) -> None:
-    """Declare what is installed, then say of our own commands that are not how to get them."""
-    installed = {each.name: each for each in entry_points(group="tcuq.commands")}
-    for name, (extra, help) in KNOWN.items():
-        if name in installed:
-            installed.pop(name).load()(subparsers)
-        else:
-            _stand_in(subparsers, name, extra, help)
-    for name in sorted(installed):
-        installed[name].load()(subparsers)
-
-
-def _stand_in(subparsers: Subparsers, name: str, extra: str, help: str) -> None:
-    advice = f"pip install . ./{extra}"
-
-    def command(args: argparse.Namespace) -> int:
-        raise UsageError(f"tcuq {name} is in the package tcuq-{extra}; in a checkout: {advice}")
-
-    # No word begins an option here: whatever follows, the advice is what helps.
-    parser = subparsers.add_parser(
-        name, help=f"{help} (in a checkout: {advice})", add_help=False, prefix_chars="\0"
-    )
-    parser.add_argument("rest", nargs=argparse.REMAINDER)
-    parser.set_defaults(command=command)

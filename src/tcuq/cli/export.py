@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from ..base.errors import InputError
-from ..base.generated import PLATFORMS, RUNTIMES
+from ..export.generated import PLATFORMS, RUNTIMES
 from .common import about, answer, need_files, print_json
 from .parser import declare
 from .process import UsageError
@@ -22,7 +22,7 @@ def add(subparsers: Subparsers) -> None:
     parser = declare(
         subparsers,
         "export",
-        "write a monitor as a package for firmware",
+        None,
         "tcuq export monitor.json firmware/ --name door\n"
         "tcuq export monitor.json Door/ --name door --form arduino",
         command,
@@ -71,7 +71,7 @@ def add_inspect(subparsers: Subparsers) -> None:
     parser = declare(
         subparsers,
         "inspect",
-        "show what a parameter file or a saved state holds, costs and guarantees",
+        None,
         "tcuq inspect monitor.json",
         run_inspect,
         "tcuq export monitor.json firmware/ --name door",

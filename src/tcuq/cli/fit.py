@@ -16,7 +16,7 @@ from .process import UsageError
 from .words import expect_log, in_options, spoken
 
 if TYPE_CHECKING:
-    from ..monitor.log import Log
+    from ..log.log import Log
     from ..monitor.params import Params
     from .parser import Subparsers
 
@@ -57,7 +57,7 @@ def _read(args: argparse.Namespace) -> tuple[Log, Log | None]:
     """Return the log, and the clean log if there is one."""
     from ..io import read_log
     from ..io.sources import check_target, shown
-    from ..monitor.quantize import refuse_logits
+    from ..log.quantize import refuse_logits
 
     common.one_input(args, "LOG", "--clean")
     if args.output == "-" and args.json:
@@ -101,7 +101,7 @@ def add(subparsers: Subparsers) -> None:
     parser = declare(
         subparsers,
         "fit",
-        "fit a monitor to a development log",
+        None,
         "tcuq fit dev.csv -o monitor.json --budget 0.1",
         command,
         "tcuq run monitor.json field.csv -o decisions.csv",

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..base.checks import nearest
+from .commands import HELP
 from .process import UsageError
 
 if TYPE_CHECKING:
@@ -49,6 +50,16 @@ class Parser(argparse.ArgumentParser):
         self.common = self.add_argument_group("options of every command")
         if helped:
             self.common.add_argument("-h", "--help", action="help", help="show this help and exit")
+
+    def add_commands(self, title: str, metavar: str) -> Subparsers:
+        """Return what commands are declared on; where none is typed, the help is the answer."""
+
+        def show_help(args: argparse.Namespace) -> int:
+            self.print_help()
+            return 0
+
+        self.set_defaults(command=show_help)
+        return self.add_subparsers(title=title, metavar=metavar)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Name the commands where one is unknown."""
@@ -134,11 +145,16 @@ def epilog(example: str, then: str = "") -> str:
 
 
 def declare(
-    subparsers: Subparsers, name: str, help: str, example: str, command: Any, then: str = "", about: str = ""
+    subparsers: Subparsers,
+    name: str,
+    help: str | None,
+    example: str,
+    command: Any,
+    then: str = "",
+    about: str = "",
 ) -> Parser:
-    """Add a subcommand with the options that all have."""
-    description = f"{help[0].upper()}{help[1:]}." + (f"\n\n{about}" if about else "")
-    parser = subparsers.add_parser(name, help=help, description=description, epilog=epilog(example, then))
+    """Add a subcommand with the options that all have; without `help`, its line of `tcuq --help` is taken."""
+    parser = _added(subparsers, name, help, example, then, about)
     add = parser.common.add_argument
     add("--json", action="store_true", help="print the result as JSON on standard output")
     add("--quiet", action="store_true", help="print errors and requested output only")
@@ -147,9 +163,15 @@ def declare(
 
 
 def declare_group(
-    subparsers: Subparsers, name: str, help: str, example: str, then: str = "", about: str = ""
+    subparsers: Subparsers, name: str, help: str | None, example: str, then: str = "", about: str = ""
 ) -> Subparsers:
     """Add a command that has actions; return what they are declared on."""
-    description = f"{help[0].upper()}{help[1:]}." + (f"\n\n{about}" if about else "")
-    group = subparsers.add_parser(name, help=help, description=description, epilog=epilog(example, then))
-    return group.add_subparsers(title="actions", metavar="ACTION", required=True)
+    return _added(subparsers, name, help, example, then, about).add_commands("actions", "ACTION")
+
+
+def _added(
+    subparsers: Subparsers, name: str, help: str | None, example: str, then: str, about: str
+) -> Parser:
+    line = HELP[name] if help is None else help
+    description = f"{line[0].upper()}{line[1:]}." + (f"\n\n{about}" if about else "")
+    return subparsers.add_parser(name, help=line, description=description, epilog=epilog(example, then))

@@ -14,7 +14,7 @@ from .parser import declare
 from .words import RECORDING, expect_model, in_options, spoken
 
 if TYPE_CHECKING:
-    from ..monitor.log import Log
+    from ..log.log import Log
     from .parser import Parser, Subparsers
 
 
@@ -45,7 +45,7 @@ def add(subparsers: Subparsers) -> None:
     parser = declare(
         subparsers,
         "record",
-        "run a model over data and write a log",
+        None,
         "tcuq record model.tflite data.npz -o dev.npz --stream --shifts\n"
         "tcuq record model.onnx pictures/ -o dev.npz --stream --shifts",
         command,
@@ -180,7 +180,7 @@ def command(args: argparse.Namespace) -> int:
 def _facts(log: Log) -> dict[str, Any]:
     import numpy as np
 
-    from ..monitor.class_names import shift_shown
+    from ..log.class_names import shift_shown
 
     facts: dict[str, Any] = {"inferences": len(log), "classes": log.classes}
     facts |= {"posteriors": str(log.probs.dtype), "features": log.width}
@@ -194,7 +194,7 @@ def _facts(log: Log) -> dict[str, Any]:
 
 
 def _text(path: str, found: dict[str, Any], log: Log) -> str:
-    from ..monitor.label_check import beside_chance
+    from ..labels.check import beside_chance
 
     each = 1000 * found["seconds"] / len(log)
     lines = [

@@ -29,7 +29,7 @@ def add(subparsers: Subparsers) -> None:
     parser = declare(
         subparsers,
         "report",
-        "show decisions as one HTML page",
+        None,
         "tcuq report decisions.csv -o report.html --params monitor.json --log field.csv",
         command,
         "tcuq audit decisions.csv monitor.json --log field.csv",
@@ -78,7 +78,7 @@ def add_audit(subparsers: Subparsers) -> None:
     parser = declare(
         subparsers,
         "audit",
-        "check every decision and the guaranteed rates; exit 1 when something is wrong",
+        None,
         "tcuq audit decisions.csv monitor.json --log field.csv",
         run_audit,
         "tcuq export monitor.json firmware/ --name door",

@@ -28,7 +28,7 @@ def add(subparsers: Subparsers) -> None:
     parser = declare(
         subparsers,
         "run",
-        "decide on each step of a recorded or live stream: accept, abstain, alarm",
+        None,
         "tcuq run monitor.json field.csv -o decisions.csv\nclassifier | tcuq run monitor.json -",
         command,
         "tcuq report decisions.csv -o report.html --params monitor.json --log field.csv",
@@ -159,8 +159,8 @@ def _decided(
     from ..io.decisions import Decisions
     from ..io.logs import read_parts
     from ..io.sources import shown
-    from ..monitor.log import watch
-    from ..monitor.quantize import format_notes, refuse_logits
+    from ..log.quantize import refuse_logits
+    from ..monitor.monitor import format_notes, watch
 
     params, where, segment = monitor.params, shown(args.input), None
     with spoken():
@@ -204,7 +204,7 @@ def answer_lines(
     from ..io.jsonl import RowParser
     from ..io.sources import STANDARD, decode_lines, read_lines, shown
     from ..io.values import Shape, refuse
-    from ..monitor.logits import paired, softmax
+    from ..log.logits import paired, softmax
 
     params, where = monitor.params, shown(STANDARD)
     told = logits_given(args)

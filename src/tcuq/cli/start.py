@@ -24,7 +24,7 @@ def add(subparsers: Subparsers) -> None:
     parser = declare(
         subparsers,
         "start",
-        "record, fit, test, report and export in one go",
+        None,
         "tcuq start model.tflite data.npz -o monitor/\ntcuq start model.onnx pictures/ -o monitor/",
         command,
         "tcuq live monitor/monitor.json /dev/ttyUSB0@115200",
@@ -70,7 +70,7 @@ def add_demo(subparsers: Subparsers) -> None:
     parser = declare(
         subparsers,
         "demo",
-        "try everything on example data, in ten seconds",
+        None,
         "tcuq demo --out demo",
         run_demo,
         "tcuq fit demo/dev.npz -o monitor.json",

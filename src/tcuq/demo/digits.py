@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.errors import needed
-from ..monitor.log import Log
+from ..log.log import Log
 
 Floats = npt.NDArray[np.float64]
 

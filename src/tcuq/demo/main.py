@@ -10,17 +10,17 @@ import numpy as np
 
 from ..audit.derive import audit
 from ..base.atomic_files import make_folder
-from ..base.atomic_folders import recover, refuse_fixed, write_folder
 from ..base.checks import integer
 from ..base.errors import InputError
+from ..export.folders import recover, refuse_fixed, write_folder
 from ..fitting import fit
 from ..fitting.simple_rules import left_wrong, simple_rules
 from ..io.decisions import Decisions, encode_decisions
 from ..io.tables import encode_log
+from ..log.log import Log
 from ..metrics import detection
 from ..monitor.cost import cost
-from ..monitor.log import Log, watch
-from ..monitor.monitor import Monitor
+from ..monitor.monitor import Monitor, watch
 from ..monitor.params import Params
 from ..report.page import render
 from ..report.summary import choices

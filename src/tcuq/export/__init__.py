@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..monitor.logits import posteriors, softmax_table
+from ..log.logits import posteriors, softmax_table
 from .contents import check_name
 from .forms import FORMS
 from .package import export, refuse_other_form, sources

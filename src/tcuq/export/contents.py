@@ -13,10 +13,10 @@ import numpy.typing as npt
 
 from .._version import VERSION
 from ..base.errors import InputError, wrong_value
-from ..base.generated import RUNTIMES
 from ..base.texts import text_of
+from ..export.generated import RUNTIMES
+from ..log.logits import softmax_table
 from ..monitor.cost import cost
-from ..monitor.logits import softmax_table
 from ..monitor.params import Params
 from ..monitor.signals import PROFILES, mask
 from .projection import IntegerProjection, check_outputs

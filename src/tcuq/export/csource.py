@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..base.fixed import ONE
-from ..base.generated import plain_text
+from ..export.generated import plain_text
 from ..monitor.fixed_point import COEF_UNIT
 from ..monitor.heads import EvidenceHead, InstantHead
 from ..monitor.params import Params

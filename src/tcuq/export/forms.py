@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..base.errors import InputError
-from ..base.generated import PLATFORMS
+from ..export.generated import PLATFORMS
 from .contents import Contents, render, sections
 
 

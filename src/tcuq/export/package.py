@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from ..base.atomic_folders import prepare, write_folder
 from ..base.checks import known
 from ..base.errors import InputError
-from ..base.generated import RUNTIMES
 from ..base.texts import text_of
+from ..export.folders import prepare, write_folder
+from ..export.generated import RUNTIMES
 from ..monitor.params import Params
 from .contents import Contents, render, sections
 from .csource import monitor_header, monitor_source, names_header

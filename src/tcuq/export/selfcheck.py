@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.fixed import ONE
-from ..monitor.logits import posteriors
+from ..log.logits import posteriors
 from ..monitor.monitor import RIGHT, WRONG, Monitor
 from ..monitor.params import Params
 from .contents import Contents

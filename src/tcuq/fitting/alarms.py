@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.fixed import ONE
+from ..log.log import Log
 from ..monitor.alarm import Alarm, AlarmSide
-from ..monitor.log import Log
 from .signal_table import Flags, Floats, Ints, SignalTable, chunks, leaky_mean
 
 if TYPE_CHECKING:

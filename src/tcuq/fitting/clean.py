@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from ..base.errors import InputError, InputTypeError, placed
-from ..monitor.columns import is_frame
-from ..monitor.log import Log, runs_of
-from ..monitor.logits import softmax
+from ..log.columns import is_frame
+from ..log.log import Log, runs_of
+from ..log.logits import softmax
+from ..log.quantize import quantize_features, quantize_probs, refuse_logits
 from ..monitor.params import Params
-from ..monitor.quantize import quantize_features, quantize_probs, refuse_logits
 
 if TYPE_CHECKING:
     from typing import Protocol

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.fixed import ONE
-from ..monitor.log import Log
+from ..log.log import Log
 from ..monitor.monitor import Monitor
 from ..monitor.params import Params
 from ..monitor.signals import LAGGED, NUMBER, SIGNALS

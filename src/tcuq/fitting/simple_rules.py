@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..monitor.log import Log
-from ..monitor.quantize import quantize_probs
+from ..log.log import Log
+from ..log.quantize import quantize_probs
 from .signal_table import Floats, Ints
 
 LAST = 8

@@ -14,13 +14,13 @@ import numpy.typing as npt
 from ..base.checks import guess, note_unknown
 from ..base.errors import InputError, located, placed, wrong_value
 from ..base.fixed import ONE
-from ..base.generated import name_in_csv
 from ..base.limits import Limits, limits_given
-from ..monitor.class_names import checked_name, checked_names
+from ..log.class_names import checked_name, checked_names
 from ..monitor.signals import NUMBER, REASONS, SIGNALS
 from ..monitor.steps import NO_REASON, STEP_DTYPE
 from .decisions import COLUMNS, NAME, NEWER, OWN_COLUMN, Decisions, fingerprint_number
 from .jsonl import parse_object
+from .rows import name_in_csv
 from .sources import TABLES, check_length, decode_lines, format_of, read_bytes, read_lines, shown
 from .tables import TableFile, arrays_of, cells_of
 from .values import BESIDE, number_shown

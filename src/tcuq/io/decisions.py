@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.errors import InputError, wrong_type, wrong_value
-from ..base.generated import csv_name
 from ..monitor.params import Params
 from ..monitor.signals import NUMBER, SIGNALS
 from ..monitor.steps import STEP_DTYPE, reason_names
+from .rows import csv_name
 from .sources import TABLES, format_of, put
 from .tables import decision_table, table_pieces
 

@@ -14,9 +14,9 @@ from ..base.checks import guess, note_unknown
 from ..base.errors import InputError, one_line
 from ..base.json_text import check_depth, not_json
 from ..base.limits import Limits
-from ..monitor.class_names import ShiftNumbers, checked_names, class_number
-from ..monitor.log import Log
-from ..monitor.quantize import two_classes
+from ..log.class_names import ShiftNumbers, checked_names, class_number
+from ..log.log import Log
+from ..log.quantize import two_classes
 from .sources import check_length
 from .values import ALIASES, BESIDE, Kind, Shape, check_label, make_log
 

@@ -15,10 +15,10 @@ import numpy.typing as npt
 from ..base.checks import note_unknown
 from ..base.errors import InputError, placed, wrong_value
 from ..base.limits import Limits, limits_given
-from ..monitor.class_names import ShiftNumbers, checked_names, class_number
-from ..monitor.columns import EXPECTED, PLAIN, Layout
-from ..monitor.log import Log
-from ..monitor.logits import paired, softmax
+from ..log.class_names import ShiftNumbers, checked_names, class_number
+from ..log.columns import EXPECTED, PLAIN, Layout
+from ..log.log import Log
+from ..log.logits import paired, softmax
 from ..monitor.params import Params
 from .jsonl import RowParser, Steps
 from .sources import TABLES, check_length, decode_lines, format_of, put, read_bytes, read_lines, shown

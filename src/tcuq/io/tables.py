@@ -19,8 +19,8 @@ import numpy.typing as npt
 from ..base.checks import guess, note_unknown
 from ..base.errors import InputError, located, needed, one_line
 from ..base.limits import Limits, limits_given
-from ..monitor.columns import DETAIL_KEYS, DETAILS, Columns, Layout, columns_of, details_of
-from ..monitor.log import MAX_CLASSES, MAX_FEATURES, Log
+from ..log.columns import DETAIL_KEYS, DETAILS, Columns, Layout, columns_of, details_of
+from ..log.log import MAX_CLASSES, MAX_FEATURES, Log
 from .sources import STANDARD, read_bytes, shown
 from .values import ALIASES, Softmax, make_log, refuse_bad_rows
 

@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.errors import InputError, located, placed, wrong_value
-from ..monitor.class_names import classes_expected
-from ..monitor.columns import ALIASES as ALIASES
-from ..monitor.log import NO_LABEL, Log
+from ..log.class_names import classes_expected
+from ..log.columns import ALIASES as ALIASES
+from ..log.log import NO_LABEL, Log
+from ..log.quantize import LEAST_TOLERANCE, ONE_OUTPUT, other_outputs, sigmoid_pairs, sum_tolerances
 from ..monitor.params import Params
-from ..monitor.quantize import LEAST_TOLERANCE, ONE_OUTPUT, other_outputs, sigmoid_pairs, sum_tolerances
 from ..monitor.signals import FEATURE_BASED
 
 Bad = Callable[[str], None]

@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from ..base.checks import integer
 from ..base.errors import InputError, InputTypeError
+from ..log.quantize import as_rows
 from .monitor import RIGHT, WRONG, added, params_given, refusal
 from .params import Params
-from .quantize import as_rows
 from .steps import StepBuffer
 
 MOST = 2**32 - 1

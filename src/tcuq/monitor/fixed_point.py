@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._core import FIELDS, PARAMS_VERSION
 from ..base.checks import integer, known_only, number
+from ..base.checks import put as put
 from ..base.errors import InputError, wrong_value
 from ..base.fixed import ONE, nearest, ratio, snap, weight_units
 from .signals import SIGNALS, mask
@@ -28,12 +29,6 @@ COEF_LIMIT = -RANGE["coef"][0] / COEF_UNIT
 _COEF = COEF_LIMIT, COEF_UNIT
 OFFSET_LIMIT = -RANGE["evidence offset"][0] / OFFSET_UNIT
 MAX_LAG = RANGE["lags"][1]
-
-
-def put(instance: Any, **values: Any) -> None:
-    """Set fields of a frozen object while it is made."""
-    for name, value in values.items():
-        object.__setattr__(instance, name, value)
 
 
 def as_json(value: Any) -> Any:

@@ -15,11 +15,12 @@ from ..base.atomic_files import write_whole
 from ..base.checks import InputNote, integer
 from ..base.errors import InputError, InputTypeError, wrong_type, wrong_value
 from ..base.limits import read_limited
-from .columns import holds_log, is_frame, opened
+from ..log.columns import holds_log, is_frame, opened
+from ..log.log import Log
+from ..log.quantize import as_rows, as_vector
 from .params import Params
-from .quantize import as_rows, as_vector, format_notes
-from .signals import NUMBER
-from .steps import StepBuffer
+from .signals import NUMBER, SIGNALS
+from .steps import STEP_DTYPE, StepBuffer, Steps
 
 _LOAD_ERRORS = {
     _core.ERR_SIZE: "it is truncated or has extra bytes, expected {size} bytes",
@@ -112,8 +113,6 @@ class Monitor:
         InputNote
             Where a data frame has columns that are not read, or a log int8 features of another scale.
         """
-        from .log import Log, watch  # which need this module
-
         if is_frame(probs):
             probs = opened(probs)
         if isinstance(probs, Log) or (is_frame(probs) and holds_log(probs)):
@@ -264,6 +263,39 @@ class Monitor:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_restore, (self.params, self.save(), type(self)), added(self, _OWN))
+
+
+def watch(monitor: Monitor, log: Log, signals: bool = False) -> Any:
+    """Run a monitor over a log, with a reset where a new segment begins.
+
+    Features are left out when the params use none.
+    """
+    steps = np.empty(len(log), dtype=STEP_DTYPE)
+    values = np.empty((len(log), len(SIGNALS))) if signals else None
+    features = log.features if monitor.params.features else None
+    for index in log.pieces():
+        if index.start:
+            monitor.reset()
+        result = monitor.run(log.probs[index], None if features is None else features[index], signals)
+        if values is None:
+            steps[index] = result
+        else:
+            steps[index], values[index] = result
+    named = Steps.of(steps, monitor.params.names or log.names)
+    return named if values is None else (named, values)
+
+
+def format_notes(log: Log, params: Params) -> list[str]:
+    """Return a note where int8 features of a log are not in the format that a monitor was fitted to."""
+    scale, zero_point = log.feature_scale, log.feature_zero_point
+    if not params.features or scale is None:
+        return []
+    if abs(scale - params.feature_scale) <= 1e-6 * scale and zero_point == params.feature_zero_point:
+        return []
+    own = f"scale {params.feature_scale:.6g} and zero point {params.feature_zero_point}"
+    other = f"features have scale {scale:.6g} and zero point {zero_point}, the monitor was fitted to {own}"
+    way = "fit it again to a log of this model, or record this log with the model of the fit"
+    return [f"{other}: its signals of features mean something else here; {way}"]
 
 
 WRONG, RIGHT = -1, -2

@@ -18,9 +18,9 @@ from ..base.checks import Filled, integer, known_only, number
 from ..base.errors import InputError, located, wrong_type, wrong_value
 from ..base.fixed import ONE, snap
 from ..base.limits import Limits, read_limited
+from ..log.class_names import checked_names
 from . import fixed_point as fixed
 from .alarm import Alarm
-from .class_names import checked_names
 from .feedback import Feedback
 from .fixed_point import COEF_LIMIT, RANGE, by_signal
 from .heads import EvidenceHead, InstantHead

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from .accuracy import DEVIATIONS
+from ..labels.accuracy import DEVIATIONS
 from .cost import cost
 
 if TYPE_CHECKING:

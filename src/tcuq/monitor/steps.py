@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ..base.errors import InputError, InputTypeError, needed, wrong_type
 from ..base.fixed import ONE
-from .columns import ALIASES, PLAIN, Layout, column_at, holds_log, is_frame, names_of, opened
+from ..log.columns import ALIASES, PLAIN, Layout, column_at, holds_log, is_frame, names_of, opened
 from .signals import REASONS, SIGNALS
 
 _FRACTIONS = ("risk", "threshold", "uncertainty", "persistence", "look", "severity", "expected_accuracy")

@@ -17,7 +17,7 @@ from ..base.errors import InputError, located
 from ..base.limits import limits_given
 from ..io.sources import read_bytes, shown
 from ..io.tables import arrays_of
-from ..monitor.class_names import texts_of
+from ..log.class_names import texts_of
 from .model import OWN_OUTPUTS, Array, failure, needed
 from .opening import is_reference, referred
 

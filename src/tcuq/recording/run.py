@@ -7,7 +7,7 @@ from typing import Any
 
 from ..base.errors import InputError
 from ..base.limits import read_limited
-from ..monitor.log import Log
+from ..log.log import Log
 from .model import RecordOptions
 from .session import Progress, open_session
 from .shifts.chosen import Shifts

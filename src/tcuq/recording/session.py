@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import InputError, located, placed
-from ..monitor.class_names import classes_expected, numbered
-from ..monitor.label_check import SHOWN, order_note
-from ..monitor.log import Log
-from ..monitor.logits import paired, softmax
-from ..monitor.quantize import ONE_OUTPUT, odd_sums, refuse_logits, two_classes
+from ..labels.check import SHOWN, order_note
+from ..log.class_names import classes_expected, numbered
+from ..log.log import Log
+from ..log.logits import paired, softmax
+from ..log.quantize import ONE_OUTPUT, odd_sums, refuse_logits, two_classes
 from . import ranges
 from .data import Asked, Batch, Data, open_data
 from .model import Array, Format, Info, Model, Range, RecordOptions

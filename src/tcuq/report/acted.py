@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..monitor.class_names import shift_shown
+from ..log.class_names import shift_shown
 from .data import SHIFTED, Cells, flag_bits, pack_stretches, per_cell
 from .plot import Axis, Plot, runs, steps_axis
 from .summary import Facts

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.errors import InputError, InputTypeError, wrong_type
-from ..monitor.class_names import shift_shown
-from ..monitor.log import Log, watch
-from ..monitor.monitor import Monitor
+from ..log.class_names import shift_shown
+from ..log.log import Log
+from ..monitor.monitor import Monitor, watch
 from ..monitor.params import Params
 from ..monitor.signals import MEANING, REASONS, SIGNALS
 from ..monitor.steps import STEP_DTYPE

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import metrics
-from ..monitor.accuracy import accuracy_band
-from ..monitor.log import Log
+from ..labels.accuracy import accuracy_band
+from ..log.log import Log
 from .data import Cells, per_cell
 from .plot import SIZE, Axis, Plot, coverage_curves, nice_ticks, steps_axis
 from .summary import HARM, IN_TIME, Facts, Response, Share

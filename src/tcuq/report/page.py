@@ -14,7 +14,7 @@ import numpy.typing as npt
 from .._version import VERSION
 from ..base.atomic_files import write_whole
 from ..base.texts import text_of
-from ..monitor.log import Log
+from ..log.log import Log
 from ..monitor.params import Params
 from . import data, outcome, plot, sections
 from .acted import acted
@@ -151,7 +151,7 @@ def render(
     Parameters
     ----------
     decisions : structured array of `tcuq.STEP_DTYPE`
-        As `Monitor.run` or `tcuq.monitor.log.watch` gives it.
+        As `Monitor.run` or `tcuq.monitor.monitor.watch` gives it.
     params : Params, optional
         Adds the bounds, the coefficients and the table of settings.
     log : Log, optional

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from ..base.atomic_files import write_whole
 from ..base.errors import InputError
 from ..base.texts import text_of
-from ..monitor.log import Log
+from ..log.log import Log
 from .data import FALL, RISE, SHIFTED, checked, flag_bits, kind_changes
 from .outcome import WINDOW, accuracy_plot, recent_accuracy
 from .plot import HATCHES, TIMELINE_CELLS, Axis, Plot, lane_plots, risk_plot, risk_top, steps_axis

@@ -12,11 +12,11 @@ import numpy.typing as npt
 
 from .. import metrics
 from ..base.checks import integer
-from ..monitor.class_names import checked_name, shift_shown
-from ..monitor.log import Log
+from ..log.class_names import checked_name, shift_shown
+from ..log.log import Log
+from ..log.quantize import quantize_probs
 from ..monitor.monitor import signal_columns
 from ..monitor.params import Params
-from ..monitor.quantize import quantize_probs
 from .data import checked, recomputed
 
 Floats = npt.NDArray[np.float64]

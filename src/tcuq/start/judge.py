@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..fitting.simple_rules import left_wrong
+from ..log.class_names import shift_shown
+from ..log.log import Log
 from ..metrics import Interval, auroc, detection, paired_difference
-from ..monitor.class_names import shift_shown
 from ..monitor.cost import cost
-from ..monitor.log import Log
 from ..monitor.params import Params
 
 BLOCK, REPLICATES = 100, 400

@@ -9,21 +9,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..base.atomic_folders import prepare, refuse_fixed, write_folder
 from ..base.checks import integer
 from ..base.errors import InputError
-from ..base.rand import Numbers
 from ..export import FORMS, refuse_other_form, sources
+from ..export.folders import prepare, refuse_fixed, write_folder
 from ..fitting import fit
 from ..io.decisions import Decisions, encode_decisions
 from ..io.tables import encode_log
-from ..monitor.class_names import class_shown
-from ..monitor.label_check import SHOWN, label_note, order_note
-from ..monitor.log import Log, watch
-from ..monitor.monitor import Monitor
+from ..labels.check import SHOWN, label_note, order_note
+from ..log.class_names import class_shown
+from ..log.log import Log
+from ..monitor.monitor import Monitor, watch
 from ..monitor.params import Params
 from ..recording.data import Data
 from ..recording.model import RecordOptions
+from ..recording.rand import Numbers
 from ..recording.session import Progress, Session, open_session
 from ..recording.shifts import Chosen, Kind, choose, listed
 from ..recording.shifts.chosen import Shifts

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .._version import VERSION
-from ..base.generated import plain_text
+from ..export.generated import plain_text
 from ..report.summary import HARM
 
 BETTER = "more examples rarely change that: try shifts of your device, or a recorded stream"

@@ -9,7 +9,7 @@ from streams import dwell_stream
 from tcuq import FitOptions, Log, Monitor, fit
 from tcuq.fitting.stages import accuracy
 from tcuq.fitting.stages.accuracy import HORIZON
-from tcuq.monitor.log import watch
+from tcuq.monitor.monitor import watch
 
 
 def made(seed: int, kinds: int = 3, labels: bool = True, steps: int = 6000) -> Log:

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import refused
 
-from tcuq.monitor.accuracy import accuracy_from_labels
-from tcuq.monitor.questions import device_keys
+from tcuq.labels.accuracy import accuracy_from_labels
+from tcuq.labels.sampler import device_keys
 from tcuq.monitor.steps import STEP_DTYPE, Steps
 from tcuq_watch.engine import labels as module
 from tcuq_watch.engine.events import Decided

@@ -29,7 +29,7 @@ from refusals import refused
 from tcuq import Feedback, InputError, Monitor, Params, fit
 from tcuq.cli import main
 from tcuq.io import read_log
-from tcuq.monitor.log import NO_LABEL
+from tcuq.log.log import NO_LABEL
 from tcuq_watch.fleet.store import Store
 from tcuq_watch.live.marks import labeled_log
 from tcuq_watch.live.session import Session

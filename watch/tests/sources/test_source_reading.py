@@ -20,7 +20,7 @@ from tcuq import Monitor, Params
 from tcuq.io import Limits
 from tcuq.io.decisions import Decisions
 from tcuq.io.decisions import encode_decisions as decision_lines
-from tcuq.monitor.logits import paired, softmax
+from tcuq.log.logits import paired, softmax
 from tcuq_watch.sources.step_reader import MOST_BAD, StepReader
 
 PARAMS = Params(classes=4, warmup=4, level=0.2, budget=0.2)

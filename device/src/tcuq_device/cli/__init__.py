@@ -26,7 +26,7 @@ def add(subparsers: Subparsers) -> None:
     actions = declare_group(
         subparsers,
         "device",
-        "build firmware for microcontrollers and count its bytes and instructions",
+        None,
         "tcuq device cost monitor.json",
         "tcuq device import model.tflite -o model.npz",
         about="No board is needed: cost and build run under emulation. They need arm-none-eabi-gcc "

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from tcuq._version import VERSION
 from tcuq.base.atomic_files import write_whole
-from tcuq.base.generated import plain_text
 from tcuq.export.contents import check_name
+from tcuq.export.generated import plain_text
 
 from ..graph.check import check
 from ..graph.model import Graph

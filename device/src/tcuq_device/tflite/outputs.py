@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tcuq.base.errors import InputError
-from tcuq.monitor.logits import softmax_table
+from tcuq.log.logits import softmax_table
 
 from ..graph import steps
 from .builder import GraphBuilder

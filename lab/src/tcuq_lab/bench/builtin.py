@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 import tcuq
 from tcuq.base.checks import known
-from tcuq.monitor.log import Log, watch
+from tcuq.log.log import Log
+from tcuq.monitor.monitor import watch
 
 from ..methods.confidence_norm import ConfidenceNorm
 from ..methods.entropy import Entropy

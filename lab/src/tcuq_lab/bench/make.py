@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tcuq._version import VERSION
-from tcuq.monitor.quantize import quantize_probs
+from tcuq.log.quantize import quantize_probs
 
 from ..reproduce.field.plan import (
     CLEAN_OF,

@@ -13,9 +13,9 @@ import numpy.typing as npt
 import torch
 
 from tcuq._version import VERSION
+from tcuq.log.log import Log
 from tcuq.metrics import auroc
-from tcuq.monitor.log import Log, watch
-from tcuq.monitor.monitor import Monitor
+from tcuq.monitor.monitor import Monitor, watch
 from tcuq_device.graph import oracle
 from tcuq_device.graph.model import Graph
 from tcuq_device.graph.steps import Int8

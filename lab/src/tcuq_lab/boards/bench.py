@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tcuq.monitor.logits import softmax_table
+from tcuq.log.logits import softmax_table
 from tcuq_device.boards import Board, board
 from tcuq_device.cost.measure import made_stream, measure, overhead
 from tcuq_device.firmware.build import Levels

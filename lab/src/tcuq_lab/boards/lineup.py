@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from tcuq.base.checks import integer
 from tcuq.fitting import FitOptions, fit
-from tcuq.monitor.log import Log
+from tcuq.log.log import Log
 from tcuq.monitor.params import Params
 from tcuq_device.firmware.firmware import Firmware, posteriors
 from tcuq_device.graph.model import Graph

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
-from tcuq.monitor.logits import softmax_table
+from tcuq.log.logits import softmax_table
 from tcuq_device.graph import oracle
 from tcuq_device.graph.check import check
 from tcuq_device.graph.model import Graph

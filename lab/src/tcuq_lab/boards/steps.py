@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tcuq.base.checks import number
-from tcuq.monitor.logits import softmax_table
+from tcuq.log.logits import softmax_table
 from tcuq_device.graph.model import Tensor
 from tcuq_device.graph.steps import (
     HIGHEST,

@@ -40,9 +40,7 @@ def build_parser() -> Parser:
     parser.common.add_argument(
         "--version", action="version", version=f"tcuq-lab {__version__}", help="show the version and exit"
     )
-    subparsers = parser.add_subparsers(
-        title="commands, in the order in which you need them", metavar="COMMAND", required=True
-    )
+    subparsers = parser.add_commands("commands, in the order in which you need them", "COMMAND")
     for command in (bench, labels, data, corrupt, stream, train, record, reproduce, results, boards):
         command.add(subparsers)
     return parser

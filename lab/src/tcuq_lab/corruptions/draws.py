@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from tcuq.base.rand import Generators
+from tcuq.recording.rand import Generators
 
 Floats = npt.NDArray[np.float64]
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tcuq.base.checks import known
-from tcuq.base.rand import Numbers
+from tcuq.recording.rand import Numbers
 
 from .dataset import Dataset, load
 from .folders import OTHER

@@ -15,7 +15,7 @@ from .given import networks_of
 if TYPE_CHECKING:
     from torch import nn
 
-    from tcuq.monitor.log import Log
+    from tcuq.log.log import Log
     from tcuq.monitor.params import Params
 
     from ..zoo.outputs import Outputs
@@ -65,7 +65,7 @@ class Observed:
 
     def pieces(self) -> list[slice]:
         """Return the independent streams as slices."""
-        from tcuq.monitor.log import Log
+        from tcuq.log.log import Log
 
         return Log(self.probs, segments=self.segments).pieces()
 

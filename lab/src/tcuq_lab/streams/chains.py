@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from tcuq.base.rand import ONE, Numbers, chance
+from tcuq.recording.rand import ONE, Numbers, chance
 
 from .order import Queue
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tcuq.base.checks import integer, number
-from tcuq.base.rand import ONE
+from tcuq.recording.rand import ONE
 
 from .chains import Chain, DrawnRuns, Paced, Redrawn, Runs
 from .fields import listed

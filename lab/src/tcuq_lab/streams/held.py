@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tcuq.base.checks import integer, number
-from tcuq.base.rand import Numbers, chance
+from tcuq.recording.rand import Numbers, chance
 
 from .chains import Chain, Integers
 from .order import Picker

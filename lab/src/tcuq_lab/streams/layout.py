@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from tcuq.base.checks import integer, number
-from tcuq.base.rand import ONE, Numbers, chance, waits
+from tcuq.recording.rand import ONE, Numbers, chance, waits
 
 from .fields import listed
 from .pieces import (

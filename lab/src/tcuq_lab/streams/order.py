@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from tcuq.base.rand import Numbers
+from tcuq.recording.rand import Numbers
 
 Integers = npt.NDArray[np.int64]
 

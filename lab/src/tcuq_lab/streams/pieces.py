@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import islice
 from typing import NamedTuple
 
-from tcuq.base.rand import ONE, Numbers, waits
+from tcuq.recording.rand import ONE, Numbers, waits
 
 PORTION = 256  # raw numbers drawn at a time, or a round; the result does not depend on it
 

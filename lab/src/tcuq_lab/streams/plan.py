@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tcuq.base.rand import Numbers
+from tcuq.recording.rand import Numbers
 
 from .description import Description
 from .dwell import Recorded

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tcuq.base.checks import integer, number
-from tcuq.base.rand import Numbers
+from tcuq.recording.rand import Numbers
 
 from ..audio.continuous import slide
 from ..audio.plan import MOVES_WORDS, RATE, Stretch, Word

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tcuq.base.checks import integer
-from tcuq.monitor.log import Log
+from tcuq.log.log import Log
 
 from .description import Description, Ood
 from .plan import Chunk, Plan

@@ -61,7 +61,7 @@ class Made:
         return Observed(probs, None, {"logits": logits}, about.segments)
 
     def log(self, role: str, *, labels: bool = True) -> Any:
-        from tcuq.monitor.log import Log
+        from tcuq.log.log import Log
 
         about, seen = self.shown(role), self.observed(role)
         if not labels:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from ...base.errors import InputError
-from ...monitor.accuracy import SHARE, half_band, looks_behind
+from ...labels.accuracy import SHARE, half_band, looks_behind
+from ...log.log import Log
 from ...monitor.feedback import Feedback
-from ...monitor.log import Log, watch
-from ...monitor.monitor import Monitor
+from ...monitor.monitor import Monitor, watch
 from ..alarms import MOST
 from ..signal_table import Flags, Floats, leaky_mean, shift_kinds, some_of
 from .evidence import inside_runs

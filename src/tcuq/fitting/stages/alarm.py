@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ...base.fixed import ONE
+from ...log.class_names import shift_shown
 from ...monitor.alarm import Alarm, AlarmSide
-from ...monitor.class_names import shift_shown
 from ...monitor.heads import EvidenceHead
 from ...monitor.params import Params
 from ...monitor.signals import SLOW

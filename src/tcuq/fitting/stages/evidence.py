@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ...base.fixed import ONE
+from ...log.log import Log
 from ...metrics import auroc
 from ...monitor.heads import EvidenceHead
-from ...monitor.log import Log
 from ...monitor.params import Params
 from ...monitor.signals import SLOW, ordered
 from .. import learn_head as learn

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from ...log.log import Log
 from ...metrics import auroc
 from ...monitor.cost import cost
 from ...monitor.fixed_point import COEF_LIMIT
-from ...monitor.log import Log
 from ...monitor.params import Params
 from ...monitor.signals import FEATURE_BASED, ordered
 from ..alarms import alarms_in

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from ...base.errors import InputError
+from ...labels.check import label_note, order_note
+from ...log.log import Log
+from ...log.quantize import choose_feature_scale, quantize_features
 from ...monitor.heads import EvidenceHead, InstantHead
-from ...monitor.label_check import label_note, order_note
-from ...monitor.log import Log
 from ...monitor.params import Params
-from ...monitor.quantize import choose_feature_scale, quantize_features
 from ...monitor.signals import FEATURE_BASED, STOCK_INSTANT, STOCK_STEADY, ordered, profile_signals
 from ..clean import (
     as_log,

@@ -11,8 +11,8 @@ import numpy as np
 
 from ...base.checks import integer
 from ...base.errors import InputError, wrong_type, wrong_value
+from ...log.log import Log
 from ...monitor.heads import EvidenceHead
-from ...monitor.log import Log
 from ...monitor.params import Params
 from ..clean import Clean, Source
 from ..gated import Gated, Scores

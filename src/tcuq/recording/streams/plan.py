@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ...base.checks import integer, number
 from ...base.errors import InputError, InputTypeError, wrong_value
-from ...base.rand import Generators, Numbers, waits
+from ...recording.rand import Generators, Numbers, waits
 from ..data import Batch, Data
 from ..model import Array, Info
 from ..shifts import Chosen, choose, listed

@@ -33,7 +33,7 @@ def add(subparsers: Subparsers) -> None:
     actions = declare_group(
         subparsers,
         "fleet",
-        "watch many devices, and see which of them are in trouble",
+        None,
         "tcuq fleet run monitor.json events.parquet --folder fleet",
         "tcuq fleet status fleet",
     )

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tcuq.base.errors import InputError
-from tcuq.base.generated import csv_name, name_in_csv
 from tcuq.cli.common import answer, note
 from tcuq.cli.parser import declare
 from tcuq.cli.process import UsageError
+from tcuq.io.rows import csv_name, name_in_csv
 
 if TYPE_CHECKING:
     from tcuq.cli.parser import Subparsers

@@ -31,7 +31,7 @@ def add(subparsers: Subparsers) -> None:
     parser = declare(
         subparsers,
         "live",
-        "watch one device while it runs, on a page in your browser",
+        None,
         "tcuq live monitor.json /dev/ttyUSB0@115200 --open",
         command,
         "tcuq live monitor.json monitor-live --merge field.npz",
@@ -164,7 +164,7 @@ def _span(text: str) -> tuple[int, int | None]:
 
 
 def _posteriors(scale: float | None, logits: Any) -> Any:
-    from tcuq.monitor.logits import paired, softmax
+    from tcuq.log.logits import paired, softmax
 
     return softmax(paired(logits), scale)
 

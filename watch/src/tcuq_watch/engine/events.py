@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tcuq.base.errors import InputError
+from tcuq.log.quantize import as_rows, odd_sums, quantize_features, quantize_probs
 from tcuq.monitor.params import Params
-from tcuq.monitor.quantize import as_rows, odd_sums, quantize_features, quantize_probs
 from tcuq.monitor.signals import FEATURE_BASED
 from tcuq.monitor.steps import STEP_DTYPE, Steps
 

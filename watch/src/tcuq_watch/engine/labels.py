@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from tcuq.base.checks import integer, number
 from tcuq.base.errors import InputError, wrong_value
-from tcuq.monitor.accuracy import interval
-from tcuq.monitor.questions import U64, drawn, seed_given, spread
+from tcuq.labels.accuracy import interval
+from tcuq.labels.sampler import U64, drawn, seed_given, spread
 
 from .events import Decided
 from .packing import from_json, to_json

@@ -13,9 +13,9 @@ import numpy.typing as npt
 from tcuq.base.checks import integer
 from tcuq.base.errors import InputError, located, wrong_type, wrong_value
 from tcuq.base.limits import limits_given
+from tcuq.labels.sampler import U64, device_keys
 from tcuq.monitor.bank import Bank
 from tcuq.monitor.params import Params
-from tcuq.monitor.questions import U64, device_keys
 from tcuq.monitor.signals import SIGNALS
 from tcuq.monitor.steps import STEP_DTYPE, Steps
 

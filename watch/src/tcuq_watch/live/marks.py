@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tcuq.base.errors import InputError
-from tcuq.monitor.log import NO_LABEL, Log
+from tcuq.log.log import NO_LABEL, Log
 
 from ..engine.events import joined
 from ..fleet.fleet import Fleet

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tcuq.base.errors import one_line
-from tcuq.monitor.accuracy import accuracy_band
+from tcuq.labels.accuracy import accuracy_band
 from tcuq.monitor.alarm import alarm_words
 from tcuq.monitor.params import Params
 from tcuq.monitor.signals import NUMBER

@@ -15,7 +15,7 @@ import numpy as np
 from tcuq._version import VERSION
 from tcuq.base.errors import wrong_value
 from tcuq.io.decisions import Decisions, RowText
-from tcuq.monitor.class_names import checked_names
+from tcuq.log.class_names import checked_names
 from tcuq.monitor.params import Params
 
 from ..engine.events import Decided, Events

@@ -15,7 +15,7 @@ import numpy as np
 
 from tcuq.base.errors import one_line
 from tcuq.io.values import Softmax
-from tcuq.monitor.quantize import sigmoid_pairs
+from tcuq.log.quantize import sigmoid_pairs
 
 from ..engine.events import MAX_NAME, Events
 

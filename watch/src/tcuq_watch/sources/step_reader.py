@@ -14,15 +14,15 @@ import numpy as np
 
 from tcuq.base.errors import InputError
 from tcuq.base.fixed import ONE
-from tcuq.base.generated import name_in_csv
 from tcuq.base.json_text import check_depth, not_json
 from tcuq.base.limits import Limits, limits_given
 from tcuq.io.binary_frames import DecisionsFrame, Decoder, Item, StateFrame, Text
 from tcuq.io.decision_files import LIMITS
 from tcuq.io.jsonl import NAMES
+from tcuq.io.rows import name_in_csv
 from tcuq.io.values import Softmax, check_label, written_int8
-from tcuq.monitor.class_names import checked_names, class_number
-from tcuq.monitor.columns import Layout
+from tcuq.log.class_names import checked_names, class_number
+from tcuq.log.columns import Layout
 from tcuq.monitor.signals import NUMBER, REASONS
 from tcuq.monitor.steps import NO_REASON, STEP_DTYPE
 

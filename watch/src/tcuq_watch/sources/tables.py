@@ -10,7 +10,7 @@ import numpy as np
 
 from tcuq.base.errors import InputError, located, needed
 from tcuq.base.limits import limits_given
-from tcuq.monitor.columns import Layout, columns_of
+from tcuq.log.columns import Layout, columns_of
 
 from ..engine.events import MAX_NUMBER, Events
 from .arrivals import is_name

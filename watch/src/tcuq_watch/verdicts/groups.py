@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from tcuq.base.errors import InputError, one_line
-from tcuq.base.generated import name_in_csv
 from tcuq.base.limits import read_limited
+from tcuq.io.rows import name_in_csv
 from tcuq.report.text import NBSP, count
 
 from ..engine.tallies import MEAN_ONE, RISK_ONE

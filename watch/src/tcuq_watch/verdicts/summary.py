@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tcuq.monitor.accuracy import half_band
+from tcuq.labels.accuracy import half_band
 
 from ..engine.labels import Labels
 from ..engine.model_version import ModelVersion

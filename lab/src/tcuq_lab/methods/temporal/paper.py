@@ -11,11 +11,11 @@ import numpy.typing as npt
 from tcuq.fitting import FitOptions, fit
 from tcuq.fitting.logistic import fit_logistic
 from tcuq.fitting.signal_table import FOLDS, folds
+from tcuq.log.log import Log
+from tcuq.log.quantize import choose_feature_scale
 from tcuq.monitor.fixed_point import COEF_LIMIT
-from tcuq.monitor.log import Log, watch
-from tcuq.monitor.monitor import Monitor
+from tcuq.monitor.monitor import Monitor, watch
 from tcuq.monitor.params import Params
-from tcuq.monitor.quantize import choose_feature_scale
 from tcuq.monitor.signals import NUMBER, ordered, profile_signals
 
 from ..method import Labeled

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tcuq.fitting import FitOptions, fit
-from tcuq.monitor.log import MAX_FEATURES, Log, watch
-from tcuq.monitor.monitor import Monitor
+from tcuq.log.log import MAX_FEATURES, Log
+from tcuq.monitor.monitor import Monitor, watch
 from tcuq.monitor.params import Params
 
 from ..method import Answer, Labeled, Observed

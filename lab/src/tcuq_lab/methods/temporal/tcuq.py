@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from tcuq.log.log import Log
 from tcuq.monitor.cost import cost
-from tcuq.monitor.log import Log, watch
-from tcuq.monitor.monitor import Monitor
+from tcuq.monitor.monitor import Monitor, watch
 from tcuq.monitor.params import Params
 
 from ..method import Answer, FlaggedSteps, Floats, Labeled, Method, MethodCost, Monitored, Observed

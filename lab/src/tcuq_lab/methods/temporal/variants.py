@@ -9,8 +9,8 @@ import numpy as np
 
 from tcuq.fitting.alarms import choose_alarm
 from tcuq.fitting.clean import rested_stretches
-from tcuq.monitor.log import Log, watch
-from tcuq.monitor.monitor import Monitor
+from tcuq.log.log import Log
+from tcuq.monitor.monitor import Monitor, watch
 from tcuq.monitor.params import Params
 
 from ..method import Floats, Labeled, Method, Observed

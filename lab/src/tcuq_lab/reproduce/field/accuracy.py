@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from tcuq import FitOptions, Monitor, Params, fit
+from tcuq.log.log import Log
 from tcuq.metrics.inputs import Bools, Floats
-from tcuq.monitor.log import Log, watch
+from tcuq.monitor.monitor import watch
 
 from ...methods.estimates import ESTIMATES, Atc, Doc, Estimate, Gde, MeanConfidence
 from ..rows import Row, row_of

@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tcuq import FitOptions, Monitor, Params, fit
+from tcuq.log.log import Log
+from tcuq.log.quantize import quantize_probs
 from tcuq.metrics.inputs import Floats, Ints
-from tcuq.monitor.log import Log, watch
-from tcuq.monitor.quantize import quantize_probs
+from tcuq.monitor.monitor import watch
 
 from ...methods.method import Answer, Method, Observed
 from ...methods.objective import errors_alone

@@ -24,7 +24,7 @@ from types import MappingProxyType
 from typing import Any
 
 from tcuq.base.checks import known
-from tcuq.base.rand import Numbers
+from tcuq.recording.rand import Numbers
 
 from ...audio.plan import MOVES_WORDS
 from ...corruptions.suite import BESIDE, FROZEN

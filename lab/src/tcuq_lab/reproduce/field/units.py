@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tcuq.monitor.log import Log
+from tcuq.log.log import Log
 
 from ...corruptions.suite import FROZEN
 from ...methods.gather import observed

@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from tcuq.audit.derive import audit
 from tcuq.io.decisions import Decisions
+from tcuq.log.log import Log
 from tcuq.metrics import worst_window
-from tcuq.monitor.log import Log, watch
-from tcuq.monitor.monitor import Monitor
+from tcuq.monitor.monitor import Monitor, watch
 from tcuq.monitor.params import Params
 
 from ...comparison.records import Record, record

@@ -14,9 +14,10 @@ from tcuq import FitOptions, Monitor, Params, fit
 from tcuq.audit.rules import TOP, Rules
 from tcuq.base.fixed import ONE
 from tcuq.fitting.alarms import block_edges
+from tcuq.log.log import Log
+from tcuq.log.quantize import quantize_features
 from tcuq.metrics.inputs import Bools, Ints
-from tcuq.monitor.log import Log, watch
-from tcuq.monitor.quantize import quantize_features
+from tcuq.monitor.monitor import watch
 from tcuq.monitor.signals import NUMBER
 from tcuq.monitor.steps import Steps
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tcuq.monitor.log import Log
+from tcuq.log.log import Log
 
 from ....methods.base import Base
 from ...rows import Row

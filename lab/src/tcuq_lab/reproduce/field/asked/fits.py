@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tcuq.fitting import FitOptions, fit
-from tcuq.monitor.log import Log
+from tcuq.log.log import Log
 from tcuq.monitor.params import Params
 
 from ..plan import CLEAN_DEV, DEV

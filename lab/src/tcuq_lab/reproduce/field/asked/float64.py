@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tcuq.log.log import Log
+from tcuq.log.quantize import quantize_probs
 from tcuq.metrics.inputs import Floats
-from tcuq.monitor.log import Log
 from tcuq.monitor.params import Params
-from tcuq.monitor.quantize import quantize_probs
 from tcuq_lab.float_reference import exact
 
 from .judging import Judge

@@ -17,7 +17,7 @@ from tcuq.fitting.stages.evidence import find_signals, learn_evidence
 from tcuq.fitting.stages.heads import Part, choose_weighed
 from tcuq.fitting.stages.read import read
 from tcuq.fitting.stages.state import FitState, Request
-from tcuq.monitor.log import Log
+from tcuq.log.log import Log
 from tcuq.monitor.params import Params
 from tcuq.monitor.signals import SLOW
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tcuq.log.log import Log
 from tcuq.metrics.inputs import Bools, Floats
-from tcuq.monitor.log import Log
 from tcuq.monitor.monitor import Monitor
 from tcuq.monitor.params import Params
 

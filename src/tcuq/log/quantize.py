@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -206,21 +206,3 @@ def sigmoid_pairs(probs: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return posteriors of two classes where there is one value a step; other tables as they are."""
     single = probs.ndim == 1 or (probs.ndim == 2 and probs.shape[1] == 1)
     return two_classes(probs) if single else probs
-
-
-if TYPE_CHECKING:
-    from .log import Log
-    from .params import Params
-
-
-def format_notes(log: Log, params: Params) -> list[str]:
-    """Return a note where int8 features of a log are not in the format that a monitor was fitted to."""
-    scale, zero_point = log.feature_scale, log.feature_zero_point
-    if not params.features or scale is None:
-        return []
-    if abs(scale - params.feature_scale) <= 1e-6 * scale and zero_point == params.feature_zero_point:
-        return []
-    own = f"scale {params.feature_scale:.6g} and zero point {params.feature_zero_point}"
-    other = f"features have scale {scale:.6g} and zero point {zero_point}, the monitor was fitted to {own}"
-    way = "fit it again to a log of this model, or record this log with the model of the fit"
-    return [f"{other}: its signals of features mean something else here; {way}"]

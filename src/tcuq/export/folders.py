@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from .atomic_files import sync_folder, write_synced
-from .errors import InputError
-from .locks import lock_file
+from ..base.atomic_files import sync_folder, write_synced
+from ..base.errors import InputError
+from ..base.locks import lock_file
 
 _NO_EXCHANGE = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM, errno.EACCES)
 _NO_LINK = (errno.EPERM, errno.EACCES, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK, errno.EXDEV)

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from refusals import refused
 
-from tcuq.base import atomic_folders
-from tcuq.base.atomic_folders import exchange, write_folder
+from tcuq.export import folders
+from tcuq.export.folders import exchange, write_folder
 
 fcntl = pytest.importorskip("fcntl")
 
@@ -63,7 +63,7 @@ def test_a_system_that_cannot_exchange_says_so(tmp_path: Path, monkeypatch: pyte
 def test_a_broken_disk_is_no_missing_ability(
     where: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(os if where == "link" else atomic_folders, where, failing(errno.EIO))
+    monkeypatch.setattr(os if where == "link" else folders, where, failing(errno.EIO))
     with pytest.raises(OSError, match=os.strerror(errno.EIO)) as error:
         write_folder(folder, {"a": "new"})
     assert error.value.filename == str(folder)

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from refusals import refused
 
-from tcuq.base import atomic_folders
-from tcuq.base.atomic_folders import recover, write_folder
+from tcuq.export import folders
+from tcuq.export.folders import recover, write_folder
 
 OLD = {"README.md": "old", "src/a.c": "old a", "src/b.c": "old b"}
 NEW = {"README.md": "new", "src/a.c": "new a", "src/b.c": "new b", "src/deep/c.c": "new c"}
@@ -91,7 +91,7 @@ def test_a_pipe_cannot_be_taken_along(tmp_path: Path) -> None:
 
 def test_two_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(tmp_path / "c", OLD)
-    true, messages = atomic_folders.exchange, []
+    true, messages = folders.exchange, []
 
     def meanwhile(one: Path, two: Path) -> None:
         with refused("busy") as error:
@@ -99,7 +99,7 @@ def test_two_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         messages.append(error.value)
         true(one, two)
 
-    monkeypatch.setattr(atomic_folders, "exchange", meanwhile)
+    monkeypatch.setattr(folders, "exchange", meanwhile)
     write_folder(tmp_path / "c", NEW)
     assert len(messages) == 1 and content(tmp_path / "c") == NEW and os.listdir(tmp_path) == ["c"]
 
@@ -114,7 +114,7 @@ def interrupted_after_the_first_rename(target: Path, monkeypatch: pytest.MonkeyP
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(atomic_folders, "exchange", no_exchange)
+        patch.setattr(folders, "exchange", no_exchange)
         patch.setattr(os, "rename", rename)
         with pytest.raises(KeyboardInterrupt):
             write_folder(target, NEW)

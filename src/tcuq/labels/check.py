@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .log import Log
+from ..log.log import Log
 
 FEWEST = 10
 """Examples of a class from which on its predictions count."""

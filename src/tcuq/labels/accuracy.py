@@ -13,7 +13,7 @@ from ..base.checks import number
 from ..base.errors import InputError, wrong_value
 
 if TYPE_CHECKING:
-    from .params import Params
+    from ..monitor.params import Params
 
 
 Floats = npt.NDArray[np.float64]
@@ -117,8 +117,8 @@ def accuracy_from_labels(
     chosen by an enemy who knows all past draws.
 
     **Where.** Given the past, each step is asked for with the chance c, whatever its answer and its truth;
-    c, `expected` and `among` are known before the draw. `Questions` does this. Marks where somebody noticed
-    an error do not.
+    c, `expected` and `among` are known before the draw. `LabelSampler` does this. Marks where somebody
+    noticed an error do not.
 
     **Why.** Let f be the expected error and r = y - f, which lies between -f and 1 - f. For a number s > 0
     multiply, over the steps, F = 1 - g / (1 - c) where no label was asked for, else
@@ -134,7 +134,7 @@ def accuracy_from_labels(
     steps : Steps
         Of one device, in their order.
     asked, chance : arrays of n
-        As `Questions.ask` gave them.
+        As `LabelSampler.ask` gave them.
     labels : array of n numbers
         True classes; below 0 where none of the classes is right; NaN for a label that has not come, which
         may be either. Those of steps that were not asked for are not read.
@@ -153,12 +153,12 @@ def accuracy_from_labels(
 
     Examples
     --------
-    >>> from tcuq import Monitor, Params, Questions
+    >>> from tcuq import Monitor, Params, LabelSampler
     >>> rng = np.random.default_rng(0)
     >>> sure = rng.uniform(0.5, 1, 5000)
     >>> steps = Monitor(Params(classes=2)).run(np.stack([sure, 1 - sure], axis=1))
     >>> truth = (rng.random(5000) > sure).astype(int)
-    >>> asked, chance = Questions(rate=0.1, seed=0).ask(steps["uncertainty"])
+    >>> asked, chance = LabelSampler(rate=0.1, seed=0).ask(steps["uncertainty"])
     >>> labels = np.where(asked, truth, np.nan)
     >>> found = accuracy_from_labels(steps, asked, chance, labels, among=np.ones(5000, bool), at=[5000])
     >>> [round(float(end[0]), 2) for end in found], round(float(np.mean(steps["answer"] == truth)), 2)

@@ -10,16 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..base.checks import integer, number, unknown_text
+from ..base.checks import integer, number, put, unknown_text
 from ..base.errors import InputError, wrong_value
 from .class_names import checked_names, classes_expected, numbered, shifts_by_name
 from .columns import is_frame, mixes, read_frame
-from .fixed_point import put
 from .logits import paired, softmax
-from .monitor import Monitor
 from .quantize import ONE_OUTPUT, as_rows, quantize_probs, sigmoid_pairs
-from .signals import SIGNALS
-from .steps import STEP_DTYPE, Steps
 
 MAX_CLASSES, MAX_FEATURES = 1000, 256
 """What the core takes at most."""
@@ -323,26 +319,6 @@ def runs_of(log: Log, values: npt.NDArray[Any]) -> list[slice]:
         cuts = np.flatnonzero(np.diff(values[piece])) + 1 + piece.start
         runs += [slice(a, b) for a, b in pairwise([piece.start, *cuts.tolist(), piece.stop])]
     return runs
-
-
-def watch(monitor: Monitor, log: Log, signals: bool = False) -> Any:
-    """Run a monitor over a log, with a reset where a new segment begins.
-
-    Features are left out when the params use none.
-    """
-    steps = np.empty(len(log), dtype=STEP_DTYPE)
-    values = np.empty((len(log), len(SIGNALS))) if signals else None
-    features = log.features if monitor.params.features else None
-    for index in log.pieces():
-        if index.start:
-            monitor.reset()
-        result = monitor.run(log.probs[index], None if features is None else features[index], signals)
-        if values is None:
-            steps[index] = result
-        else:
-            steps[index], values[index] = result
-    named = Steps.of(steps, monitor.params.names or log.names)
-    return named if values is None else (named, values)
 
 
 def one_a_step(name: str, values: npt.ArrayLike, length: int) -> npt.NDArray[Any]:

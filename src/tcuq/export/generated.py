@@ -1,4 +1,4 @@
-"""Text that is safe in generated code, pages and tables; platforms of packages. It costs no import."""
+"""Text that is safe in generated code and pages; platforms of packages."""
 
 from __future__ import annotations
 
@@ -37,17 +37,3 @@ def plain_text(text: object) -> str:
     through here. String literals are escaped instead, by `tcuq.export.tables.string_of`.
     """
     return _OTHERS.sub("_", str(text))
-
-
-_FORMULA = re.compile(r"'*[=+\-@\t\r]")
-_QUOTED = re.compile(r"'+[=+\-@\t\r]")
-
-
-def csv_name(name: str) -> str:
-    """Return a name as it stands in CSV: one that a table program would take for a formula begins with '."""
-    return f"'{name}" if _FORMULA.match(name) else name
-
-
-def name_in_csv(text: str) -> str:
-    """Return the name that `csv_name` was given."""
-    return text[1:] if _QUOTED.match(text) else text

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from refusals import refused
 
-from tcuq import STEP_DTYPE, InputError, Questions, accuracy_from_labels
-from tcuq.monitor.accuracy import STAKES, gain
-from tcuq.monitor.questions import BURST, FLOOR
+import tcuq
+from tcuq import STEP_DTYPE, InputError, LabelSampler, accuracy_from_labels
+from tcuq.labels.accuracy import STAKES, gain
+from tcuq.labels.sampler import BURST, FLOOR
 
 SIZES = [(800, 60), pytest.param((3000, 300), marks=pytest.mark.slow)]
 """Steps and paths."""
@@ -42,7 +43,7 @@ def path(adversary: Adversary, rate: float, seed: int, count: int) -> tuple[Any,
     """Return steps, which were asked for, chances and truth, which the doubt does not know."""
     rng = np.random.default_rng(seed)
     steps = steps_with(rng.beta(0.3, 1.0, count))
-    asked, chance = Questions(rate, seed).ask(steps["uncertainty"])
+    asked, chance = LabelSampler(rate, seed).ask(steps["uncertainty"])
     wrong, found = [], []
     for t in range(count):
         wrong.append(adversary(t, found, rng))
@@ -88,7 +89,7 @@ def test_doubt_that_knows_errors_narrows_it_and_so_does_asking_where_the_doubt_i
     rng, n = np.random.default_rng(3), 40_000
     steps = steps_with(rng.beta(0.15, 1.5, n))
     wrong = rng.random(n) < steps["uncertainty"]
-    asked, chance = Questions(rate, seed=0).ask(steps["uncertainty"])
+    asked, chance = LabelSampler(rate, seed=0).ask(steps["uncertainty"])
     flat = rng.random(n) < rate
     labels = np.where(asked, wrong, np.nan)
     found = accuracy_from_labels(steps, asked, chance, labels, at=[n])
@@ -105,7 +106,7 @@ def test_labels_that_have_not_come_may_be_either_and_all_labels_leave_no_doubt()
     rng, n = np.random.default_rng(4), 3000
     steps = steps_with(np.full(n, 0.1))
     wrong = (rng.random(n) < 0.1).astype(float)
-    asked, chance = Questions(0.2, seed=0).ask(steps["uncertainty"])
+    asked, chance = LabelSampler(0.2, seed=0).ask(steps["uncertainty"])
     come = np.where(rng.random(n) < 0.5, wrong, np.nan)
     found = accuracy_from_labels(steps, asked, chance, come, at=[n])
     for value in (0.0, 1.0):
@@ -119,7 +120,7 @@ def test_steps_that_do_not_count_change_nothing() -> None:
     rng = np.random.default_rng(5)
     steps = steps_with(rng.random(400))
     steps["abstain"] = rng.random(400) < 0.3
-    asked, chance = Questions(0.5, seed=0).ask(steps["uncertainty"])
+    asked, chance = LabelSampler(0.5, seed=0).ask(steps["uncertainty"])
     labels = rng.integers(-1, 2, 400)
     kept = ~steps["abstain"].astype(bool)
     found = accuracy_from_labels(steps, asked, chance, labels)
@@ -141,37 +142,37 @@ def test_questions_keep_to_their_rate_whatever_comes_and_never_leave_a_step_out(
     calm, doubtful = rng.beta(0.1, 3, 3000), rng.uniform(0.4, 0.6, 3000)
     for rate in (0.01, 0.1, 1.0):
         for stream in (calm, doubtful, np.r_[calm, doubtful], np.zeros(3000), np.tile([0, 0, 0, 0.5], 1000)):
-            chance = Questions(rate, seed=0).ask(stream).chance
+            chance = LabelSampler(rate, seed=0).ask(stream).chance
             assert (np.cumsum(chance) <= rate * np.arange(1, len(chance) + 1) + BURST + 1e-9).all()
             assert chance.min() >= FLOOR * rate and chance.max() <= 1
-        assert Questions(rate, seed=0).ask(calm).chance.mean() == pytest.approx(rate, rel=0.1)
-    asked, chance = Questions(0.1, seed=1).ask(np.tile([0.01, 0.5], 20_000))
+        assert LabelSampler(rate, seed=0).ask(calm).chance.mean() == pytest.approx(rate, rel=0.1)
+    asked, chance = LabelSampler(0.1, seed=1).ask(np.tile([0.01, 0.5], 20_000))
     for part in (slice(0, None, 2), slice(1, None, 2)):
         assert asked[part].mean() == pytest.approx(chance[part].mean(), rel=0.1)
 
 
 def test_questions_do_not_depend_on_batches_and_differ_by_device_and_seed() -> None:
     stream = np.random.default_rng(7).random(500)
-    whole = Questions(0.2, seed=0).ask(stream)
-    pieces = Questions(0.2, seed=0)
+    whole = LabelSampler(0.2, seed=0).ask(stream)
+    pieces = LabelSampler(0.2, seed=0)
     parts = [pieces.ask(part) for part in np.split(stream, [1, 2, 200])]
     assert np.array_equal(np.concatenate([part.asked for part in parts]), whole.asked)
     assert np.array_equal(np.concatenate([part.chance for part in parts]), whole.chance)
-    assert not np.array_equal(Questions(0.2, seed=0, device="b").ask(stream).asked, whole.asked)
-    assert not np.array_equal(Questions(0.2, seed=1).ask(stream).asked, whole.asked)
-    assert not np.array_equal(Questions(0.2, seed=0).ask(stream, boots=1).asked, whole.asked)
+    assert not np.array_equal(LabelSampler(0.2, seed=0, device="b").ask(stream).asked, whole.asked)
+    assert not np.array_equal(LabelSampler(0.2, seed=1).ask(stream).asked, whole.asked)
+    assert not np.array_equal(LabelSampler(0.2, seed=0).ask(stream, boots=1).asked, whole.asked)
     for bad in ([1.5], [np.nan]):
         with refused("value"):
             pieces.ask(bad)
     with refused("value"):
-        Questions(0)
+        LabelSampler(0)
 
 
 def test_the_seed_of_questions_is_drawn_unless_it_is_given_and_can_be_kept() -> None:
     stream = np.random.default_rng(8).random(500)
-    first, second = Questions(0.2), Questions(0.2)
+    first, second = LabelSampler(0.2), LabelSampler(0.2)
     assert first.seed != second.seed
-    again, kept = Questions(0.2, seed=first.seed), pickle.loads(pickle.dumps(first))
+    again, kept = LabelSampler(0.2, seed=first.seed), pickle.loads(pickle.dumps(first))
     asked = first.ask(stream).asked
     assert not np.array_equal(asked, second.ask(stream).asked)
     assert np.array_equal(asked, again.ask(stream).asked) and np.array_equal(asked, kept.ask(stream).asked)
@@ -183,4 +184,15 @@ def test_the_seed_of_questions_is_drawn_unless_it_is_given_and_can_be_kept() -> 
 def test_boots_and_seqs_that_fit_no_steps_are_refused_in_one_line(odd: dict[str, Any]) -> None:
     [name] = odd
     with pytest.raises(InputError, match=rf"^{name} are .*, expected 3 integers, one per step$"):
-        Questions(0.5).ask([0.1, 0.2, 0.3], **odd)
+        LabelSampler(0.5).ask([0.1, 0.2, 0.3], **odd)
+
+
+def test_the_old_name_and_what_was_pickled_under_it_are_taken() -> None:
+    kept = LabelSampler(0.2, seed=3)
+    kept.ask([0.5] * 10)
+    with pytest.warns(DeprecationWarning, match="LabelSampler"):
+        assert tcuq.Questions is LabelSampler
+    old = pickle.dumps(kept, 2).replace(
+        b"tcuq.labels.sampler\nLabelSampler", b"tcuq.monitor.questions\nQuestions"
+    )
+    assert b"Questions" in old and vars(pickle.loads(old)) == vars(kept)
