@@ -133,7 +133,7 @@ def test_the_header_refuses_another_core(tmp_path):
         build(tmp_path / "c", "-DTCUQ_SIGNALS=0x001u")
     assert "compile with -DTCUQ_SIGNALS=0x00Du" in error.value.stderr
     header = tmp_path / "c" / "tcuq.h"
-    header.write_text(header.read_text().replace("TCUQ_PARAMS_VERSION 4u", "TCUQ_PARAMS_VERSION 3u"))
+    header.write_text(header.read_text().replace("TCUQ_PARAMS_VERSION 5u", "TCUQ_PARAMS_VERSION 4u"))
     with pytest.raises(subprocess.CalledProcessError) as error:
         build(tmp_path / "c")
     assert "another version of tcuq.h" in error.value.stderr
