@@ -136,12 +136,12 @@ def _projection(path: Path) -> None:
 
 def _inputs(path: Path) -> None:
     """Read inputs of `tcuq record`, of an emitted application, and of the script beside it."""
-    from tcuq.recording.data import Asked, open_data
+    from tcuq.recording.data import open_data
     from tcuq_device.emit.feed import read_inputs
 
     failed = None
     for read in (
-        lambda: [None for each in open_data(path, None, Asked()).batches(64)],
+        lambda: [None for each in open_data(path, None).batches(64)],
         lambda: read_inputs(path, 4, path.parent),
     ):
         try:

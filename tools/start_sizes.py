@@ -26,9 +26,7 @@ from tcuq.fitting import fit
 from tcuq.monitor.monitor import Monitor, watch
 from tcuq.recording.model import RecordOptions
 from tcuq.recording.session import open_session
-from tcuq.recording.shifts import choose
-from tcuq.recording.streams import arrange, make_plan, paces_of
-from tcuq.recording.streams.plan import groups_of
+from tcuq.recording.streams import Streams, paces_of
 from tcuq.start import run
 from tcuq.start.judge import by_kind, judge
 from tcuq.start.words import _harmful, verdict
@@ -112,11 +110,10 @@ def trained(name: str, x: Any, y: Any, classes: int) -> Callable[[Any], tuple[An
 def truth(model: Any, x: Any, y: Any, params: Any, seen: Any) -> tuple[int, int]:
     """Return how many harmful stretches an alarm finds in a long stream of other shift types, and all."""
     session = open_session(model, x, y, RecordOptions())
-    chosen = choose(True, session.data, None, session.model.info, True)
-    kinds = [number for number, each in enumerate(chosen.kinds, 1) if each.name not in seen]
-    among = np.arange(session.data.total)
-    plan = make_plan(groups_of(session.data), among, LONG, paces_of(True), kinds, 77, "truth", 8)
-    log = session.log(arrange(session.data, plan, chosen, 77))
+    streams = Streams(session.data, session.model, paces_of(True), True, 77)
+    kinds = [number for number, each in enumerate(streams.chosen.kinds, 1) if each.name not in seen]
+    plan = streams.plan(np.arange(session.data.total), LONG, kinds, "truth", 8)
+    log = session.log(streams.arranged(plan))
     steps = watch(Monitor(params), log)
     return _harmful(judge(params, log, steps, 0, 16.0) | {"by_kind": by_kind(log, steps)})[1:]
 

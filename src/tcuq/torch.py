@@ -16,12 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from .base.checks import integer
-from .base.errors import InputError, InputTypeError, placed
+from .base.errors import InputError, InputTypeError, located
 from .log.log import Log
 from .monitor.monitor import Monitor
 from .monitor.params import Params
 from .monitor.steps import STEP_DTYPE, Steps
-from .recording.model import Features, Info
+from .recording.model import Features, Model
 from .recording.session import posteriors, refuse_model
 from .recording.torch import Tap, array_of, is_module
 
@@ -73,16 +73,11 @@ def watch(
     >>> len(watched.steps), watched.last["alarm"].tolist()  # doctest: +SKIP
     (5, [0, 0, 0, 0, 0])
     """
-    return Watch(model, params, logits=logits, features=features, output=output, keep=keep)
+    return Watch(model, params, logits, features, output, keep)
 
 
 class Watch:
-    """A module that is being watched; made by `watch`.
-
-    Parameters
-    ----------
-    model, params, logits, features, output, keep
-        As of `watch`.
+    """A module that is being watched; made by `watch`, with its parameters.
 
     Attributes
     ----------
@@ -95,32 +90,30 @@ class Watch:
     def __init__(
         self,
         model: Any,
-        params: Params | Monitor | str | Path | None = None,
-        *,
-        logits: bool = False,
-        features: Features = None,
-        output: str | int | None = None,
-        keep: int | None = None,
+        params: Params | Monitor | str | Path | None,
+        logits: bool,
+        features: Features,
+        output: str | int | None,
+        keep: int | None,
     ) -> None:
         if not is_module(model):
-            raise InputTypeError(
-                "value", f"the model is of type {type(model).__name__}, expected a torch.nn.Module"
-            )
+            kind = type(model).__name__
+            raise InputTypeError("value", f"the model is of type {kind}, expected a torch.nn.Module")
         if isinstance(params, (str, Path)):
             params = Params.load(params)
         if keep is not None:
             integer("keep", keep, 1, sys.maxsize)
             if params is None:
-                raise InputError(
-                    "conflict", "keep is for steps, and there are none without params; leave it out"
-                )
+                problem = "keep is for steps, and there are none without params; leave it out"
+                raise InputError("conflict", problem)
         self.monitor = params if params is None or isinstance(params, Monitor) else Monitor(params)
         self._torch = import_module("torch")
-        self._info = Info(type(model).__name__)
-        self.notes = self._info.notes
-        self._logits, self._output, self._keep = logits, output, keep
         used = self.monitor is None or self.monitor.params.features > 0
-        self._tap = Tap(model, features if used else False, self._info)
+        self._known = Model(type(model).__name__, features if used else False)
+        self._error = self._known.refusal
+        self.notes = self._known.notes
+        self._logits, self._output, self._keep = logits, output, keep
+        self._tap = Tap(model, self._known)
         self._kept: deque[Any] = deque()
         self._last: Steps | None = None
         self._count = 0
@@ -178,9 +171,8 @@ class Watch:
             Where the input was degraded, one value for each row, as of `Log`; it teaches the alarm.
         """
         if self.monitor is not None:
-            raise InputError(
-                "conflict", "outputs are collected without params only; call watch(model) for a log"
-            )
+            problem = "outputs are collected without params only; call watch(model) for a log"
+            raise InputError("conflict", problem)
         if not self._kept:
             raise self._error("missing", "has not run since it is watched, expected at least one call")
         rows = [0, *map(len, self._features)]
@@ -188,9 +180,6 @@ class Watch:
         segments = np.repeat(self._segments, [len(each) for each in self._kept])
         more: Any = {"labels": labels, "segments": segments, "shifted": shifted, "names": names}
         return Log(np.concatenate(self._kept), features, notes=tuple(self.notes), **more)
-
-    def _error(self, code: str, problem: str) -> InputError:
-        return InputError(code, f"{self._info.name}: {problem}")
 
     def _need_monitor(self) -> Monitor:
         if self.monitor is None:
@@ -245,12 +234,10 @@ class Watch:
         rows = self._rows(raw)
         count = len(rows)
         features = self._tap.take(count)
-        try:
+        with located(self._known.name):
             probs = posteriors(rows, None, self._logits)
-        except ValueError as error:
-            raise placed(error, self._info.name) from None
         if not self._kept:  # later rows are judged one by one, by the core or by the fit
-            refuse_model(probs, self._info.name)
+            refuse_model(probs, self._known.name)
         if self.monitor is None:
             self._kept.append(np.array(probs, np.float32))
             self._segments.append(self._segment)
@@ -259,10 +246,8 @@ class Watch:
         if features is None and self.monitor.params.features:
             why = self.notes[-1] if self.notes else "name a module with `features`"
             raise self._error("value", f"the monitor reads {self.monitor.params.features} features; {why}")
-        try:
+        with located(self._known.name):
             self._last = self.monitor.run(probs, features)
-        except (ValueError, TypeError) as error:
-            raise placed(error, self._info.name) from None
         self._kept.append(self._last)
         self._count += count
         while self._keep is not None and self._count - len(self._kept[0]) >= self._keep:

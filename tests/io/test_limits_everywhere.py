@@ -19,7 +19,7 @@ from tcuq import Monitor, Params
 from tcuq.base.limits import limits_given
 from tcuq.export.projection import load_projection
 from tcuq.io import Limits, read_decisions, read_log
-from tcuq.recording.data import Asked, open_data
+from tcuq.recording.data import open_data
 from tcuq.recording.run import read_names
 
 PARAMS = Params(classes=2, warmup=0)
@@ -139,7 +139,7 @@ def test_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         says(refusal(lambda read=read: read(str(huge))), "document", "has 1,099,511,627,776 bytes")  # type: ignore[misc]
     says(refusal(lambda: load_projection(huge, PARAMS)), "model")
     huge = huge.rename(tmp_path / "huge.npz")
-    says(refusal(lambda: open_data(huge, None, Asked())), "inputs")
+    says(refusal(lambda: open_data(huge, None)), "inputs")
 
 
 def test_pixels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -99,6 +99,11 @@ class TestTorch:
 
     def test_features_by_submodule(self, net: Any) -> None:
         np.testing.assert_allclose(tcuq.record(net, X, features="4").features, LOGITS, atol=1e-5)
+        relu = tcuq.record(net, X, features="2").features
+        np.testing.assert_allclose(relu, tcuq.record(net, X).features)
+        sums = tcuq.record(net, X, features=1).features
+        np.testing.assert_array_equal(np.maximum(sums, 0), relu, "number 1 is a submodule, too, and not True")
+        assert (sums < 0).any()
         assert tcuq.record(net, X, features=False).features is None
         with refused("unknown"):
             tcuq.record(net, X, features="fc")

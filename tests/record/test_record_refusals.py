@@ -16,7 +16,6 @@ from refusals import refused
 from tiny_models import MODELS, bars, write_pictures
 
 import tcuq
-from tcuq.recording.model import Format
 from tcuq.recording.onnx import fields, nodes, tail_output
 from tcuq.recording.run import read_names
 from tcuq.recording.shifts.chosen import MOST
@@ -359,4 +358,3 @@ class TestData:
         (tmp_path / "names.txt").write_bytes(b"\xff\xfe\x00")
         with refused("damaged"):
             read_names(str(tmp_path / "names.txt"))
-        assert str(Format(0.5, -3)) == "scale 0.5 and zero point -3"

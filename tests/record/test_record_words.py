@@ -13,7 +13,7 @@ from places import ROOT
 import tcuq
 from tcuq.cli import main
 from tcuq.io import read_log
-from tcuq.recording.model import Info
+from tcuq.recording.model import Model
 from tcuq.recording.ranges import Preparation
 
 X = np.random.default_rng(0).random((60, 4))
@@ -86,9 +86,10 @@ def test_labels_below_minus_one_are_refused(tmp_path: Path, capsys: pytest.Captu
 
 
 def test_shifts_of_whole_numbers_stay_whole_and_in_range() -> None:
-    info = Info("net", shape=(4,), input=np.dtype(np.uint8))
+    model = Model("net")
+    model.shape, model.input = (4,), np.dtype(np.uint8)
     given = np.array([[0.0, 1, 254, 255]])
-    prepare = Preparation(info, "x", False)
+    prepare = Preparation(model, "x", False)
     np.testing.assert_array_equal(prepare(given * 2 - 0.4, given), [[0, 2, 255, 255]])
     with pytest.raises(ValueError, match="x is 0 to 510, expected uint8"):
         prepare(given, 2 * given)

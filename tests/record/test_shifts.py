@@ -13,8 +13,8 @@ from refusals import refused
 from tiny_models import bar_net, bars
 
 import tcuq
-from tcuq.recording.data import Asked, Data, open_data
-from tcuq.recording.model import Format, Info
+from tcuq.recording.data import Data, open_data
+from tcuq.recording.model import Format, Model
 from tcuq.recording.rand import Generators
 from tcuq.recording.shifts import Chosen, choose
 
@@ -26,7 +26,7 @@ TONES = 0.5 * np.sin(np.arange(4000) * RNG.uniform(0.02, 0.6, (12, 1))) * RNG.un
 
 
 def opened(x: npt.NDArray[Any]) -> Data:
-    return open_data(x, None, Asked())
+    return open_data(x, None)
 
 
 def apply(chosen: Chosen, x: npt.NDArray[Any], severity: float) -> dict[str, npt.NDArray[Any]]:
@@ -254,12 +254,13 @@ def test_indices_are_neither_shaken_nor_degraded() -> None:
 def test_the_model_says_whether_it_takes_indices() -> None:
     small = opened(RNG.integers(0, 100, (20, 12)).astype(np.uint8))
     wide = opened(RNG.integers(0, 9, (20, 12)))
-    i64, f32, i8 = (Info("net", input=np.dtype(each)) for each in (np.int64, np.float32, np.int8))
+    i64, f32, i8 = Model("i64"), Model("f32"), Model("i8")
+    i64.input, i8.input = np.dtype(np.int64), np.dtype(np.int8)
     with refused("unsupported"):
         choose(True, small, None, i64)
     i8.quantized = Format(0.5, 0)
-    for data, info in ((small, None), (wide, f32), (wide, i8), (small, i8)):
-        assert len(choose(True, data, None, info).kinds) == 10
+    for data, model in ((small, None), (wide, f32), (wide, i8), (small, i8)):
+        assert len(choose(True, data, None, model).kinds) == 10
     pictures = opened(RNG.integers(0, 256, (20, 16, 16, 3)))
     assert len(choose(True, pictures, None, i64).kinds) == 10
 

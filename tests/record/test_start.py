@@ -19,9 +19,10 @@ import tcuq
 from tcuq.cli import main
 from tcuq.io import read_decisions, read_log
 from tcuq.monitor.monitor import watch
-from tcuq.recording.data import Asked, open_data
+from tcuq.recording.data import open_data
+from tcuq.recording.model import Model
 from tcuq.recording.shifts import choose
-from tcuq.recording.streams import paces_of
+from tcuq.recording.streams import Streams, joined, paces_of
 from tcuq.start import start
 from tcuq.start.judge import judge
 from tcuq.start.run import plan_parts, split_examples, split_kinds, steps_for
@@ -135,22 +136,21 @@ def test_the_result_is_the_same_each_time_and_json_has_all_of_it(
 
 def test_parts_share_neither_examples_nor_kinds() -> None:
     x, y = bars(700)
-    data = open_data(x, y, Asked())
+    data, model = open_data(x, y), Model("bars")
     for seed in range(5):
         examples = split_examples(data, seed)
         assert not np.intersect1d(*examples).size and sorted(np.concatenate(examples)) == list(range(700))
         shares = [np.bincount(y[part], minlength=3) / np.bincount(y) for part in examples]
         assert np.abs(shares[0] - 0.6).max() < 0.02, "the same share of each class"
-        chosen = choose(True, data, examples[0])
-        parts = plan_parts(data, examples, paces_of("mixed"), chosen, 2100, seed)
-        assert set(parts.fit.examples.tolist()) <= set(examples[0].tolist())
-        assert set(parts.judge.examples.tolist()) <= set(examples[1].tolist())
-        assert set(parts.fit.kinds.tolist()) & set(parts.judge.kinds.tolist()) == {0}
-        assert set(parts.fit_kinds).isdisjoint(parts.judge_kinds) and len(parts.fit_kinds) == 6
-        assert len({"blank", "saturated", "frozen"} & set(parts.fit_kinds)) == 2, (
-            "fits know what a collapse is"
-        )
-        assert parts.notes == ()
+        streams = Streams(data, model, paces_of("mixed"), True, seed, 400, examples[0])
+        parts = plan_parts(streams, examples, 2100)
+        for part, own in zip(parts, examples, strict=True):
+            assert set(part.examples.tolist()) <= set(own.tolist())
+        assert set(parts[0].kinds.tolist()) & set(parts[1].kinds.tolist()) == {0}
+        fitted, judged = (set(streams.shown(part)) for part in parts)
+        assert fitted.isdisjoint(judged) and len(fitted) == 6
+        assert len({"blank", "saturated", "frozen"} & fitted) == 2, "fits know what a collapse is"
+        assert not any("too short" in each for each in streams.arranged(joined(*parts)).notes)
     kinds = choose(True, data).kinds
     assert len({tuple(split_kinds(kinds, seed)[1]) for seed in range(9)}) > 5
     own = kinds[0]._replace(name="rain", own=True)

@@ -16,8 +16,7 @@ from tiny_models import NAMES, bar_net, bars, write_pictures
 
 import tcuq
 from tcuq.recording.rand import Numbers
-from tcuq.recording.streams import Pace, Plan, joined, make_plan, paces_of
-from tcuq.recording.streams.plan import Pool, lay_out
+from tcuq.recording.streams import Pace, Plan, Pool, joined, lay_out, make_plan, paces_of
 
 LABELS = np.arange(3000) % 10
 MIXED = paces_of("mixed")

@@ -18,17 +18,20 @@ from ..base.limits import limits_given
 from ..io.sources import read_bytes, shown
 from ..io.tables import arrays_of
 from ..log.class_names import texts_of
-from .model import OWN_OUTPUTS, Array, failure, needed
+from .model import OWN_OUTPUTS, Array, needed, users_code
 from .opening import is_reference, referred
 
-SOUNDS = (".wav",)
-"""Extensions of the files that are read."""
+PICTURES, SOUNDS = (".png", ".jpg", ".jpeg", ".bmp"), (".wav",)  # extensions of the files that are read
+MODES = {1: "L", 3: "RGB"}  # Pillow's names for gray and for colored pictures
+
+Shape = tuple[int | None, ...] | None
+"""Of one input of a model, as far as it is known."""
 
 
 class SoundReader:
     """Reads a WAV file as float32 in [-1, 1), the mean of its channels, cut or filled at its end."""
 
-    def __init__(self, shape: tuple[int | None, ...] | None, where: str) -> None:
+    def __init__(self, shape: Shape, where: str) -> None:
         long = [each for each in shape or () if each != 1]
         if len(long) != 1 or long[0] is None:
             way = "give it with `input_shape`, or compute the model's own features and pass them as NPZ"
@@ -54,14 +57,14 @@ class SoundReader:
         self._rate = first, other
         if not channels or width not in (1, 2, 3, 4):
             raise InputError("unsupported", f"{shown(path)}: has samples of {width} bytes, expected 1 to 4")
-        samples = waveform(raw, width).reshape(-1, channels).mean(axis=1)
+        samples = _waveform(raw, width).reshape(-1, channels).mean(axis=1)
         full = np.zeros(self._length, np.float32)
         full[: len(samples)] = samples[: self._length]
         return full.reshape(self._shape)
 
 
-def waveform(raw: bytes, width: int) -> Array:
-    r"""Return PCM samples as float32 in [-1, 1)."""
+def _waveform(raw: bytes, width: int) -> Array:
+    """Return PCM samples as float32 in [-1, 1)."""
     if width == 1:
         values = np.frombuffer(raw, np.uint8).astype(np.int64) - 128
     elif width == 3:
@@ -73,57 +76,33 @@ def waveform(raw: bytes, width: int) -> Array:
     return np.asarray(values / 2.0 ** (8 * width - 1), np.float32)
 
 
-PICTURES = (".png", ".jpg", ".jpeg", ".bmp")
-"""Extensions of the files that are read."""
-
-MODES = {1: "L", 3: "RGB"}
-"""Pillow's name for gray pictures and for colored ones."""
-
-
-class Layout(NamedTuple):
-    """Height, width and channels of an input, and where its channels are."""
-
-    height: int
-    width: int
-    channels: int
-    axis: int | None
-
-
-def layout(shape: tuple[int | None, ...] | None, where: str) -> Layout:
-    """Return how a picture lies in an input of a model."""
+def _axis_of_channels(shape: Shape, where: str) -> int | None:
+    """Return which axis of a model's input has the channels; None for (height, width)."""
     if shape is not None and None not in shape:
-        sizes = [each for each in shape if each is not None]
-        if len(sizes) == 2:
-            return Layout(sizes[0], sizes[1], 1, None)
-        if len(sizes) == 3 and sizes[2] in MODES:
-            return Layout(sizes[0], sizes[1], sizes[2], 2)
-        if len(sizes) == 3 and sizes[0] in MODES:
-            return Layout(sizes[1], sizes[2], sizes[0], 0)
+        if len(shape) == 2:
+            return None
+        for axis in (2, 0):
+            if len(shape) == 3 and shape[axis] in MODES:
+                return axis
     wanted = "(height, width, channels) with 1 or 3 channels for pictures"
     raise _unfit(shape, f"{wanted}; give the shape with `input_shape`, or arrays as NPZ", where)
 
 
-def _unfit(shape: tuple[int | None, ...] | None, expected: str, where: str) -> InputError:
+def _unfit(shape: Shape, expected: str, where: str) -> InputError:
     taken = "does not say its input" if shape is None else f"takes {shape}"
     return InputError("value", f"the model {taken}, expected {expected}", where=where)
 
 
-def check_pixels(size: tuple[int, int], path: Path) -> None:
-    """Refuse a picture that is too large, by what its header says."""
-    pixels, given = size[0] * size[1], limits_given()
-    if pixels > given.pixels:
-        problem = f"has {pixels:,} pixels, {given.beyond('pixels', pixels, 'pixels')}"
-        raise InputError("limit", problem, where=str(shown(path)))
-
-
-def picture_reader(shape: tuple[int | None, ...] | None, where: str) -> Callable[[Path], Array]:
+def picture_reader(shape: Shape, where: str) -> Callable[[Path], Array]:
     """Return a function that reads a picture as uint8 of the given shape.
 
     The whole picture is resized by Pillow's bilinear filter, which averages where it shrinks; its sides are
     stretched where the proportions differ.
     """
     pil = needed("PIL.Image", "pillow", "a folder of pictures")
-    wanted = layout(shape, where)
+    axis, sizes = _axis_of_channels(shape, where), [each or 0 for each in shape or ()]
+    channels = 1 if axis is None else sizes.pop(axis)
+    height, width = sizes
 
     def read(path: Path) -> Array:
         try:
@@ -131,73 +110,33 @@ def picture_reader(shape: tuple[int | None, ...] | None, where: str) -> Callable
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 with pil.open(path) as file:
-                    check_pixels(file.size, path)
-                    picture = file.convert(MODES[wanted.channels])
+                    _refuse_large(file.size, path)
+                    picture = file.convert(MODES[channels])
         except (InputError, MemoryError):
             raise
         except Exception:  # damage comes as whatever the decoder of the day runs into
             raise InputError("damaged", f"{shown(path)}: not a picture, or damaged; remove it") from None
-        if picture.size != (wanted.width, wanted.height):
-            picture = picture.resize((wanted.width, wanted.height), pil.Resampling.BILINEAR)
+        if picture.size != (width, height):
+            picture = picture.resize((width, height), pil.Resampling.BILINEAR)
         pixels = np.asarray(picture, np.uint8)
-        if wanted.axis is None or wanted.channels == 3:
-            return pixels.transpose(2, 0, 1) if wanted.axis == 0 else pixels
-        return np.expand_dims(pixels, wanted.axis)
+        if channels == 3:
+            return pixels.transpose(2, 0, 1) if axis == 0 else pixels
+        return pixels if axis is None else np.expand_dims(pixels, axis)
 
     return read
 
 
-class Asked(NamedTuple):
-    """What a folder is read for."""
+def _refuse_large(size: tuple[int, int], path: Path) -> None:
+    """Refuse a picture that is too large, by what its header says."""
+    pixels, given = size[0] * size[1], limits_given()
+    if pixels > given.pixels:
+        problem = f"has {pixels:,} pixels, {given.beyond('pixels', pixels, 'pixels')}"
+        raise InputError("limit", problem, where=str(shown(path)))
 
-    shape: tuple[int | None, ...] | None = None
-    names: Sequence[str] | None = None
-
-
-class Folder(NamedTuple):
-    """The files of a folder with their classes, and how one is read."""
-
-    files: list[tuple[Path, int]]
-    names: tuple[str, ...]
-    read: Callable[[Path], Array]
-    pixels: bool
-    notes: tuple[str, ...]
-
-
-def read_folder(path: Path, asked: Asked) -> Folder:
-    """Return what lies in a folder; files are read later, one by one."""
-    where = shown(path)
-    folders = sorted(each for each in path.iterdir() if each.is_dir() and not each.name.startswith("."))
-    if not folders:
-        raise InputError("missing", f"{where}: has no class folders, expected one a class: {where}/cat")
-    names = tuple(asked.names) if asked.names is not None else tuple(each.name for each in folders)
-    unknown = [each.name for each in folders if each.name not in names]
-    if unknown:
-        some = ", ".join(names[:8]) + ", ..." * (len(names) > 8)
-        raise InputError("unknown", f"{where}/{unknown[0]}: is not a class, expected one of {some}")
-    endings = (*PICTURES, *SOUNDS)
-    found = {each: sorted(f for f in each.rglob("*") if f.suffix.lower() in endings) for each in folders}
-    empty = [each for each, files in found.items() if not files]
-    if empty:
-        kinds = f"no pictures ({', '.join(PICTURES)}) and no sounds ({', '.join(SOUNDS)})"
-        raise InputError("missing", f"holds {kinds}; fill or remove it", where=shown(empty[0]))
-    files = [(file, names.index(each.name)) for each, inside in found.items() for file in inside]
-    sounds = [file.suffix.lower() in SOUNDS for file, _ in files]
-    if any(sounds) and not all(sounds):
-        raise InputError("conflict", f"{where}: holds pictures and sounds, expected one kind")
-    # Class after class would read as a stream in which a class stays for as long as its folder lasts.
-    files = [files[n] for n in np.random.default_rng(0).permutation(len(files))]
-    notes = ("files are mixed, as a folder is not a stream; pass a stream as NPZ with `segments`",)
-    if all(sounds):
-        return Folder(files, names, SoundReader(asked.shape, where), False, notes)
-    return Folder(files, names, picture_reader(asked.shape, where), True, notes)
-
-
-COLUMNS = ("segments", "shifted", "shift_names", "names")
-"""Arrays of an NPZ file that go into the log as they are."""
 
 INPUTS, LABELS = ("x", "inputs"), ("y", "labels")
-"""Names that the inputs and the true classes may have there."""
+COLUMNS = ("segments", "shifted", "shift_names", "names")
+"""Arrays of an NPZ file: names that inputs and true classes may have, and what goes into the log as it is."""
 
 
 class Batch(NamedTuple):
@@ -220,8 +159,6 @@ class Data:
     name: str
     batches: Callable[[int], Iterator[Batch]]
     total: int = 0  # 0 where it is not known
-    pixels: bool = False  # 0 to 255, as a picture file has them
-    folder: bool = False  # labels are places in `names`, not what the model was trained with
     names: Sequence[str] | None = None
     segments: Array | None = None
     shifted: Array | None = None
@@ -229,11 +166,21 @@ class Data:
     notes: tuple[str, ...] = ()
     take: Callable[[Array], Array] | None = None  # inputs at places; None where they come in one order only
     labels: Array | None = None  # of all inputs, where `take` can give them
-    family: str | None = None  # "pictures" or "sound", where that is known
+    family: str | None = None  # "pictures" or "sound" of files in class folders
+
+    @property
+    def pixels(self) -> bool:
+        """Values are 0 to 255, as a picture file has them."""
+        return self.family == "pictures"
+
+    @property
+    def folder(self) -> bool:
+        """Labels are places in `names`, not what the model was trained with."""
+        return self.family is not None
 
 
-def open_data(x: Any, y: Any, asked: Asked) -> Data:
-    """Return the data that someone means."""
+def open_data(x: Any, y: Any, shape: Shape = None, names: Sequence[str] | None = None) -> Data:
+    """Return the data that someone means; a folder is read for inputs of a shape, with known classes."""
     if isinstance(y, (str, Path)):
         if Path(y).suffix.lower() != ".npy":
             raise InputError("value", f"{shown(Path(y))}: is not an .npy file; write labels with numpy.save")
@@ -241,7 +188,7 @@ def open_data(x: Any, y: Any, asked: Asked) -> Data:
     if isinstance(x, (str, Path)):
         path = Path(x)
         if path.is_dir():
-            return _folder(path, asked)
+            return _folder(path, shape, names)
         if not path.exists() and is_reference(str(x)):
             return _made(referred(str(x), "DATA"), str(x))
         return _file(path, y)
@@ -312,31 +259,49 @@ def _npy(path: Path) -> Array:
         raise InputError("damaged", problem, where=shown(path)) from None
 
 
-def _folder(path: Path, asked: Asked) -> Data:
-    folder = read_folder(path, asked)
-    labels = np.array([label for _, label in folder.files])
+def _folder(path: Path, shape: Shape, known: Sequence[str] | None) -> Data:
+    """Return the files of class folders; they are read later, one by one."""
+    where = shown(path)
+    folders = sorted(each for each in path.iterdir() if each.is_dir() and not each.name.startswith("."))
+    if not folders:
+        raise InputError("missing", f"{where}: has no class folders, expected one a class: {where}/cat")
+    names = tuple(each.name for each in folders) if known is None else tuple(known)
+    unknown = [each.name for each in folders if each.name not in names]
+    if unknown:
+        some = ", ".join(names[:8]) + ", ..." * (len(names) > 8)
+        raise InputError("unknown", f"{where}/{unknown[0]}: is not a class, expected one of {some}")
+    files: list[tuple[Path, int]] = []
+    for each in folders:
+        inside = sorted(file for file in each.rglob("*") if file.suffix.lower() in (*PICTURES, *SOUNDS))
+        if not inside:
+            kinds = f"no pictures ({', '.join(PICTURES)}) and no sounds ({', '.join(SOUNDS)})"
+            raise InputError("missing", f"holds {kinds}; fill or remove it", where=shown(each))
+        files += [(file, names.index(each.name)) for file in inside]
+    sounds = [file.suffix.lower() in SOUNDS for file, _ in files]
+    if any(sounds) and not all(sounds):
+        raise InputError("conflict", f"{where}: holds pictures and sounds, expected one kind")
+    read = SoundReader(shape, where) if all(sounds) else picture_reader(shape, where)
+    # Class after class would read as a stream in which a class stays for as long as its folder lasts.
+    files = [files[n] for n in np.random.default_rng(0).permutation(len(files))]
+    labels = np.array([label for _, label in files])
 
     def take(places: Array) -> Array:
-        return np.stack([folder.read(folder.files[place][0]) for place in places])
+        return np.stack([read(files[place][0]) for place in places])
 
     def batches(size: int) -> Iterator[Batch]:
         for start in range(0, len(labels), size):
             places = np.arange(start, min(start + size, len(labels)))
             yield Batch(take(places), labels[places])
 
-    family = "pictures" if folder.pixels else "sound"
-    more: dict[str, Any] = {"take": take, "labels": labels, "family": family}
-    return Data(
-        shown(path), batches, len(labels), folder.pixels, True, folder.names, notes=folder.notes, **more
-    )
+    notes = ("files are mixed, as a folder is not a stream; pass a stream as NPZ with `segments`",)
+    more: dict[str, Any] = {"take": take, "labels": labels, "family": "sound" if all(sounds) else "pictures"}
+    return Data(where, batches, len(labels), names=names, notes=notes, **more)
 
 
 def _made(source: Any, name: str) -> Data:
     """Return data that a function or an iterator gives batch by batch, or as arrays at once."""
-    try:
+    with users_code(f"{name}: failed"):
         given = source() if callable(source) else source
-    except Exception as error:  # of the user's own code
-        raise InputError("failed", f"{name}: failed: {failure(error)}") from error
     if isinstance(given, np.ndarray):
         return _arrays(given, None, name)
     if isinstance(given, tuple) and len(given) == 2:
@@ -355,12 +320,10 @@ def _made(source: Any, name: str) -> Data:
 
 def _guarded(given: Iterable[Any], name: str) -> Iterator[Any]:
     """Yield what an iterator of the user gives; its errors are not those of this program."""
-    source = iter(given)
+    source, end = iter(given), object()
     while True:
-        try:
-            each = next(source)
-        except StopIteration:
+        with users_code(f"{name}: failed"):
+            each = next(source, end)
+        if each is end:
             return
-        except Exception as error:
-            raise InputError("failed", f"{name}: failed: {failure(error)}") from error
         yield each

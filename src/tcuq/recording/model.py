@@ -1,10 +1,11 @@
-"""What every kind of model looks like to a recording; the options that `record` and `start` share."""
+"""What every type of model looks like to a recording; the options that `record` and `start` share."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +16,7 @@ from ..base.errors import needed as needed
 
 Array = npt.NDArray[Any]
 
-WIDEST = 256
-"""Features of a log at most."""
+WIDEST = 256  # features of a log at most
 
 OWN_OUTPUTS = (
     ". If your model takes text, run it yourself and write its softmax to a log for `tcuq fit`: "
@@ -46,23 +46,31 @@ class Format(NamedTuple):
         values = np.float32(self.scale) * (integers.astype(np.float32) - np.float32(self.zero_point))
         return np.asarray(values, np.float32)
 
-    def __str__(self) -> str:
-        return f"scale {self.scale:g} and zero point {self.zero_point}"
 
+class Model:
+    """A model that is ready to run, and what is known of it; `__call__` is that of each type of model."""
 
-@dataclass
-class Info:
-    """What is known of a model before, and after, it runs."""
+    stateful = False  # whether an input leaves something behind for the next one
 
-    name: str
-    shape: tuple[int | None, ...] | None = None  # without the batch; None for a length that is left open
-    input: Any = np.float32
-    quantized: Format | None = None
-    inside: tuple[Format, Any] | None = None  # of the integers that it first makes of a float input
-    probs: Format | None = None
-    features: Format | None = None
-    classes: Sequence[Any] | None = None  # labels of the training, in the order of the outputs
-    notes: list[str] = field(default_factory=list)
+    def __init__(self, name: str, features: Features = None) -> None:
+        self.name = name
+        self.shape: tuple[int | None, ...] | None = None  # without the batch; None for a length left open
+        self.input: Any = np.float32
+        self.quantized: Format | None = None  # of the input
+        self.inside: tuple[Format, Any] | None = None  # of the integers that it first makes of a float input
+        self.probs_format: Format | None = None
+        self.features_format: Format | None = None
+        self.classes: Sequence[Any] | None = None  # labels of the training, in the order of the outputs
+        self.notes: list[str] = []
+        self.wanted = features is not False
+        self.asked = None if features is None or isinstance(features, bool) else features
+
+    def __call__(self, x: Array) -> Outputs:
+        """Run a batch that has the shape and the dtype of the input."""
+        raise NotImplementedError
+
+    def reset(self) -> None:
+        """Forget what earlier inputs left behind."""
 
     def refusal(self, code: str, problem: str) -> InputError:
         """Return an error about this model."""
@@ -72,29 +80,36 @@ class Info:
         """Return the error of a model that fails on inputs of a shape."""
         return self.refusal("failed", f"cannot run on input of shape {x.shape[1:]}: {first_line(error)}")
 
-    def without_features(self, why: str) -> None:
-        """Note why features are left out."""
+    def without_features(self, why: str, code: str = "value") -> None:
+        """Leave features out with a note; refuse that where they were asked for by name."""
+        if self.asked is not None:
+            raise self.refusal(code, why)
         self.notes.append(f"features are left out: {why}")
 
+    def too_wide(self, name: str, width: int) -> bool:
+        """Tell whether a tensor has more values than a log takes, and leave it out then."""
+        if 1 <= width <= WIDEST:
+            return False
+        why = f"tensor {name!r} has {width:,} values, a log takes at most {WIDEST}"
+        self.without_features(f"{why}; name a smaller one with `features`", "limit")
+        return True
 
-class Model(Protocol):
-    """A model that is ready to run."""
+    def only_input(self, inputs: Sequence[Any]) -> Any:
+        """Return the one input of a file."""
+        if len(inputs) != 1:
+            raise self.refusal("unsupported", f"has {len(inputs)} inputs, expected one")
+        return inputs[0]
 
-    info: Info
-
-    def __call__(self, x: Array) -> Outputs:
-        """Run a batch that has the shape and the dtype of `info`."""
-
-
-def too_wide(info: Info, name: str, width: int, asked: bool) -> bool:
-    """Tell whether a tensor has more values than a log takes; refuse it where it was asked for."""
-    if 1 <= width <= WIDEST:
-        return False
-    why = f"tensor {name!r} has {width:,} values, a log takes at most {WIDEST}"
-    if asked:
-        raise info.refusal("limit", f"{why}; name a smaller one with `features`")
-    info.without_features(f"{why}; name a smaller one with `features`")
-    return True
+    def output_of(self, names: Sequence[str], likely: Sequence[str], asked: str | None) -> str:
+        """Return the name of the output of a file that has the posteriors."""
+        if asked is not None:
+            if asked not in names:
+                raise self.refusal("unknown", f"has no output {asked!r}, expected {', '.join(names)}")
+            return asked
+        if len(likely) != 1:
+            problem = f"has {len(likely)} outputs; name that of the posteriors with `posteriors`"
+            raise self.refusal("missing", f"{problem}: {', '.join(likely)}")
+        return likely[0]
 
 
 def first_line(error: BaseException) -> str:
@@ -103,9 +118,14 @@ def first_line(error: BaseException) -> str:
     return text[0].strip()[:200] if text else type(error).__name__
 
 
-def failure(error: BaseException) -> str:
-    """Return an error of the user's own code, for a message of one line."""
-    return f"{type(error).__name__}: {first_line(error)}"
+@contextmanager
+def users_code(problem: str, where: str = "") -> Iterator[None]:
+    """Have whatever the user's own code raises as an error of one line."""
+    try:
+        yield
+    except Exception as error:
+        said = f"{problem}: {type(error).__name__}: {first_line(error)}"
+        raise InputError("failed", said, where=where) from error
 
 
 Range = tuple[float, float]

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..base.errors import InputError
 from ..base.limits import read_limited
-from .model import OWN_OUTPUTS, Array, Features, Info, Outputs, first_line, needed, too_wide
+from .model import OWN_OUTPUTS, Array, Features, Model, Outputs, first_line, needed
 
 GRAPH, NODE, OUTPUT = 7, 1, 12
 """Field numbers: the graph of a model, a node of a graph, an output of a graph."""
@@ -98,33 +98,31 @@ FLOATS = {"tensor(float)": "float32", "tensor(double)": "float64", "tensor(float
 TYPES = FLOATS | {f"tensor({name})": name for name in ("uint8", "int8", "int64", "int32")}
 
 
-class ONNX:
-    """An ``.onnx`` file, ready to run."""
+class ONNX(Model):
+    """An ``.onnx`` file."""
 
     def __init__(self, path: Path, features: Features, posteriors: str | None) -> None:
-        self.info = Info(path.name)
-        ort = needed("onnxruntime", "onnxruntime", "an .onnx model")
+        super().__init__(path.name, features)
+        self._path, self._ort = path, needed("onnxruntime", "onnxruntime", "an .onnx model")
         content = read_limited(path, "file")
-        self._path, self._ort = path, ort
-        plain = self._load(content)
-        inputs = plain.get_inputs()
-        if len(inputs) != 1:
-            raise InputError("unsupported", f"{path.name}: has {len(inputs)} inputs, expected one")
-        (found,) = inputs
+        self._session = self._load(content)
+        found = self.only_input(self._session.get_inputs())
         if found.type not in TYPES:
             way = OWN_OUTPUTS if found.type == "tensor(string)" else ""
-            raise InputError("unsupported", f"{path.name}: its input is {found.type}, expected numbers{way}")
+            raise self.refusal("unsupported", f"its input is {found.type}, expected numbers{way}")
         self._input = found.name
         dims = [each if isinstance(each, int) and each > 0 else None for each in found.shape]
-        self.info.shape = tuple(dims[1:])
-        self.info.input = np.dtype(TYPES[found.type])
+        self.shape, self.input = tuple(dims[1:]), np.dtype(TYPES[found.type])
         self._single = bool(dims) and dims[0] == 1
-        self._probs = self._choose_output(plain.get_outputs(), posteriors)
-        self._features: str | None = None
-        self._asked = features not in (None, True, False)
-        self._session = plain
-        if features is not False:
-            self._choose_features(plain, content, features)
+        outputs = self._session.get_outputs()
+        floats = [str(each.name) for each in outputs if each.type in FLOATS]
+        if posteriors is None and not floats:
+            hint = " (from scikit-learn: convert it with zipmap=False)" if len(outputs) == 2 else ""
+            raise self.refusal("missing", f"has no output of floats, such as posteriors or logits{hint}")
+        names = [each.name for each in outputs]
+        self._probs, self._features = self.output_of(names, floats, posteriors), ""
+        if self.wanted:
+            self._choose_features(names, content)
 
     def _load(self, content: bytes) -> Any:
         options = self._ort.SessionOptions()
@@ -136,66 +134,47 @@ class ONNX:
             return self._ort.InferenceSession(content, options, providers=["CPUExecutionProvider"])
         except Exception as error:  # its kinds of errors have no common name
             problem = "is no ONNX model that ONNX Runtime can run, or is truncated"
-            raise self.info.refusal("damaged", f"{problem}: {first_line(error)}") from None
+            raise self.refusal("damaged", f"{problem}: {first_line(error)}") from None
 
-    def _choose_output(self, outputs: list[Any], name: str | None) -> str:
-        names = [each.name for each in outputs]
-        if name is not None:
-            if name not in names:
-                raise self.info.refusal("unknown", f"has no output {name!r}, expected {', '.join(names)}")
-            return name
-        floats = [each.name for each in outputs if each.type in FLOATS]
-        if len(floats) == 1:
-            return str(floats[0])
-        if not floats:
-            hint = " (from scikit-learn: convert it with zipmap=False)" if len(outputs) == 2 else ""
-            raise self.info.refusal("missing", f"has no output of floats, such as posteriors or logits{hint}")
-        problem = f"has {len(floats)} outputs; name that of the posteriors with `posteriors`"
-        raise self.info.refusal("missing", f"{problem}: {', '.join(floats)}")
-
-    def _choose_features(self, plain: Any, content: bytes, chosen: Features) -> None:
-        info = self.info
+    def _choose_features(self, outputs: list[str], content: bytes) -> None:
         try:
             graph = nodes(content)
         except (ValueError, IndexError):
-            raise info.refusal("damaged", "is no ONNX model, or is truncated") from None
-        name = str(chosen) if self._asked else penultimate(graph)
-        if name is None:
-            info.without_features("the model has no fully connected layer; name a tensor with `features`")
-            return
+            raise self.refusal("damaged", "is no ONNX model, or is truncated") from None
         made = [output for node in graph for output in node.outputs]
-        if self._asked and name not in made:
+        name = penultimate(graph) if self.asked is None else str(self.asked)
+        if name is None:
+            self.without_features("the model has no fully connected layer; name a tensor with `features`")
+        elif name in made:
+            self._features = name
+            if name not in outputs:
+                self._session = self._load(content + tail_output(name))
+        elif self.asked is None:
+            self.without_features("the only fully connected layer reads the input itself")
+        else:
             last = ", ".join(made[-5:])
-            raise info.refusal("unknown", f"has no tensor {name!r}; the last ones are {last}")
-        if name not in made:
-            info.without_features("the only fully connected layer reads the input itself")
-            return
-        if name not in [each.name for each in plain.get_outputs()]:
-            self._session = self._load(content + tail_output(name))
-        self._features = name
+            raise self.refusal("unknown", f"has no tensor {name!r}; the last ones are {last}")
 
     def __call__(self, x: Array) -> Outputs:
         """Run a batch; one input after the other where the model is made for one."""
-        names = [self._probs] + ([self._features] if self._features is not None else [])
+        names = [self._probs] + [self._features] * bool(self._features)
         parts = [x[n : n + 1] for n in range(len(x))] if self._single else [x]
         try:
             results = [self._session.run(names, {self._input: part}) for part in parts]
         except Exception as error:  # as above
-            raise self.info.cannot_run(x, error) from None
+            raise self.cannot_run(x, error) from None
         columns = [np.concatenate(each) for each in zip(*results, strict=True)]
         probs = columns[0].reshape(len(x), -1)
-        if self._features is None:
+        if not self._features:
             return Outputs(probs)
         features, why = columns[1], None
         if features.dtype.kind != "f":
             why = f"tensor {self._features!r} is {features.dtype} of an unknown scale"
         elif len(features) != len(x):
             why = f"tensor {self._features!r} has {len(features)} rows for {len(x)} inputs"
-        if why is not None and self._asked:
-            raise self.info.refusal("value", f"{why}, expected floats, one row an input")
         if why is not None:
-            self.info.without_features(why)
-        elif not too_wide(self.info, self._features, features[0].size, self._asked):
+            self.without_features(why + ", expected floats, one row an input" * (self.asked is not None))
+        elif not self.too_wide(self._features, features[0].size):
             return Outputs(probs, features.reshape(len(x), -1))
-        self._features = None
+        self._features = ""
         return Outputs(probs)

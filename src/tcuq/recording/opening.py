@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import InputError, located, wrong_type
-from .model import WIDEST, Array, Features, Info, Model, Outputs, failure, first_line, too_wide
+from .model import WIDEST, Array, Features, Model, Outputs, first_line, users_code
 
 READ = (".tflite", ".onnx", ".keras")
 ENDINGS = ".tflite, .onnx or .keras"
@@ -104,11 +104,8 @@ def is_reference(text: str) -> bool:
 def referred(text: str, what: str) -> Any:
     """Import what ``module:name`` stands for."""
     module, _, name = text.partition(":")
-    try:
+    with users_code(f"{what} is {text}; {module} cannot be imported"):
         loaded = import_module(module)
-    except Exception as error:  # of the user's own code
-        problem = f"{what} is {text}; {module} cannot be imported: {failure(error)}"
-        raise InputError("failed", problem) from error
     if not hasattr(loaded, name):
         raise InputError("unknown", f"{what} is {text}; the module {module} has no {name!r}")
     return getattr(loaded, name)
@@ -119,33 +116,33 @@ def is_keras(model: Any) -> bool:
     return hasattr(model, "layers") and callable(getattr(model, "predict", None))
 
 
-class Keras:
-    """A Keras model, ready to run."""
+class Keras(Model):
+    """A Keras model."""
 
     def __init__(self, model: Any, features: Features) -> None:
         name = getattr(model, "name", None)
-        self.info = Info(name if isinstance(name, str) else type(model).__name__)
+        super().__init__(name if isinstance(name, str) else type(model).__name__, features)
         shape = getattr(model, "input_shape", None)
         if isinstance(shape, tuple) and len(shape) > 1:
-            self.info.shape = shape[1:]
-        self._asked = features not in (None, True, False)
+            self.shape = shape[1:]
         self._model, self._two = model, False
-        if features is not False:
-            self._add_features(model, features)
+        if self.wanted:
+            self._add_features(model)
 
-    def _add_features(self, model: Any, chosen: Features) -> None:
+    def _add_features(self, model: Any) -> None:
         layers = {layer.name: layer for layer in model.layers}
-        if self._asked and chosen not in layers:
-            last = ", ".join(list(layers)[-5:])
-            raise self.info.refusal("unknown", f"has no layer {chosen!r}; the last ones are {last}")
-        dense = [layer for layer in layers.values() if type(layer).__name__ == "Dense"]
-        if not self._asked and not dense:
-            self.info.without_features("the model has no dense layer; name a layer with `features`")
-            return
-        tensor = layers[str(chosen)].output if self._asked else dense[-1].input
-        name = str(chosen) if self._asked else f"input of {dense[-1].name}"
-        width = int(np.prod([each or 0 for each in tensor.shape[1:]]))
-        if too_wide(self.info, name, width, self._asked):
+        if self.asked is not None:
+            if self.asked not in layers:
+                last = ", ".join(list(layers)[-5:])
+                raise self.refusal("unknown", f"has no layer {self.asked!r}; the last ones are {last}")
+            name, tensor = str(self.asked), layers[str(self.asked)].output
+        else:
+            dense = [layer for layer in layers.values() if type(layer).__name__ == "Dense"]
+            if not dense:
+                self.without_features("the model has no dense layer; name a layer with `features`")
+                return
+            name, tensor = f"input of {dense[-1].name}", dense[-1].input
+        if self.too_wide(name, int(np.prod([each or 0 for each in tensor.shape[1:]]))):
             return
         # The package that the model is of: Keras has been published under several names.
         package = import_module(type(model).__module__.partition(".")[0])
@@ -157,50 +154,46 @@ class Keras:
         try:
             outputs = self._model.predict(x, verbose=0, batch_size=len(x))
         except (ValueError, TypeError) as error:
-            raise self.info.cannot_run(x, error) from None
-        probs, features = outputs if self._two else (outputs, None)
-        rows = None if features is None else np.asarray(features).reshape(len(x), -1)
-        return Outputs(np.asarray(probs).reshape(len(x), -1), rows)
+            raise self.cannot_run(x, error) from None
+        outputs = outputs if self._two else [outputs]
+        return Outputs(*(np.asarray(each).reshape(len(x), -1) for each in outputs))
 
 
-class Plain:
+class Plain(Model):
     """An object with ``predict_proba``, or a function."""
 
     def __init__(self, model: Any, features: Features) -> None:
+        super().__init__(getattr(model, "__name__", None) or type(model).__name__, features)
+        self.input = None
         self._call = getattr(model, "predict_proba", None) or model
-        self.info = Info(getattr(model, "__name__", None) or type(model).__name__, input=None)
         classes = getattr(model, "classes_", None)
-        self.info.classes = None if classes is None else list(np.asarray(classes).tolist())
-        self._wanted = features is not False
-        if features not in (None, True, False):
+        self.classes = None if classes is None else list(np.asarray(classes).tolist())
+        if self.asked is not None:
             problem = f"is a function, in which {features!r} cannot be looked up"
-            raise self.info.refusal("unsupported", f"{problem}; let it return (posteriors, features)")
+            raise self.refusal("unsupported", f"{problem}; let it return (posteriors, features)")
 
     def __call__(self, x: Array) -> Outputs:
         """Run a batch."""
-        try:
+        with users_code(f"failed on input of shape {x.shape[1:]}", self.name):
             outputs = self._call(x)
-        except Exception as error:  # of the user's own code
-            problem = f"failed on input of shape {x.shape[1:]}: {failure(error)}"
-            raise self.info.refusal("failed", problem) from error
         pair = isinstance(outputs, tuple) and len(outputs) == 2
         probs, features = outputs if pair else (outputs, None)
         probs = self._rows("posteriors", probs, len(x))
-        if features is None or not self._wanted:
+        if features is None or not self.wanted:
             return Outputs(probs)
         features = self._rows("features", features, len(x))
         if features.shape[1] > WIDEST:
-            raise self.info.refusal("limit", f"returns {features.shape[1]:,} features, at most {WIDEST} go")
+            raise self.refusal("limit", f"returns {features.shape[1]:,} features, at most {WIDEST} go")
         return Outputs(probs, features)
 
     def _rows(self, what: str, values: Any, count: int) -> Array:
         try:
             rows = np.asarray(values)
         except (ValueError, TypeError):
-            raise self.info.refusal("value", f"{what} are not a table of numbers") from None
+            raise self.refusal("value", f"{what} are not a table of numbers") from None
         if rows.dtype.kind not in "iuf":
-            raise self.info.refusal("value", f"{what} are {rows.dtype}, expected numbers")
+            raise self.refusal("value", f"{what} are {rows.dtype}, expected numbers")
         if rows.ndim == 0 or len(rows) != count:
             problem = f"{what} have shape {rows.shape} for {count} inputs"
-            raise self.info.refusal("value", f"{problem}, expected one row each")
+            raise self.refusal("value", f"{problem}, expected one row each")
         return rows.reshape(count, -1)

@@ -8,11 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..base.errors import InputError
-from .model import Array, Format, Info, Range
-
-WRONG_SCALE = 0.5
-"""Share of values outside the range of an input from which on data are refused."""
-
+from .model import Array, Format, Model, Range
 
 COMMON: tuple[Range, ...] = ((0.0, 1.0), (-1.0, 1.0), (0.0, 255.0))
 """Ranges that models of pictures are usually trained on."""
@@ -20,20 +16,20 @@ COMMON: tuple[Range, ...] = ((0.0, 1.0), (-1.0, 1.0), (0.0, 255.0))
 USUAL: tuple[Range, ...] = (*COMMON, (-128.0, 127.0))
 """Ranges that pictures usually have; the first that holds all values is taken."""
 
-CHANNELS = (1, 3, 4)
-"""Of pictures."""
+CHANNELS = (1, 3, 4)  # of pictures
+SMALLEST = 8  # pixels of a side, from which on two or three dimensions may be a picture
 
-SMALLEST = 8
-"""Pixels of a side, from which on two or three dimensions may be a picture."""
+TRIED = 200  # examples on which ranges are compared, and from which on their values are judged
+FEWEST = 50  # examples from which on ranges are compared
+GAIN = 0.1  # share of the answers that another range must put right
 
-TRIED = 200
-"""Examples on which ranges are compared, and from which on their values are judged."""
+ODD_SCALE, WRONG_SCALE = 0.05, 0.5
+"""Shares of values outside the input's range: from the first on there is a note, from the second an error."""
 
-FEWEST = 50
-"""Examples from which on they are."""
+FEW_STEPS = 2.55
+"""Steps of an integer input, 1 % of those of int8, below which data that vary have another scale."""
 
-GAIN = 0.1
-"""Share of the answers that another range must put right."""
+CONVERT = "convert them as the inputs of its training were: units, offset and scale"
 
 
 def family_of(shape: tuple[int, ...], dtype: Any) -> str | None:
@@ -103,16 +99,6 @@ def shown_range(ends: Range) -> str:
     return f"{ends[0]:.4g} to {ends[1]:.4g}"
 
 
-ODD_SCALE = 0.05
-"""Share of values outside the input's range from which on a note is made."""
-
-FEW_STEPS = 2.55
-"""Steps of an integer input, 1 % of those of int8, below which data that vary have another scale."""
-
-
-CONVERT = "convert them as the inputs of its training were: units, offset and scale"
-
-
 def quantized(x: Array, format: Format, dtype: Any) -> tuple[Array, float]:
     """Return numbers as integers of a model's input, and the share that lies outside of its range.
 
@@ -129,9 +115,9 @@ class Preparation:
     """Makes inputs of a model from batches of data."""
 
     def __init__(
-        self, info: Info, name: str, pixels: bool, wanted: Range | None = None, own: Range | None = None
+        self, model: Model, name: str, pixels: bool, wanted: Range | None = None, own: Range | None = None
     ) -> None:
-        self._info, self._name, self._pixels, self._wanted, self._own = info, name, pixels, wanted, own
+        self._model, self._name, self._pixels, self._wanted, self._own = model, name, pixels, wanted, own
         self.notes: list[str] = []
         self._lowest, self._highest = np.inf, -np.inf
         self._inputs, self._values, self._outside = 0, 0, 0.0
@@ -151,18 +137,18 @@ class Preparation:
             raise InputError("value", f"{self._name}: x is {x.dtype}, expected numbers")
         if x.dtype.kind == "f" and not np.isfinite(x).all():
             raise InputError("value", f"{self._name}: x holds NaN or infinity, expected finite numbers")
-        shaped, info = self._shaped(x), self._info
-        if info.quantized is not None:
-            return self._integers(shaped, info.quantized, judged)
-        dtype = None if info.input is None else np.dtype(info.input)
+        shaped, model = self._shaped(x), self._model
+        if model.quantized is not None:
+            return self._integers(shaped, model.quantized, judged)
+        dtype = None if model.input is None else np.dtype(model.input)
         if dtype is not None and dtype.kind in "iu":
             return self._indices(shaped, dtype, judged)
         wanted = self._wanted or ((0.0, 1.0) if self._pixels else None)
         numbers = shaped if wanted is None else self._moved(shaped, wanted)
         if dtype is None:
             return numbers
-        if info.inside is not None:
-            self._fitted(numbers.astype(dtype), *info.inside, judged)
+        if model.inside is not None:
+            self._fitted(numbers.astype(dtype), *model.inside, judged)
         elif wanted is None and x.dtype == np.uint8:
             way = "pass `input_range=(0, 1)` or `input_range=(-1, 1)` if your model was trained on that"
             self._note(f"x is uint8 and goes in as 0 to 255; {way}")
@@ -182,13 +168,13 @@ class Preparation:
         if not judged:
             return np.clip(np.rint(x), limits.min, limits.max).astype(dtype)
         if self._wanted is not None:
-            raise self._info.refusal("conflict", f"takes {dtype} as they are; leave out `input_range`")
+            raise self._model.refusal("conflict", f"takes {dtype} as they are; leave out `input_range`")
         if (x != np.floor(x)).any() or x.min() < limits.min or x.max() > limits.max:
             raise InputError("value", f"{self._name}: x is {x.min():g} to {x.max():g}, expected {dtype}")
         return x.astype(dtype)
 
     def _integers(self, x: Array, format: Format, judged: bool) -> Array:
-        dtype = np.dtype(self._info.input)
+        dtype = np.dtype(self._model.input)
         if self._wanted is not None:
             return self._fitted(self._moved(x, self._wanted), format, dtype, judged)
         if x.dtype == dtype:
@@ -235,16 +221,16 @@ class Preparation:
 
     def finish(self) -> None:
         """Judge all data by an integer input's range; refuse those in a tiny part of it."""
-        format, dtype = self._info.quantized, self._info.input
-        if format is None and self._info.inside is not None:
-            format, dtype = self._info.inside
+        format, dtype = self._model.quantized, self._model.input
+        if format is None and self._model.inside is not None:
+            format, dtype = self._model.inside
         if format is None or not self._values:
             return
         if (said := self._outside_of(format, dtype)) is not None:
             self._note(said)
         if not 0 < (self._highest - self._lowest) / format.scale < FEW_STEPS:
             return
-        problem = f"all values lie between {self._lowest:.4g} and {self._highest:.4g}, and {self._info.name}"
+        problem = f"all values lie between {self._lowest:.4g} and {self._highest:.4g}, and {self._model.name}"
         taken = f"takes {shown_range(ends_of(format, dtype))}: to it they are nearly all the same"
         raise InputError("value", f"{problem} {taken}; {CONVERT}", where=self._name)
 
@@ -254,7 +240,7 @@ class Preparation:
 
     def _shaped(self, x: Array) -> Array:
         """Return a batch in the shape of the model's input; lengths of 1 may be missing or too many."""
-        shape, given = self._info.shape, x.shape[1:]
+        shape, given = self._model.shape, x.shape[1:]
         if x.ndim < 2:
             raise InputError("value", f"{self._name}: x has {x.ndim} dimensions, expected one row an input")
         if shape is None or _fits(given, shape):
@@ -269,7 +255,7 @@ class Preparation:
         elif None not in shape and np.prod(given) == np.prod([each or 0 for each in shape]):
             hint = f"; x.reshape(-1, {', '.join(map(str, shape))}) if that is what they are"
         shown = f"({', '.join(map(str, wanted))}{',' if len(wanted) == 1 else ''})"
-        problem = f"an input has shape {given}, {self._info.name} takes {shown}{hint}"
+        problem = f"an input has shape {given}, {self._model.name} takes {shown}{hint}"
         raise InputError("value", problem, where=self._name)
 
 

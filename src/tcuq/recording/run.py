@@ -5,14 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from ..base.checks import integer
 from ..base.errors import InputError
 from ..base.limits import read_limited
 from ..log.log import Log
 from .model import RecordOptions
 from .session import Progress, open_session
+from .shifts import listed
 from .shifts.chosen import Shifts
-from .streams import paces_of
-from .streams.plan import asks_for_stream, streamed
+from .streams import Streams, paces_of
+
+MOST_STEPS = 10_000_000
 
 
 def record(
@@ -77,16 +82,25 @@ def record(
     ([[0.75, 0.25], [0.5, 0.5]], 2, [0, 1])
     """
     wanted = RecordOptions(**options)
-    if not asks_for_stream(stream, shifts):
+    if stream in (None, False) and not listed(shifts):
         for name, value in (("steps", steps), ("seed", seed)):
             if value is not None:
                 raise InputError("conflict", f"`{name}` is {value}, which needs `stream`; pass both")
         return open_session(model, x, y, wanted).log(progress=progress)
     paces = paces_of(stream or True)
     session = open_session(model, x, y, wanted)
-    usual, info = stream in (None, True, "mixed"), session.model.info
-    made = streamed(session.data, paces, usual, shifts, steps, seed or 0, info)
-    return session.log(made, progress)
+    streams = Streams(session.data, session.model, paces, shifts, seed or 0)
+    kinds, total = streams.chosen.kinds, session.data.total
+    length = total if steps is None else integer("steps", steps, 1, MOST_STEPS)
+    if kinds:
+        streams.notes.append("`shifted` holds " + ", ".join(f"{n} {k.name}" for n, k in enumerate(kinds, 1)))
+    else:
+        note = "the stream has no shifted stretches; `shifts` makes some, from which the alarm learns"
+        streams.notes.append(note)
+    if length > 2 * total:
+        streams.notes.append(f"each of the {total:,} examples is shown about {length / total:.0f} times")
+    plan = streams.plan(np.arange(total), length, range(1, len(kinds) + 1))
+    return session.log(streams.arranged(plan), progress)
 
 
 def read_names(text: str) -> list[str]:

@@ -9,26 +9,22 @@ from typing import Any
 
 import numpy as np
 
-from ..base.errors import InputError, located, placed
+from ..base.errors import InputError, located
 from ..labels.check import SHOWN, order_note
 from ..log.class_names import classes_expected, numbered
 from ..log.log import Log
 from ..log.logits import paired, softmax
 from ..log.quantize import ONE_OUTPUT, odd_sums, refuse_logits, two_classes
 from . import ranges
-from .data import Asked, Batch, Data, open_data
-from .model import Array, Format, Info, Model, Range, RecordOptions
+from .data import Batch, Data, open_data
+from .model import Array, Format, Model, Range, RecordOptions
 from .opening import open_model
-from .ranges import Preparation, shown_range
 
 KEPT = {np.dtype(np.int8): Format(1 / 256, -128), np.dtype(np.uint8): Format(1 / 256, 0)}
 """Formats of posteriors that a log holds as they are."""
 
-ENOUGH = 8
-"""Rows that sum to 1 from which on outputs are posteriors and no logits."""
-
-MANY = 32
-"""Outputs from which on as many of them as inputs look like an autoencoder."""
+ENOUGH = 8  # rows that sum to 1 from which on outputs are posteriors and no logits
+MANY = 32  # outputs from which on as many of them as inputs look like an autoencoder
 
 
 def posteriors(raw: Array, format: Format | None, logits: bool) -> Array:
@@ -59,14 +55,6 @@ def are_posteriors(raw: Array, format: Format | None) -> bool:
         return kept
     numbers = raw if kept or format is None else format.numbers(raw)
     return (kept or numbers.dtype.kind == "f") and not odd_sums(numbers).any()
-
-
-def like_inputs(outputs: int, inputs: int) -> str:
-    """Ask whether a model is a classifier, where it gives as many numbers as it takes."""
-    if outputs != inputs or outputs < MANY:
-        return ""
-    question = "Is it a classifier? Autoencoders have no posteriors to watch"
-    return f"it has as many outputs as inputs, {outputs}. {question}"
 
 
 def refuse_model(probs: Array, name: str) -> None:
@@ -113,41 +101,39 @@ class Session:
 
     def log(self, data: Data | None = None, progress: Progress | None = None) -> Log:
         """Run the model over its data, or over others of the same kind, and return the log."""
-        data, info = data or self.data, self.model.info
-        prepare = Preparation(info, data.name, data.pixels, self.options.input_range, self.own)
-        kept = _Kept(info, data, self.options)
+        data, model = data or self.data, self.model
+        prepare = ranges.Preparation(model, data.name, data.pixels, self.options.input_range, self.own)
+        recorded = _Recorded(model, data, self.options)
         if progress is not None:
             progress(0, data.total, "inferences")
-        reset: Callable[[], None] | None = getattr(self.model, "reset", None)  # of one that keeps a state
         for part in data.batches(self.options.batch):
-            for fresh, piece in _at_segments(part, kept.count, data.segments if reset else None):
-                if fresh and reset is not None:
-                    reset()
-                kept.add(piece, self.model, prepare)
+            for fresh, piece in _at_segments(part, recorded.count, data.segments if model.stateful else None):
+                if fresh:
+                    model.reset()
+                recorded.add(piece, prepare)
             if progress is not None:
-                progress(kept.count, data.total, "inferences")
+                progress(recorded.count, data.total, "inferences")
         prepare.finish()
-        kept.notes = [*self.notes, *prepare.notes, *kept.notes]
-        return kept.log()
+        recorded.notes = [*self.notes, *prepare.notes, *recorded.notes]
+        return recorded.log()
 
 
 def open_session(model: Any, x: Any, y: Any, options: RecordOptions) -> Session:
     """Open a model and data, and settle the range of the inputs."""
     ready = open_model(model, options.features, options.posteriors, options.fast)
-    info = ready.info
     if options.input_shape is not None:
-        info.shape = tuple(options.input_shape)
-    texts = info.classes if info.classes and all(isinstance(each, str) for each in info.classes) else None
-    data = open_data(x, y, Asked(info.shape, options.names or texts))
+        ready.shape = tuple(options.input_shape)
+    texts = ready.classes if ready.classes and all(isinstance(each, str) for each in ready.classes) else None
+    data = open_data(x, y, ready.shape, options.names or texts)
     take = data.take
     if take is not None:  # what befalls an input depends on its shape: pictures may lack their one channel
-        data = replace(data, take=lambda places: ranges.with_ones(take(places), info.shape))
+        data = replace(data, take=lambda places: ranges.with_ones(take(places), ready.shape))
     return _with_range(Session(ready, data, options))
 
 
 def _with_range(session: Session) -> Session:
     """Compare ranges of inputs by labels: choose one for plain pixels, else say that another is better."""
-    data, info, given = session.data, session.model.info, session.options.input_range
+    data, model, given = session.data, session.model, session.options.input_range
     if data.take is None or (data.family == "sound" and given is None):
         return session
     places = np.arange(count := min(ranges.TRIED, data.total)) * data.total // count
@@ -156,14 +142,14 @@ def _with_range(session: Session) -> Session:
     own = (0.0, 255.0) if data.pixels else own
     session = replace(session, own=own)
     pictures = sample.dtype == np.uint8 or ranges.family_of(sample.shape[1:], sample.dtype) == "pictures"
-    format = info.quantized
-    done = format is not None and sample.dtype == info.input and given is None  # quantized by the user
+    format = model.quantized
+    done = format is not None and sample.dtype == model.input and given is None  # quantized by the user
     if data.labels is None or own is None or count < ranges.FEWEST or not pictures or done:
         return session
     plain = sample.dtype == np.uint8 and given is None
     like = given or ((0.0, 1.0) if data.pixels else own)
     if plain and format is not None:
-        like = ranges.ends_of(format, info.input)
+        like = ranges.ends_of(format, model.input)
     labels = data.labels[places]
 
     def batches(size: int) -> Iterator[Batch]:
@@ -180,16 +166,16 @@ def _with_range(session: Session) -> Session:
         return float(1 - log.errors().mean())
 
     best = ranges.clearly_better(accuracy, given, like, count)
-    if (reset := getattr(session.model, "reset", None)) is not None:
-        reset()
+    model.reset()
     if best is None:
         return session
-    right = f"{best.accuracy:.0%} of {count} examples are right with inputs of {shown_range(best.range)}"
+    ends, like_shown = ranges.shown_range(best.range), ranges.shown_range(like)
+    right = f"{best.accuracy:.0%} of {count} examples are right with inputs of {ends}"
     option = f"`input_range=({best.range[0]:g}, {best.range[1]:g})`"
     if not plain:
-        note = f"{right}, and {best.before:.0%} with {shown_range(like)}, as they go in; pass {option}"
+        note = f"{right}, and {best.before:.0%} with {like_shown}, as they go in; pass {option}"
         return replace(session, notes=(note,))
-    note = f"{right}, {best.before:.0%} with {shown_range(like)}: {option} is taken"
+    note = f"{right}, {best.before:.0%} with {like_shown}: {option} is taken"
     return replace(session, options=replace(session.options, input_range=best.range), notes=(note,))
 
 
@@ -204,65 +190,68 @@ def _at_segments(part: Batch, start: int, segments: Array | None) -> Iterator[tu
         yield a in cuts, part.part(a, b)
 
 
-class _Kept:
+class _Recorded:
     """What has been recorded so far."""
 
-    def __init__(self, info: Info, data: Data, options: RecordOptions) -> None:
-        self.info, self.data, self.logits = info, data, options.logits
-        own = None if info.classes is None else [str(each) for each in info.classes]
+    def __init__(self, model: Model, data: Data, options: RecordOptions) -> None:
+        self.model, self.data, self.options = model, data, options
+        own = None if model.classes is None else [str(each) for each in model.classes]
         plain = own == [str(each) for each in range(len(own or ()))]
-        self.given = options.names is not None
         self.names = options.names or data.names or (None if plain else own)
         self.notes: list[str] = []
         self.count, self.classes, self.by_name = 0, 0, data.folder
         self.probs: list[Array] = []
         self.features: list[Array] = []
         self.labels: list[Array] = []
-        self.format = info.features
+        self.format = model.features_format
         self.twice = options.logits
 
-    def add(self, part: Batch, model: Model, prepare: Preparation) -> None:
+    def add(self, part: Batch, prepare: ranges.Preparation) -> None:
         """Run one batch."""
         if not len(part.x):
             return
-        found = model(prepare(part.x, part.given))
-        with located(self.info.name):
-            probs = posteriors(found.probs, self.info.probs, self.logits)
+        model = self.model
+        outputs = model(prepare(part.x, part.given))
+        with located(model.name):
+            probs = posteriors(outputs.probs, model.probs_format, self.options.logits)
         if not self.count:
-            self._first(probs, int(np.prod(part.x.shape[1:])), found.probs.shape[1] == 1)
+            self._first(probs, int(np.prod(part.x.shape[1:])), outputs.probs.shape[1] == 1)
         if probs.shape[1] != self.classes:
             changed = f"{self.classes} classes, then {probs.shape[1]}"
-            raise self.info.refusal("value", f"gives {changed}, expected the same number for all inputs")
+            raise model.refusal("value", f"gives {changed}, expected the same number for all inputs")
         self.probs.append(np.array(probs))  # a model may use its memory again
-        if found.features is not None:
-            rows, self.format = features_of(found.features, self.info.features)
+        if outputs.features is not None:
+            rows, self.format = features_of(outputs.features, model.features_format)
             self.features.append(rows)
         if part.y is not None:
             self.labels.append(self._numbers(part.y, len(part.x)))
         self.count += len(part.x)
-        self.twice = self.twice and are_posteriors(found.probs, self.info.probs)
+        self.twice = self.twice and are_posteriors(outputs.probs, model.probs_format)
         if self.twice and self.count >= ENOUGH:
-            raise self.info.refusal("conflict", "its outputs are posteriors already; leave out `logits`")
+            raise model.refusal("conflict", "its outputs are posteriors already; leave out `logits`")
 
     def _first(self, probs: Array, inputs: int, single: bool) -> None:
         """Refuse at the first batch what would be refused at the end."""
+        model, logits = self.model, self.options.logits
         self.classes = probs.shape[1]
-        if single and not self.logits:
-            self.notes.append(f"{self.info.name}: {ONE_OUTPUT}")
-        doubt = like_inputs(self.classes, inputs)
+        if single and not logits:
+            self.notes.append(f"{model.name}: {ONE_OUTPUT}")
+        alike = self.classes == inputs >= MANY
+        question = "Is it a classifier? Autoencoders have no posteriors to watch"
+        doubt = f"it has as many outputs as inputs, {inputs}. {question}"
         try:
-            refuse_model(probs, self.info.name)
+            refuse_model(probs, model.name)
         except ValueError:
-            if doubt:
-                raise self.info.refusal("value", f"has no softmax, and {doubt}") from None
+            if alike:
+                raise model.refusal("value", f"has no softmax, and {doubt}") from None
             raise
-        if self.logits and doubt:
-            self.notes.append(f"{self.info.name}: {doubt}")
+        if logits and alike:
+            self.notes.append(f"{model.name}: {doubt}")
         if self.names is not None and len(self.names) != self.classes:
             some = ", ".join(self.names[:SHOWN]) + ", ..." * (len(self.names) > SHOWN)
-            problem = f"has {len(self.names)} classes by name ({some}), and {self.info.name} has"
+            problem = f"has {len(self.names)} classes by name ({some}), and {model.name} has"
             way = f"{self.classes} outputs; pass `names` in their order"
-            if len(self.names) > self.classes and not self.given:
+            if len(self.names) > self.classes and self.options.names is None:
                 way = f"only {self.classes} outputs. Is it the right model?"
             raise InputError("conflict", f"{problem} {way}", where=self.data.name)
 
@@ -270,29 +259,24 @@ class _Kept:
         where = self.data.name
         if labels.shape != (count,):
             raise InputError("value", f"{where}: y has shape {labels.shape}, expected one class an input")
-        try:
+        with located(str(where)):
             if labels.dtype.kind in "UO" and self.names is not None:
                 self.by_name = True
                 return numbered(labels.astype(str), self.names)
-            found = labels if self.data.folder else numbers_of(labels, self.info.classes)
-        except ValueError as error:
-            raise placed(error, str(where)) from None
-        if found.dtype.kind not in "iubf" or (found != np.floor(found)).any():
-            text = found.dtype.kind in "UO"
+            numbers = labels if self.data.folder else numbers_of(labels, self.model.classes)
+        if numbers.dtype.kind not in "iubf" or (numbers != np.floor(numbers)).any():
+            text = numbers.dtype.kind in "UO"
             way = "pass `names` in the order of the outputs" if text else "regression has no classes to watch"
-            raise InputError(
-                "value", f"{where}: y is {found.dtype}, expected whole numbers of classes; {way}"
-            )
-        odd = (found < -1) | (found >= self.classes)
+            problem = f"y is {numbers.dtype}, expected whole numbers of classes; {way}"
+            raise InputError("value", problem, where=where)
+        odd = (numbers < -1) | (numbers >= self.classes)
         if odd.any():
             place = int(odd.argmax())
-            name, wanted = (
-                f"label of input {self.count + place}",
-                classes_expected(found[place], self.classes),
-            )
-            problem = f"{name} is {found[place]}, and {self.info.name} has {self.classes} classes"
+            name, value = f"label of input {self.count + place}", numbers[place]
+            problem = f"{name} is {value}, and {self.model.name} has {self.classes} classes"
+            wanted = classes_expected(value, self.classes)
             raise InputError("value", f"{problem}; expected {wanted}", name, where=where)
-        return found.astype(np.int64)
+        return numbers.astype(np.int64)
 
     def log(self) -> Log:
         """Return what was recorded."""
@@ -308,17 +292,15 @@ class _Kept:
         if self.features and self.format is not None:
             columns |= {"feature_scale": self.format.scale, "feature_zero_point": self.format.zero_point}
         probs = np.concatenate(self.probs)
-        refuse_model(probs, self.info.name)
-        notes = [*self.data.notes, *self.info.notes, *self.notes]
-        strangers = 0 if columns["labels"] is None else int((columns["labels"] < 0).sum())
-        if strangers:
-            said = f"{strangers:,} of {self.count:,} labels are below 0"
-            notes.append(f"{said}: inputs of none of the classes, on which every answer counts as wrong")
+        refuse_model(probs, self.model.name)
+        notes = [*self.data.notes, *self.model.notes, *self.notes]
+        none = 0 if columns["labels"] is None else int((columns["labels"] < 0).sum())
+        if none:
+            few = f"{none:,} of {self.count:,} labels are below 0"
+            notes.append(f"{few}: inputs of none of the classes, on which every answer counts as wrong")
         columns |= {key: getattr(self.data, key) for key in ("segments", "shifted", "shift_names")}
         names = None if self.names is None else tuple(map(str, self.names))
         with located(where):
             log = Log(probs, notes=tuple(notes), names=names, **columns)
-        if log.labels is None:
-            return log
         hint = order_note(log, log.names if self.by_name else None)
         return log if hint is None else replace(log, notes=(*log.notes, hint))

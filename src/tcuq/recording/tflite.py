@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ..base.errors import InputError
 from ..base.limits import read_limited
-from .model import Array, Features, Format, Info, Outputs, first_line, needed, too_wide
+from .model import Array, Features, Format, Model, Outputs, first_line, needed
 
-POSTERIORS = Format(1 / 256, -128)
-"""How an int8 softmax leaves its outputs; a log keeps these as they are."""
+WIDEST_SOFTMAX = 511
+"""Classes of an int8 softmax that LiteRT's reference kernel can sum; on a larger sum it ends the process."""
 
 
 def format_of(details: dict[str, Any]) -> Format | None:
@@ -23,121 +22,89 @@ def format_of(details: dict[str, Any]) -> Format | None:
     return Format(float(scale), int(zero_point)) if scale else None
 
 
-WIDEST_SOFTMAX = 511
-"""Classes of an int8 softmax that LiteRT's reference kernel can sum; on a larger sum it ends the process."""
+class TFLite(Model):
+    """A ``.tflite`` file."""
 
-
-class TFLite:
-    """A ``.tflite`` file, ready to run."""
+    stateful = True  # it may have variables
 
     def __init__(self, path: Path, features: Features, posteriors: str | None, fast: bool) -> None:
-        self.info = Info(path.name)
-        litert = needed("ai_edge_litert.interpreter", "ai-edge-litert", "a .tflite model")
-        content = read_limited(path, "file")
-        kinds = litert.OpResolverType
-        self._again = litert, content, kinds.BUILTIN_REF
-        self._runner = self._load(*self._again)
-        quantized = any(d["dtype"] == np.int8 for d in self._runner.get_tensor_details())
-        wide = self._wide_softmax()
-        if fast or wide or not quantized:
-            self._again = litert, content, kinds.BUILTIN_WITHOUT_DEFAULT_DELEGATES
-            self._runner = self._load(*self._again)
-            if quantized:
-                why = "fast kernels"
-                if wide and not fast:
-                    why = f"a softmax of more than {WIDEST_SOFTMAX} classes, which LiteRT's reference kernels"
-                    why += " cannot do, runs on the fast ones"
-                differ = "single bits may differ from the reference kernels and from your device"
-                self.info.notes.append(f"{why}: {differ}")
-        inputs = self._runner.get_input_details()
-        if len(inputs) != 1:
-            raise InputError("unsupported", f"{path.name}: has {len(inputs)} inputs, expected one")
-        self._input = inputs[0]
-        self._output = self._choose_output(posteriors)
-        info = self.info
-        info.shape = tuple(int(each) for each in self._input["shape"][1:])
-        info.input, info.quantized = np.dtype(self._input["dtype"]), format_of(self._input)
-        info.inside = self._inside()
-        info.probs = format_of(self._output)
-        self._resources = any(op["op_name"] == "VAR_HANDLE" for op in self._runner._get_ops_details())
-        self._features = None if features is False else self._choose_features(features)
-        if self._features is not None:
-            info.features = format_of(self._features)
+        super().__init__(path.name, features)
+        self._litert = needed("ai_edge_litert.interpreter", "ai-edge-litert", "a .tflite model")
+        self._content = read_limited(path, "file")
+        kinds = self._litert.OpResolverType
+        self._load(kinds.BUILTIN_REF)
+        int8 = any(each["dtype"] == np.int8 for each in self._tensors.values())
+        made = [self._tensors[int(op["outputs"][0])] for op in self._ops if op["op_name"] == "SOFTMAX"]
+        wide = any(each["dtype"] == np.int8 and each["shape"][-1] > WIDEST_SOFTMAX for each in made)
+        if fast or wide or not int8:
+            self._load(kinds.BUILTIN_WITHOUT_DEFAULT_DELEGATES)
+        if int8 and (fast or wide):
+            cannot = (
+                f"a softmax of more than {WIDEST_SOFTMAX} classes, which LiteRT's reference kernels cannot do"
+            )
+            why = "fast kernels" if fast else f"{cannot}, runs on the fast ones"
+            differ = "single bits may differ from the reference kernels and from your device"
+            self.notes.append(f"{why}: {differ}")
+        self._input = self.only_input(self._runner.get_input_details())
+        outputs = self._runner.get_output_details()
+        names = [each["name"] for each in outputs]
+        self._output = outputs[names.index(self.output_of(names, names, posteriors))]
+        self.shape = tuple(int(each) for each in self._input["shape"][1:])
+        self.input, self.quantized = np.dtype(self._input["dtype"]), format_of(self._input)
+        self.inside, self.probs_format = self._inside(), format_of(self._output)
+        self._features = self._choose_features() if self.wanted else None
+        self.features_format = format_of(self._features) if self._features is not None else None
 
-    def _load(self, litert: Any, content: bytes, kind: Any) -> Any:
-        if not content:
-            raise self.info.refusal("missing", "is empty, expected a TFLite model")
+    def _load(self, kernels: Any) -> None:
+        if not self._content:
+            raise self.refusal("missing", "is empty, expected a TFLite model")
         try:
-            more = {"experimental_op_resolver_type": kind, "experimental_preserve_all_tensors": True}
-            interpreter = litert.Interpreter(model_content=content, **more)
-            interpreter.allocate_tensors()
+            more = {"experimental_op_resolver_type": kernels, "experimental_preserve_all_tensors": True}
+            self._runner = self._litert.Interpreter(model_content=self._content, **more)
+            self._runner.allocate_tensors()
         except (ValueError, RuntimeError) as error:
             problem = "is no TFLite model that LiteRT can run, or is truncated"
-            raise self.info.refusal("damaged", f"{problem}: {first_line(error)}") from None
-        return interpreter
-
-    def _wide_softmax(self) -> bool:
-        tensors = {int(each["index"]): each for each in self._runner.get_tensor_details()}
-        made = [op["outputs"][0] for op in self._runner._get_ops_details() if op["op_name"] == "SOFTMAX"]
-        outputs = [tensors[int(each)] for each in made]
-        return any(each["dtype"] == np.int8 and each["shape"][-1] > WIDEST_SOFTMAX for each in outputs)
+            raise self.refusal("damaged", f"{problem}: {first_line(error)}") from None
+        self._kernels = kernels
+        self._tensors = {int(each["index"]): each for each in self._runner.get_tensor_details()}
+        self._ops = self._runner._get_ops_details()
 
     def _inside(self) -> tuple[Format, Any] | None:
         """Return what a float input becomes at once in a model that is int8 inside."""
-        tensors = {int(each["index"]): each for each in self._runner.get_tensor_details()}
-        for op in self._runner._get_ops_details():
+        for op in self._ops:
             if op["op_name"] == "QUANTIZE" and int(op["inputs"][0]) == int(self._input["index"]):
-                made = tensors[int(op["outputs"][0])]
+                made = self._tensors[int(op["outputs"][0])]
                 format = format_of(made)
-                if self.info.quantized is None and format is not None:
+                if self.quantized is None and format is not None:
                     return format, np.dtype(made["dtype"])
         return None
 
-    def _choose_output(self, name: str | None) -> dict[str, Any]:
-        details: list[dict[str, Any]] = self._runner.get_output_details()
-        names = [each["name"] for each in details]
-        if name is not None:
-            if name not in names:
-                raise self.info.refusal("unknown", f"has no output {name!r}, expected {', '.join(names)}")
-            return details[names.index(name)]
-        if len(details) > 1:
-            problem = f"has {len(details)} outputs; name that of the posteriors with `posteriors`"
-            raise self.info.refusal("missing", f"{problem}: {', '.join(names)}")
-        return details[0]
-
-    def _choose_features(self, chosen: Features) -> dict[str, Any] | None:
-        tensors = {int(each["index"]): each for each in self._runner.get_tensor_details()}
-        asked = chosen is not None
-        if chosen is None or chosen is True:
-            dense = [op for op in self._runner._get_ops_details() if op["op_name"] == "FULLY_CONNECTED"]
+    def _choose_features(self) -> dict[str, Any] | None:
+        tensors = self._tensors
+        if self.asked is None:
+            dense = [op for op in self._ops if op["op_name"] == "FULLY_CONNECTED"]
             if not dense:
-                why = "the model has no fully connected layer; name a tensor with `features`"
-                self.info.without_features(why)
+                self.without_features("the model has no fully connected layer; name a tensor with `features`")
                 return None
             found = tensors[int(dense[-1]["inputs"][0])]
         else:
-            named = [each for each in tensors.values() if each["name"] == chosen]
-            number = int(chosen) if str(chosen).isdecimal() else -1
+            named = [each for each in tensors.values() if each["name"] == self.asked]
+            number = int(self.asked) if str(self.asked).isdecimal() else -1
             if not named and number not in tensors:
                 last = ", ".join(f"{n} {each['name']}" for n, each in sorted(tensors.items())[-5:])
-                raise self.info.refusal("unknown", f"has no tensor {chosen!r}; the last ones are {last}")
+                raise self.refusal("unknown", f"has no tensor {self.asked!r}; the last ones are {last}")
             found = named[0] if named else tensors[number]
-            self._refuse_constant(found)
+            made = {int(self._input["index"]), *(int(each) for op in self._ops for each in op["outputs"])}
+            if int(found["index"]) not in made:  # weights and the like say nothing of an input
+                numbers = ", ".join(map(str, sorted(made)))
+                raise self.refusal("value", f"tensor {found['index']} is constant; choose one of {numbers}")
         width = int(np.prod(found["shape"])) // max(1, int(self._input["shape"][0]))
-        return None if too_wide(self.info, found["name"], width, asked) else found
-
-    def _refuse_constant(self, tensor: dict[str, Any]) -> None:
-        """Refuse weights and the like, which say nothing of an input."""
-        ops = self._runner._get_ops_details()
-        made = {int(self._input["index"]), *(int(each) for op in ops for each in op["outputs"])}
-        if int(tensor["index"]) not in made:
-            numbers = ", ".join(map(str, sorted(made)))
-            raise self.info.refusal("value", f"tensor {tensor['index']} is constant; choose one of {numbers}")
+        return None if self.too_wide(found["name"], width) else found
 
     def reset(self) -> None:
         """Forget what earlier inputs left in the model, as at its start."""
-        if self._resources:  # resource variables: LiteRT resets variable tensors alone
-            self._runner = self._load(*self._again)
+        if any(op["op_name"] == "VAR_HANDLE" for op in self._ops):
+            self._load(self._kernels)  # resource variables: LiteRT resets variable tensors alone
         else:
             self._runner.reset_all_variables()
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .model import Array, Features, Info, Outputs, too_wide
+from .model import Array, Features, Model, Outputs
 
 
 def is_module(model: Any) -> bool:
@@ -22,23 +22,21 @@ WRAPPERS = ("", "module.", "_orig_mod.")
 class Tap:
     """Takes the features of a module while it runs, and changes nothing of it."""
 
-    def __init__(self, model: Any, features: Features, info: Info) -> None:
-        self._info = info
-        self._asked = features not in (None, True, False)
-        self._wanted, self._name, self._seen = features is not False, "", None
+    def __init__(self, model: Any, known: Model) -> None:
+        self._known, self._name, self._seen = known, "", None
         self._hooks: list[Any] = []
         self._compiled = hasattr(model, "_orig_mod")
         parts = dict(model.named_modules())
-        if self._asked:
-            chosen = [name for start in WRAPPERS if (name := f"{start}{features}") in parts]
+        if known.asked is not None:
+            chosen = [name for start in WRAPPERS if (name := f"{start}{known.asked}") in parts]
             if not chosen:
                 last = ", ".join(list(parts)[-5:])
-                raise info.refusal("unknown", f"has no module {features!r}; the last ones are {last}")
+                raise known.refusal("unknown", f"has no module {known.asked!r}; the last ones are {last}")
             parts = {chosen[0]: parts[chosen[0]]}
-        elif self._wanted:
+        elif known.wanted:
             linear = import_module("torch").nn.Linear
             parts = {name: part for name, part in parts.items() if isinstance(part, linear)}
-        self._parts = parts if self._wanted else {}
+        self._parts = parts if known.wanted else {}
 
     def start(self) -> None:
         """Watch the module from now on."""
@@ -59,7 +57,8 @@ class Tap:
         def after(_: Any, __: Any, output: Any) -> None:
             self._seen, self._name = _copied(output), name
 
-        return part.register_forward_hook(after) if self._asked else part.register_forward_pre_hook(before)
+        asked = self._known.asked is not None
+        return part.register_forward_hook(after) if asked else part.register_forward_pre_hook(before)
 
     @property
     def dimensions(self) -> int | None:
@@ -69,7 +68,7 @@ class Tap:
     def take(self, count: int) -> Array | None:
         """Return the features of the batch that has just run, and forget them."""
         seen, self._seen = self._seen, None
-        if not self._wanted:
+        if not self._known.wanted:
             return None
         why = None
         if seen is None:
@@ -80,38 +79,29 @@ class Tap:
             why = f"{self._name} is {type(seen).__name__}, expected a tensor"
         elif len(seen if seen.ndim > 1 or count > 1 else seen[None]) != count:
             why = f"{self._name} has shape {tuple(seen.shape)} for {count} outputs"
-        if why is not None or seen is None:
-            self._leave_out(f"{why}; name a module with `features`")
-            return None
-        rows = array_of(seen).reshape(count, -1)
-        if too_wide(self._info, self._name, rows.shape[1], self._asked):
-            self._drop()
-            return None
-        return rows
-
-    def _leave_out(self, why: str) -> None:
-        if self._asked:
-            raise self._info.refusal("value", why)
-        self._info.without_features(why)
-        self._drop()
-
-    def _drop(self) -> None:
-        self._wanted, self._parts = False, {}
+        if why is not None:
+            self._known.without_features(f"{why}; name a module with `features`")
+        else:
+            rows = array_of(seen).reshape(count, -1)
+            if not self._known.too_wide(self._name, rows.shape[1]):
+                return rows
+        self._known.wanted, self._parts = False, {}
         self.stop()
+        return None
 
 
-class Torch:
-    """A PyTorch module, ready to run on the device where it is."""
+class Torch(Model):
+    """A PyTorch module, run on the device where it is."""
 
     def __init__(self, model: Any, features: Features) -> None:
+        super().__init__(type(model).__name__, features)
         self._torch = import_module("torch")
         self._model = model
-        self.info = Info(type(model).__name__)
-        self._tap = Tap(model, features, self.info)
+        self._tap = Tap(model, self)
         weight = next(iter(model.parameters()), None)
         self._where = None if weight is None else weight.device
         if weight is not None and weight.dtype == self._torch.float64:
-            self.info.input = np.dtype(np.float64)
+            self.input = np.dtype(np.float64)
 
     def __call__(self, x: Array) -> Outputs:
         """Run a batch in evaluation mode, without gradients; the module is left as it was."""
@@ -123,13 +113,13 @@ class Torch:
                 given = self._torch.from_numpy(np.ascontiguousarray(x))
                 outputs = self._model(given if self._where is None else given.to(self._where))
         except (RuntimeError, ValueError, TypeError) as error:
-            raise self.info.cannot_run(x, error) from None
+            raise self.cannot_run(x, error) from None
         finally:
             self._tap.stop()
             for part, training in modes:
                 part.training = training
         if not isinstance(outputs, self._torch.Tensor):
-            raise self.info.refusal("value", f"returns {type(outputs).__name__}, expected one tensor")
+            raise self.refusal("value", f"returns {type(outputs).__name__}, expected one tensor")
         return Outputs(array_of(outputs).reshape(len(x), -1), self._tap.take(len(x)))
 
 

@@ -25,47 +25,23 @@ from ..recording.data import Data
 from ..recording.model import RecordOptions
 from ..recording.rand import Numbers
 from ..recording.session import Progress, Session, open_session
-from ..recording.shifts import Chosen, Kind, choose, listed
+from ..recording.shifts import Kind, listed
 from ..recording.shifts.chosen import Shifts
-from ..recording.streams import Pace, Plan, arrange, joined, make_plan, paces_of
-from ..recording.streams.plan import (
-    Ints,
-    fitting_paces,
-    groups_of,
-    no_room,
-    refuse_unfit,
-    shown_kinds,
-    without_order,
-)
+from ..recording.streams import Ints, Plan, Streams, groups_of, joined, paces_of
 from ..report.page import render
 from .judge import by_kind, by_part, judge
 from .words import readme, summary, verdict
 
-FITTED = 0.6
-"""Share of the examples, and of the steps, that the fit gets."""
-
-FEWEST = 400
-"""Examples, or steps of a stream, from which on two parts are made."""
+FITTED = 0.6  # share of the examples, and of the steps, that the fit gets
+FEWEST = 400  # examples, or steps of a stream, from which on two parts are made
+SCARCE = 10  # examples of a class below which its few in either part say little
 
 TIMES, USUAL, MOST = 15, 6_000, 12_000
 """Steps: fewer examples than `USUAL` are shown up to `TIMES` times, so that shifted stretches leave an alarm
 time; of more than `MOST`, some are left out."""
 
-SCARCE = 10
-"""Examples of a class below which its few in either part say little."""
-
 SEGMENTS = 8
 """Segments to fit, at least: clean steps right after a shift do not set the alarm, those at a start do."""
-
-
-class Parts(NamedTuple):
-    """What is shown to fit and to judge."""
-
-    fit: Plan
-    judge: Plan
-    fit_kinds: tuple[str, ...]
-    judge_kinds: tuple[str, ...]
-    notes: tuple[str, ...] = ()
 
 
 def steps_for(examples: int) -> int:
@@ -106,19 +82,11 @@ def split_kinds(kinds: Sequence[Kind], seed: int) -> tuple[list[int], list[int]]
     return sorted(parts[0]), sorted(parts[1])
 
 
-def plan_parts(
-    data: Data, examples: tuple[Ints, Ints], paces: Sequence[Pace], chosen: Chosen, steps: int, seed: int
-) -> Parts:
-    """Return what is shown in both parts."""
-    groups, kinds = groups_of(data), split_kinds(chosen.kinds, seed)
-    lengths = round(FITTED * steps), steps - round(FITTED * steps)
-    fit, judge = (
-        make_plan(groups, own, length, paces, shown, seed, name, SEGMENTS if name == "fit" else 1)
-        for own, length, shown, name in zip(examples, lengths, kinds, ("fit", "judge"), strict=True)
-    )
-    fitted = tuple(chosen.kinds[number - 1].name for number in shown_kinds(fit))
-    judged = tuple(chosen.kinds[number - 1].name for number in shown_kinds(judge))
-    return Parts(fit, judge, fitted, judged, no_room(chosen, fit, judge))
+def plan_parts(streams: Streams, examples: tuple[Ints, Ints], steps: int) -> tuple[Plan, Plan]:
+    """Return what is shown to fit and to judge."""
+    kinds, fitted = split_kinds(streams.chosen.kinds, streams.seed), round(FITTED * steps)
+    fit = streams.plan(examples[0], fitted, kinds[0], "fit", SEGMENTS)
+    return fit, streams.plan(examples[1], steps - fitted, kinds[1], "judge")
 
 
 def split_stream(log: Log) -> int:
@@ -129,9 +97,6 @@ def split_stream(log: Log) -> int:
     middle = round(FITTED * len(log))
     starts = [piece.start for piece in log.pieces() if 0.4 <= piece.start / len(log) <= 0.8]
     return min(starts, key=lambda start: abs(start - middle), default=middle)
-
-
-FILES = ("README.md", "dev.npz", "test.npz", "monitor.json", "decisions.csv", "report.html")
 
 
 class Recorded(NamedTuple):
@@ -220,40 +185,39 @@ def start(
     Params(classes=2, budget=budget)
     tell = progress or (lambda done, total, text: None)
     session = open_session(model, x, y, RecordOptions(**options))
-    own = session.data.segments is not None or session.data.shifted is not None
-    if own:
-        asked = shifts is not True and listed(shifts)
-        if stream is not None or asked:
-            problem = "has segments or shifted, so it is a stream already; leave out `stream` and `shifts`"
-            raise InputError("conflict", problem, where=session.data.name)
+    data, model = session.data, session.model
+    if data.segments is None and data.shifted is None:
+        recorded = _made_stream(session, stream, shifts, seed, tell)
+    elif stream is None and (shifts is True or not listed(shifts)):
         recorded = _own_stream(session, tell)
     else:
-        recorded = _made_stream(session, stream, shifts, seed, tell)
-    features = recorded.dev.features
-    if features is not None and features.dtype == np.int8 and recorded.dev.feature_scale is None:
+        problem = "has segments or shifted, so it is a stream already; leave out `stream` and `shifts`"
+        raise InputError("conflict", problem, where=data.name)
+    dev, test = recorded.dev, recorded.test
+    if dev.features is not None and dev.features.dtype == np.int8 and dev.feature_scale is None:
         way = "use tcuq record, and tcuq fit with --feature-scale and --feature-zero-point"
         problem = f"its features are int8 of unknown scale; return them as floats, or {way}"
-        raise session.model.info.refusal("missing", problem)
+        raise model.refusal("missing", problem)
     if not force:
-        _refuse_chance(session, recorded.dev)
-    params = _fitted(recorded.dev, tell, budget=budget, run_length=run_length, seed=seed)
+        _refuse_chance(session, dev)
+    params = _fitted(dev, tell, budget=budget, run_length=run_length, seed=seed)
     tell(0, 1, "judging")
-    decided, signals = watch(Monitor(params), recorded.test, signals=True)
-    format = session.model.info.probs
-    logits = session.options.logits and format is not None and recorded.dev.probs.dtype == np.int8
-    scale = format.scale if logits and format is not None else None  # so that the package has their softmax
+    decided, signals = watch(Monitor(params), test, signals=True)
     figures = _findings(session, recorded, params, decided, seed)
+    scale = None
+    if session.options.logits and model.probs_format is not None and dev.probs.dtype == np.int8:
+        scale = model.probs_format.scale  # so that the package has their softmax
     figures["logits_scale"] = scale
 
     tell(0, 1, "writing")
-    title, said = f"{session.model.info.name}: tested on held-out steps", f"{verdict(figures)}."
+    title = f"{model.name}: tested on held-out steps"
     decisions = Decisions(decided, fingerprint=params.fingerprint, names=params.names)
     contents: dict[str, str | bytes] = {
         "monitor.json": params.to_json(),
-        "dev.npz": encode_log(recorded.dev),
-        "test.npz": encode_log(recorded.test),
+        "dev.npz": encode_log(dev),
+        "test.npz": encode_log(test),
         "decisions.csv": encode_decisions(decisions, "csv"),
-        "report.html": render(decided, params, recorded.test, signals, title, verdict=said),
+        "report.html": render(decided, params, test, signals, title, verdict=f"{verdict(figures)}."),
         "README.md": readme(figures),
     }
     for file, text in sources(params, "monitor", "c", scale).items():
@@ -283,8 +247,8 @@ def _refuse_chance(session: Session, log: Log) -> None:
         labels = session.data.labels
         by_name = session.data.folder or (labels is not None and labels.dtype.kind in "UO")
         order = order_note(log, log.names if by_name else None)
-        said = "; ".join([order or f"{doubt}; check them (`names`, `input_range`)", *session.notes])
-        raise session.model.info.refusal("conflict", f"{said}; nothing is written, unless with `force=True`")
+        problem = "; ".join([order or f"{doubt}; check them (`names`, `input_range`)", *session.notes])
+        raise session.model.refusal("conflict", f"{problem}; nothing is written, unless with `force=True`")
 
 
 def _fitted(log: Log, tell: Progress, **options: Any) -> Params:
@@ -307,30 +271,23 @@ def _made_stream(
 ) -> Recorded:
     """Run the model once over the streams of both parts."""
     data = session.data
-    refuse_unfit(data, FEWEST)
-    paces, notes = fitting_paces(data, paces_of(stream or True), stream in (None, True, "mixed"))
     examples = split_examples(data, seed)
-    held = any(each.word == "held" for each in paces)
-    chosen = choose(shifts, data, examples[0], session.model.info, held)
-    parts = plan_parts(data, examples, paces, chosen, steps_for(data.total), seed)
-    plan = joined(parts.fit, parts.judge)
-    notes = (*without_order(data.notes), *notes, *chosen.notes, *parts.notes, *_scarce(data))
-    if not data.folder and stream is None:
-        notes = (PLAIN, *notes)
-    log = session.log(replace(arrange(data, plan, chosen, seed), notes=notes), tell)
-    cut = len(parts.fit)
+    paces = paces_of(stream or True)
+    streams = Streams(data, session.model, paces, shifts, seed, FEWEST, examples[0])
+    fit, judge = plan_parts(streams, examples, steps_for(data.total))
+    made = streams.arranged(joined(fit, judge))
+    plain = () if data.folder or stream is not None else (PLAIN,)
+    log = session.log(replace(made, notes=(*plain, *made.notes, *_scarce(data))), tell)
     facts = {
         "made": True,
-        "fit_kinds": parts.fit_kinds,
-        "judge_kinds": parts.judge_kinds,
-        "fit_examples": len(np.unique(parts.fit.examples)),
-        "judge_examples": len(np.unique(parts.judge.examples)),
+        "fit_kinds": streams.shown(fit),
+        "judge_kinds": streams.shown(judge),
+        "fit_examples": len(np.unique(fit.examples)),
+        "judge_examples": len(np.unique(judge.examples)),
     }
-    shown = np.array([str(each) for each in paces])[parts.judge.paces]
-    stay = max(each.mean for each in paces)
-    return Recorded(
-        log.take(slice(0, cut)), log.take(slice(cut, None)), facts, shown, stay, parts.judge.examples
-    )
+    dev, test = log.take(slice(0, len(fit))), log.take(slice(len(fit), None))
+    paces_shown = np.array([str(each) for each in streams.paces])[judge.paces]
+    return Recorded(dev, test, facts, paces_shown, max(each.mean for each in streams.paces), judge.examples)
 
 
 def _scarce(data: Data) -> tuple[str, ...]:
@@ -342,8 +299,8 @@ def _scarce(data: Data) -> tuple[str, ...]:
         named = str(label) if isinstance(label, str) else class_shown(int(label), data.names)
         few.append(f"{named} {count}")
     shown = ", ".join(few[:SHOWN]) + ", ..." * (len(few) > SHOWN)
-    said = f"too few examples for two parts, so figures of these classes say little: {shown}; add some"
-    return (said,) if few else ()
+    note = f"too few examples for two parts, so figures of these classes say little: {shown}; add some"
+    return (note,) if few else ()
 
 
 def _own_stream(session: Session, tell: Progress) -> Recorded:
@@ -369,7 +326,7 @@ def _findings(
 ) -> dict[str, Any]:
     test, fitted = recorded.test, params.notes.get("fit") or {}
     figures = {
-        "model": session.model.info.name,
+        "model": session.model.name,
         "data": session.data.name,
         "seed": seed,
         "fit_steps": len(recorded.dev),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from .._version import VERSION
@@ -15,23 +15,24 @@ BETTER = "more examples rarely change that: try shifts of your device, or a reco
 
 def summary(facts: Mapping[str, Any]) -> list[str]:
     """Return the result as lines; honest where the monitor adds nothing."""
+    others = "steps of other examples" if facts["made"] else "later steps of your stream"
     rows = [
         ("Verdict", verdict(facts)),
         ("Answers", answers_words(facts)),
-        ("Fitted on", f"{facts['fit_steps']:,} steps{_kinds(facts, 'fit_kinds')}"),
-        ("Tested on", f"{facts['steps']:,} {_others(facts)}{_kinds(facts, 'judge_kinds')}"),
+        ("Fitted on", f"{facts['fit_steps']:,} steps{_kinds(facts['fit_kinds'])}"),
+        ("Tested on", f"{facts['steps']:,} {others}{_kinds(facts['judge_kinds'])}"),
     ]
     rows += _errors(facts) if "wrong_model" in facts else [("Wrong answers", "unknown without labels")]
     rows.append(("Abstains", f"on {facts['abstained']:.1%} of the steps (budget {share(facts['budget'])})"))
     rows.append(("Alarm", alarm_words(facts)))
     kinds = {name: row for name, row in (facts.get("by_kind") or {}).items() if row.get("shifts")}
     if facts["has_alarm"] and len(kinds) > 1:
-        told = (f"{name} {row['shifts_alarmed']} of {row['shifts']}" for name, row in kinds.items())
-        rows.append(("  by type", ", ".join(told)))
+        found = (f"{name} {row['shifts_alarmed']} of {row['shifts']}" for name, row in kinds.items())
+        rows.append(("  by type", ", ".join(found)))
     left_out = (facts.get("left_out") or {}).get("by_kind")
     if left_out:
-        told = (f"{name} {row['found']} of {row['stretches']}" for name, row in left_out.items())
-        rows.append(("  held out in turn", f"{', '.join(told)} (stretches of the fit)"))
+        found = (f"{name} {row['found']} of {row['stretches']}" for name, row in left_out.items())
+        rows.append(("  held out in turn", f"{', '.join(found)} (stretches of the fit)"))
     if facts.get("alarm_on_shifted") or facts.get("alarm_on_clean"):
         rows.append(("  on during", _during(facts)))
     if "expected_off" in facts:
@@ -56,13 +57,8 @@ def _during(facts: Mapping[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def _kinds(facts: Mapping[str, Any], key: str) -> str:
-    names: Sequence[str] = facts[key]
+def _kinds(names: Sequence[str]) -> str:
     return f", shifts: {', '.join(names)}" if names else ""
-
-
-def _others(facts: Mapping[str, Any]) -> str:
-    return "steps of other examples" if facts["made"] else "later steps of your stream"
 
 
 def _errors(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -106,23 +102,24 @@ def verdict(facts: Mapping[str, Any]) -> str:
 def _alarm_verdict(facts: Mapping[str, Any]) -> str:
     if not facts["has_alarm"]:
         return "there is no alarm: too few clean steps to set one"
-    parts, told = [], facts.get("left_out")
-    if told:
-        delay = "" if told["delay"] is None else f"median delay {told['delay']:.0f} steps, "
-        on = f"{told['on_shifted']:.0%} of harmful and {told['on_clean']:.0%} of clean time"
-        kinds = f"{told['found']} of {told['kinds']} shift types held out in turn"
+    parts, held_out = [], facts.get("left_out")
+    if held_out:
+        delay = "" if held_out["delay"] is None else f"median delay {held_out['delay']:.0f} steps, "
+        on = f"{held_out['on_shifted']:.0%} of harmful and {held_out['on_clean']:.0%} of clean time"
+        kinds = f"{held_out['found']} of {held_out['kinds']} shift types held out in turn"
         parts.append(f"{kinds} ({delay}on for {on})")
     what, hit, of = _harmful(facts)
     if of:
         parts.append(f"{hit} of {of} {what} stretches of the test part")
     if not parts:
         return "whether the alarm finds shifts is open: no harmful ones are marked"
-    said = f"found {' and '.join(parts)}"
+    found = f"found {' and '.join(parts)}"
     missed = 2 * hit < of
-    if told:  # an alarm that is on about as often while all is well finds shifts by chance
-        missed |= 2 * told["found"] < told["kinds"] or told["on_shifted"] < 2 * told["on_clean"]
+    if held_out:  # an alarm that is on about as often while all is well finds shifts by chance
+        missed |= 2 * held_out["found"] < held_out["kinds"]
+        missed |= held_out["on_shifted"] < 2 * held_out["on_clean"]
     way = f" ({BETTER})" if facts.get("made") else ""
-    return f"DO NOT RELY ON THE ALARM: it {said}{way}" if missed else f"the alarm {said}"
+    return f"DO NOT RELY ON THE ALARM: it {found}{way}" if missed else f"the alarm {found}"
 
 
 def _harmful(facts: Mapping[str, Any]) -> tuple[str, int, int]:
@@ -144,8 +141,8 @@ def _accuracy_verdict(fit: Mapping[str, Any], judged: float | None) -> str:
     nearer = " and ".join(name for name, error in known.items() if error < fit["error"])
     beside += f"; closer: {nearer}" if nearer else ""
     also = "" if judged is None else f" and by {100 * judged:.1f} in the test part"
-    said = f"expected accuracy is off by {100 * fit['error']:.1f} points on held-out shift types"
-    return f"{said}{f' ({beside})' if beside else ''}{also}"
+    off = f"expected accuracy is off by {100 * fit['error']:.1f} points on held-out shift types"
+    return f"{off}{f' ({beside})' if beside else ''}{also}"
 
 
 def answers_words(facts: Mapping[str, Any]) -> str:
@@ -236,8 +233,10 @@ rest tested it."""
 def readme(facts: Mapping[str, Any]) -> str:
     """Return the page."""
     notes = "".join(f"- {each}\n" for each in facts["notes"])
+    # The command writes `firmware` as it was written, of other parameters.
+    scale = "" if facts["logits_scale"] is None else f" --logits-scale {facts['logits_scale']!r}"
     return PAGE.format(
-        export=_export(facts),
+        export=f"tcuq export own.json firmware --name monitor{scale} --force",
         network=NETWORK if str(facts["model"]).endswith(".tflite") else "",
         model=plain_text(facts["model"]),
         version=VERSION,
@@ -249,12 +248,6 @@ def readme(facts: Mapping[str, Any]) -> str:
         tables=_tables(facts),
         notes=f"\n## Notes\n\n{notes}" if notes else "",
     )
-
-
-def _export(facts: Mapping[str, Any]) -> str:
-    """Return the command that writes ``firmware`` as it was written, of other parameters."""
-    scale = "" if facts["logits_scale"] is None else f" --logits-scale {facts['logits_scale']!r}"
-    return f"tcuq export own.json firmware --name monitor{scale} --force"
 
 
 def _judged(facts: Mapping[str, Any]) -> str:
@@ -271,33 +264,35 @@ def _judged(facts: Mapping[str, Any]) -> str:
     return f"{text}\n"
 
 
+def _table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [titles, *rows]
+    text = [f"| {' | '.join(cells)} |\n" for cells in lines]
+    return "".join(["\n", text[0], f"|{' --- |' * len(titles)}\n", *text[1:]])
+
+
 def _tables(facts: Mapping[str, Any]) -> str:
-    text = _left_out(facts)
-    for title, key in (("Shift", "by_kind"), ("Pace", "by_pace")):
-        rows: Mapping[str, Mapping[str, Any]] = facts.get(key) or {}
+    text = ""
+    rows: Mapping[str, Mapping[str, Any]] = (facts.get("left_out") or {}).get("by_kind") or {}
+    if rows:
+        cells = []
+        for name, row in rows.items():
+            delay = "" if row["delay"] is None else f"{row['delay']:.0f} steps"
+            found = f"{row['found']} of {row['stretches']}"
+            cells.append([plain_text(name), found, delay, f"{row['on']:.1%}"])
+        text = "\nThe alarm was also fitted without each shift type in turn, and tried on it:\n"
+        text += _table(["Shift held out", "Found", "Median delay", "Alarm on"], cells)
+        text += "\nOn the test part:\n"
+    for title, key, last in (("Shift", "by_kind", ["Found"]), ("Pace", "by_pace", [])):
+        rows = facts.get(key) or {}
         if len(rows) < 2:
             continue
         labeled = all("wrong_model" in row for row in rows.values())
-        titles = [title, "Steps", *(["Model wrong", "Answers wrong"] if labeled else []), "Alarm on"]
-        titles += ["Found"] if key == "by_kind" else []
-        text += f"\n| {' | '.join(titles)} |\n|{' --- |' * len(titles)}\n"
+        titles = [title, "Steps", *["Model wrong", "Answers wrong"] * labeled, "Alarm on", *last]
+        cells = []
         for name, row in rows.items():
             shares = [row[each] for each in ("wrong_model", "wrong_answers", "alarm_on") if each in row]
-            cells = [plain_text(name), f"{row['steps']:,}", *(f"{each:.1%}" for each in shares)]
-            if key == "by_kind":
-                cells.append(f"{row['shifts_alarmed']} of {row['shifts']}" if row.get("shifts") else "")
-            text += f"| {' | '.join(cells)} |\n"
+            found = f"{row['shifts_alarmed']} of {row['shifts']}" if row.get("shifts") else ""
+            shown = [plain_text(name), f"{row['steps']:,}", *(f"{each:.1%}" for each in shares)]
+            cells.append(shown + [found] * len(last))
+        text += _table(titles, cells)
     return text
-
-
-def _left_out(facts: Mapping[str, Any]) -> str:
-    """Return what the alarm found of each kind of shift that it was fitted without."""
-    rows: Mapping[str, Mapping[str, Any]] = (facts.get("left_out") or {}).get("by_kind") or {}
-    if not rows:
-        return ""
-    text = "\nThe alarm was also fitted without each shift type in turn, and tried on it:\n"
-    text += "\n| Shift held out | Found | Median delay | Alarm on |\n| --- | --- | --- | --- |\n"
-    for name, row in rows.items():
-        delay = "" if row["delay"] is None else f"{row['delay']:.0f} steps"
-        text += f"| {plain_text(name)} | {row['found']} of {row['stretches']} | {delay} | {row['on']:.1%} |\n"
-    return f"{text}\nOn the test part:\n"

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ...base.errors import InputError, InputTypeError, located, wrong_value
 from ..data import Data
-from ..model import Array, Info, failure
+from ..model import Array, Model, users_code
 from ..opening import is_reference, referred
 from ..ranges import CHANNELS, family_of, range_of
 from . import pictures, signals, sound, tables
@@ -32,7 +32,7 @@ class Form:
     high: Any
     blanks: tuple[Any, Any]  # values of an input that shows nothing, of which there are two ways
     swings: bool  # about the offset, as sound does
-    said: str
+    shown: str  # in a note
 
     def numbers(self, x: Array) -> Floats:
         """Return an input as a family's shifts take it."""
@@ -50,15 +50,15 @@ class Form:
         return self.restore(cut).astype(self.dtype)
 
 
-def are_indices(sample: Array, info: Info | None = None) -> bool:
+def are_indices(sample: Array, model: Model | None) -> bool:
     """Tell whether inputs name things, such as the tokens of a text, and are no measured numbers.
 
     The model decides, if it says what it takes. Else wide whole numbers from 0 on are taken as indices:
     samples of a sensor are narrow, or below 0 at times, or fractions.
     """
-    if info is not None and info.input is not None:
-        taken = np.dtype(info.input)
-        return taken.kind in "iu" and taken.itemsize >= 4 and info.quantized is None
+    if model is not None and model.input is not None:
+        taken = np.dtype(model.input)
+        return taken.kind in "iu" and taken.itemsize >= 4 and model.quantized is None
     return sample.dtype.kind in "iu" and sample.dtype.itemsize >= 4 and int(sample.min()) >= 0
 
 
@@ -67,13 +67,14 @@ def _refuse(where: str, family: str, shape: tuple[int, ...], wanted: str) -> Inp
     return InputError("value", problem, where=where)
 
 
-def _as_it_is(x: Array) -> Array:
+def _same(x: Array, rng: Any = None) -> Array:
     return x
 
 
 def _pictures(sample: Array, pixels: bool, where: str) -> Form:
     shape = sample.shape[1:]
-    arrange, restore = _as_it_is, _as_it_is
+    same: Callable[[Array], Array] = _same
+    arrange, restore = same, same
     if len(shape) == 2:
         height, width = shape
         arrange, restore = (lambda x: x[..., None]), (lambda x: x[..., 0])
@@ -85,9 +86,9 @@ def _pictures(sample: Array, pixels: bool, where: str) -> Form:
     else:
         raise _refuse(where, "pictures", shape, "(height, width) or (height, width, channels)")
     low, high = (0.0, 255.0) if pixels else range_of(sample) or (float(sample.min()), float(sample.max()))
-    said = f"pictures of {height} x {width} with values {low:g} to {high:g}"
+    shown = f"pictures of {height} x {width} with values {low:g} to {high:g}"
     blanks = low, (low + high) / 2  # black, and gray: where the zero point of a quantized input may lie
-    return Form(sample.dtype, arrange, restore, low, (high - low) or 1.0, low, high, blanks, False, said)
+    return Form(sample.dtype, arrange, restore, low, (high - low) or 1.0, low, high, blanks, False, shown)
 
 
 def _sound(sample: Array, pixels: bool, where: str) -> Form:
@@ -101,9 +102,9 @@ def _sound(sample: Array, pixels: bool, where: str) -> Form:
     low, high = offset - factor, offset + factor
     if dtype.kind in "iu":
         low, high = max(low, np.iinfo(dtype).min), min(high, np.iinfo(dtype).max)
-    said = f"sound of {int(np.prod(shape)):,} samples, full scale {factor:g}"
+    shown = f"sound of {int(np.prod(shape)):,} samples, full scale {factor:g}"
     blanks = offset, offset  # silence
-    return Form(dtype, np.ravel, lambda x: x.reshape(shape), offset, factor, low, high, blanks, True, said)
+    return Form(dtype, np.ravel, lambda x: x.reshape(shape), offset, factor, low, high, blanks, True, shown)
 
 
 def _signals(sample: Array, pixels: bool, where: str) -> Form:
@@ -123,18 +124,18 @@ def _signals(sample: Array, pixels: bool, where: str) -> Form:
         return (x.T if flip else x).reshape(shape)
 
     rows = np.concatenate([arrange(each) for each in sample])
-    said = f"signals of {time:,} samples in {channels} channel{'s' * (channels != 1)}"
-    return _measured(rows, arrange, restore, said)
+    shown = f"signals of {time:,} samples in {channels} channel{'s' * (channels != 1)}"
+    return _measured(rows, arrange, restore, shown)
 
 
 def _tables(sample: Array, pixels: bool, where: str) -> Form:
     shape = sample.shape[1:]
     if len(shape) != 1 or shape[0] < 2:
         raise _refuse(where, "rows of a table", shape, "(columns,), two or more")
-    return _measured(sample, _as_it_is, _as_it_is, f"rows of a table of {shape[0]:,} columns")
+    return _measured(sample, _same, _same, f"rows of a table of {shape[0]:,} columns")
 
 
-def _measured(rows: Array, arrange: Callable[[Array], Array], restore: Any, said: str) -> Form:
+def _measured(rows: Array, arrange: Callable[[Array], Array], restore: Any, shown: str) -> Form:
     """Return the form of what sensors measure, by the columns of rows: half of their range is room beyond."""
     dtype, rows = rows.dtype, rows.astype(np.float64)
     mean, deviation = rows.mean(axis=0), rows.std(axis=0)
@@ -144,14 +145,11 @@ def _measured(rows: Array, arrange: Callable[[Array], Array], restore: Any, said
     if dtype.kind in "iu":
         low, high = np.maximum(low, np.iinfo(dtype).min), np.minimum(high, np.iinfo(dtype).max)
     unit = np.where(deviation > 0, deviation, 1.0)
-    return Form(dtype, arrange, restore, mean, unit, low, high, (mean, 0.0), False, said)
+    return Form(dtype, arrange, restore, mean, unit, low, high, (mean, 0.0), False, shown)
 
 
-HALF = 0.625
-"""Severity that half of the stretches of a stream exceed."""
-
-QUIETEST = 1e-4
-"""Peak, as a part of full scale, below which sound counts as silent."""
+HALF = 0.625  # severity that half of the stretches of a stream exceed
+QUIETEST = 1e-4  # peak, as a part of full scale, below which sound counts as silent
 
 
 def blank(form: Form, x: Array, severity: float) -> Array:
@@ -174,14 +172,9 @@ COLLAPSES = (blank, saturated)
 """Inputs that say nothing any more, of any family."""
 
 
-SAMPLE = 256
-"""Inputs of an array from which ranges are read."""
-
-FILES = 32
-"""Files of a folder, each of which has to be decoded, from which the range of signals is read."""
-
-MOST = 255
-"""Kinds that a log tells apart."""
+SAMPLE = 256  # inputs of an array from which ranges are read
+FILES = 32  # files of a folder, each of which has to be decoded, from which the range of signals is read
+MOST = 255  # kinds that a log tells apart
 
 FAMILIES: dict[str, tuple[Callable[[Array, bool, str], Form], Any]] = {
     "pictures": (_pictures, pictures),
@@ -216,7 +209,7 @@ class Chosen:
 
 
 def choose(
-    shifts: Shifts, data: Data, among: Array | None = None, info: Info | None = None, held: bool = False
+    shifts: Shifts, data: Data, among: Array | None = None, model: Model | None = None, held: bool = False
 ) -> Chosen:
     """Return the shifts that a user asks for.
 
@@ -232,7 +225,7 @@ def choose(
     guessed = data.family or family_of(sample.shape[1:], sample.dtype)
     family = given[0] if given else guessed
     generic = bool(given) or True in wanted
-    indices = not given and guessed in ("signals", "tables", None) and are_indices(sample, info)
+    indices = not given and guessed in ("signals", "tables", None) and are_indices(sample, model)
     way = "pass your own function as `shifts`, or `shifts=none`"
     if indices and generic:
         problem = "inputs are whole numbers from 0 on, as indices are, which no generic shift suits"
@@ -253,7 +246,7 @@ def choose(
     _refuse_twins(kinds)
     notes = []
     if (generic or held) and not given and data.family is None and form is not None:
-        notes.append(f"inputs are taken as {form.said}; `shifts` can name another of {', '.join(FAMILIES)}")
+        notes.append(f"inputs are taken as {form.shown}; `shifts` can name another of {', '.join(FAMILIES)}")
     if indices and held:
         notes.append("inputs are taken as indices: an example that is held comes again as it is, not shaken")
     return Chosen(tuple(kinds), _same if indices else _shake(form, family), tuple(notes))
@@ -307,10 +300,6 @@ def _shake(form: Form | None, family: str | None) -> Callable[[Array, np.random.
     return lambda x, rng: form.values(shaken(form.numbers(x), rng))
 
 
-def _same(x: Array, rng: np.random.Generator) -> Array:
-    return x
-
-
 def _jitter(x: Array, rng: np.random.Generator) -> Array:
     """Return an input of no known family as it comes again: with noise of a twentieth of its deviation."""
     noisy = x + 0.05 * float(x.astype(np.float64).std()) * rng.standard_normal(x.shape)
@@ -345,11 +334,8 @@ def _own(each: Any, where: str) -> list[Kind]:
 
 def _checked(name: str, function: Shift, where: str) -> Kind:
     def apply(x: Array, severity: float, rng: np.random.Generator) -> Array:
-        try:
+        with users_code(f"failed on an input of {where}", f"shift {name}"):
             made = np.asarray(function(x.copy(), rng))
-        except Exception as error:  # of the user's own code
-            problem = f"failed on an input of {where}: {failure(error)}"
-            raise InputError("failed", problem, where=f"shift {name}") from error
         with located(f"shift {name}"):
             if made.shape != x.shape:
                 raise InputError("value", f"returns shape {made.shape}, expected {x.shape}")

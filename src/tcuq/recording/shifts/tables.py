@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...recording.rand import Generators
+from ..rand import Generators
 from .signals import noise
 
 Floats = npt.NDArray[np.float64]

@@ -10,17 +10,15 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ...base.checks import integer, number
-from ...base.errors import InputError, InputTypeError, wrong_value
-from ...recording.rand import Generators, Numbers, waits
-from ..data import Batch, Data
-from ..model import Array, Info
-from ..shifts import Chosen, choose, listed
-from ..shifts.chosen import Shifts
+from ..base.checks import integer, number
+from ..base.errors import InputError, InputTypeError, wrong_value
+from .data import Batch, Data
+from .model import Array, Model
+from .rand import Generators, Numbers, waits
+from .shifts import choose
+from .shifts.chosen import Shifts
 
-LONGEST_STAY = 10_000
-"""Steps that a class stays on average, at most."""
-
+LONGEST_STAY = 10_000  # steps that a class stays on average, at most
 WANTED = "expected mixed, or a list of shuffled, dwell=N and held=N"
 
 
@@ -104,17 +102,10 @@ class Pool:
         return self._waiting[group].pop()
 
 
-SHIFTED = 0.4
-"""Share of shifted steps, about; never more than half, counted from the start of the stream."""
-
-TIMES = 3
-"""Stretches of each kind that a stream should have."""
-
-SHORTEST, LONGEST = 40, 150
-"""Mean steps of a shifted stretch: time for an alarm, and for the stream to have many of them."""
-
-MILDEST = 0.25
-"""Least severity; each stretch has one, drawn between this and 1."""
+SHIFTED = 0.4  # share of shifted steps, about; never more than half, counted from the start of the stream
+TIMES = 3  # stretches of each kind that a stream should have
+SHORTEST, LONGEST = 40, 150  # mean steps of a shifted stretch: time for an alarm, and room for many of them
+MILDEST = 0.25  # least severity; each stretch has one, drawn between this and 1
 
 
 class Stretch(NamedTuple):
@@ -254,97 +245,86 @@ def joined(first: Plan, second: Plan) -> Plan:
     return Plan(**parts)
 
 
-def arrange(data: Data, plan: Plan, chosen: Chosen, seed: int) -> Data:
-    """Return data in the order of a plan, degraded as it says.
+FEWEST = 50  # examples from which on a stream is made
 
-    What befalls an example depends on the seed, the kind and the step alone, not on the size of a batch.
-    Labels are those of what the plan shows, also where frozen input hides it.
+
+class Streams:
+    """What streams of plain examples are made of: their paces, their shifts, and notes on both.
+
+    Ranges of shifts are read from the examples `among`, or from all.
     """
-    take, labels = data.take, data.labels
-    assert take is not None
-    shake = Generators(seed, "held")
-    numbers = [Generators(seed, f"shift/{each.name}") for each in chosen.kinds]
-    frozen = np.isin(plan.kinds, [number for number, each in enumerate(chosen.kinds, 1) if each.frozen])
-    seen = np.maximum.accumulate(np.where(frozen, 0, np.arange(len(plan))))  # step whose input comes
 
-    def batches(size: int) -> Iterator[Batch]:
-        for start in range(0, len(plan), size):
-            steps = seen[start : start + size]
-            given = take(plan.examples[steps])
-            rows = np.array(given)
-            for row, step in enumerate(steps.tolist()):
-                if plan.held[step]:
-                    rows[row] = chosen.shake(rows[row], shake.at(step))
-                kind = int(plan.kinds[step])
-                if kind:
-                    severity = float(plan.severities[step])
-                    rows[row] = chosen.kinds[kind - 1].apply(rows[row], severity, numbers[kind - 1].at(step))
-            own = None if labels is None else labels[plan.examples[start : start + size]]
-            yield Batch(rows, own, given)
+    def __init__(
+        self,
+        data: Data,
+        model: Model,
+        paces: Sequence[Pace],
+        shifts: Shifts,
+        seed: int,
+        fewest: int = FEWEST,
+        among: Ints | None = None,
+    ) -> None:
+        _refuse_unfit(data, fewest)
+        self.data, self.seed, notes = data, integer("seed", seed, 0, 2**31), list(data.notes)
+        # A stream changes the order of files anyway.
+        notes = [each for each in notes if not each.startswith("files are mixed")]
+        if data.labels is None and any(each.word == "dwell" for each in paces):
+            if paces is not MIXED:
+                problem = f"{data.name}: has no labels, by which dwell finds examples of one class"
+                raise InputError("missing", f'{problem}; pass labels, or `stream="held=8,shuffled"`')
+            paces = UNLABELED
+            shown = ",".join(map(str, paces))
+            notes.append(f"without labels no class can stay: the stream is {shown}")
+        self.paces = paces
+        self.chosen = choose(shifts, data, among, model, any(each.word == "held" for each in paces))
+        self.notes = [*notes, *self.chosen.notes]
 
-    # Without shifts nothing is known of what is clean: a user's data may hold anything.
-    marked, names = (plan.kinds, tuple(each.name for each in chosen.kinds)) if chosen.kinds else (None, None)
-    made = replace(data, batches=batches, total=len(plan), segments=plan.segments)
-    return replace(made, shifted=marked, shift_names=names)
+    def plan(self, among: Ints, steps: int, kinds: Sequence[int], name: str = "fit", fewest: int = 1) -> Plan:
+        """Return a plan of some examples and some kinds of shift."""
+        return make_plan(groups_of(self.data), among, steps, self.paces, kinds, self.seed, name, fewest)
 
+    def shown(self, plan: Plan) -> tuple[str, ...]:
+        """Return the names of the shifts that a plan shows: a short one has not room for all."""
+        return tuple(each.name for number, each in enumerate(self.chosen.kinds, 1) if number in plan.kinds)
 
-FEWEST = 50
-"""Examples from which on a stream is made."""
+    def arranged(self, plan: Plan) -> Data:
+        """Return the data in the order of a plan, degraded as it says, with all notes.
 
-MOST_STEPS = 10_000_000
+        What befalls an example depends on the seed, the kind and the step alone, not on the size of a batch.
+        Labels are those of what the plan shows, also where frozen input hides it.
+        """
+        kinds, labels, take = self.chosen.kinds, self.data.labels, self.data.take
+        assert take is not None
+        shake = Generators(self.seed, "held")
+        numbers = [Generators(self.seed, f"shift/{each.name}") for each in kinds]
+        frozen = np.isin(plan.kinds, [number for number, each in enumerate(kinds, 1) if each.frozen])
+        seen = np.maximum.accumulate(np.where(frozen, 0, np.arange(len(plan))))  # step whose input comes
 
+        def batches(size: int) -> Iterator[Batch]:
+            for start in range(0, len(plan), size):
+                steps = seen[start : start + size]
+                given = take(plan.examples[steps])
+                rows = np.array(given)
+                for row, step in enumerate(steps.tolist()):
+                    if plan.held[step]:
+                        rows[row] = self.chosen.shake(rows[row], shake.at(step))
+                    if kind := int(plan.kinds[step]):
+                        severity, rng = float(plan.severities[step]), numbers[kind - 1].at(step)
+                        rows[row] = kinds[kind - 1].apply(rows[row], severity, rng)
+                own = None if labels is None else labels[plan.examples[start : start + size]]
+                yield Batch(rows, own, given)
 
-def asks_for_stream(stream: bool | str | None, shifts: Shifts) -> bool:
-    """Tell whether the user wants a stream: by name, or by shifts, which need one."""
-    return stream not in (None, False) or bool(listed(shifts))
-
-
-def streamed(
-    data: Data, paces: Sequence[Pace], usual: bool, shifts: Shifts, steps: int | None, seed: int, info: Info
-) -> Data:
-    """Return data as a stream."""
-    refuse_unfit(data, FEWEST)
-    integer("seed", seed, 0, 2**31)
-    length = data.total if steps is None else integer("steps", steps, 1, MOST_STEPS)
-    paces, notes = fitting_paces(data, paces, usual)
-    chosen = choose(shifts, data, info=info, held=any(each.word == "held" for each in paces))
-    kinds = range(1, len(chosen.kinds) + 1)
-    everything = np.arange(data.total)
-    plan = make_plan(groups_of(data), everything, length, paces, kinds, seed)
-    notes = (*notes, *chosen.notes, *_said(chosen, length, data.total), *no_room(chosen, plan))
-    made = arrange(data, plan, chosen, seed)
-    return replace(made, notes=(*without_order(data.notes), *notes))
-
-
-def _said(chosen: Chosen, steps: int, total: int) -> list[str]:
-    notes = ["the stream has no shifted stretches; `shifts` makes some, from which the alarm learns"]
-    if chosen.kinds:
-        notes = ["`shifted` holds " + ", ".join(f"{n} {k.name}" for n, k in enumerate(chosen.kinds, 1))]
-    if steps > 2 * total:
-        notes.append(f"each of the {total:,} examples is shown about {steps / total:.0f} times")
-    return notes
-
-
-def shown_kinds(plan: Plan) -> list[int]:
-    """Return the numbers of the shifts that a plan shows: a short one has not room for all."""
-    return [each for each in np.unique(plan.kinds).tolist() if each]
-
-
-def no_room(chosen: Chosen, *plans: Plan) -> tuple[str, ...]:
-    """Say which shifts no plan shows."""
-    shown = {number for plan in plans for number in shown_kinds(plan)}
-    missing = [kind.name for number, kind in enumerate(chosen.kinds, 1) if number not in shown]
-    if not missing:
-        return ()
-    return (f"the stream is too short to show {', '.join(missing)}; more examples, or `steps`, make room",)
+        notes, missing = list(self.notes), [each.name for each in kinds if each.name not in self.shown(plan)]
+        if missing:
+            way = "more examples, or `steps`, make room"
+            notes.append(f"the stream is too short to show {', '.join(missing)}; {way}")
+        made = replace(self.data, batches=batches, total=len(plan), segments=plan.segments)
+        # Without shifts nothing is known of what is clean: a user's data may hold anything.
+        marked, names = (plan.kinds, tuple(each.name for each in kinds)) if kinds else (None, None)
+        return replace(made, shifted=marked, shift_names=names, notes=tuple(notes))
 
 
-def without_order(notes: Sequence[str]) -> tuple[str, ...]:
-    """Leave out what is said of the order of files, which a stream changes anyway."""
-    return tuple(each for each in notes if not each.startswith("files are mixed"))
-
-
-def refuse_unfit(data: Data, fewest: int) -> None:
+def _refuse_unfit(data: Data, fewest: int) -> None:
     """Refuse data that cannot be arranged as a stream."""
     if data.take is None:
         problem = "gives batches in one order only, no stream can be made of them"
@@ -355,17 +335,6 @@ def refuse_unfit(data: Data, fewest: int) -> None:
         raise InputError("conflict", f"{data.name}: {problem}")
     if data.total < fewest:
         raise InputError("value", f"{data.name}: holds {data.total} examples, a stream needs {fewest}")
-
-
-def fitting_paces(data: Data, paces: Sequence[Pace], usual: bool) -> tuple[Sequence[Pace], tuple[str, ...]]:
-    """Return the paces that data allow, and what to say of it."""
-    if data.labels is not None or not any(each.word == "dwell" for each in paces):
-        return paces, ()
-    if not usual:
-        problem = f"{data.name}: has no labels, by which dwell finds examples of one class"
-        raise InputError("missing", f'{problem}; pass labels, or `stream="held=8,shuffled"`')
-    shown = ",".join(map(str, UNLABELED))
-    return UNLABELED, (f"without labels no class can stay: the stream is {shown}",)
 
 
 def groups_of(data: Data) -> Ints:
