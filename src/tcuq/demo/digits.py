@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +18,7 @@ from ..log.log import Log
 Floats = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
-class Split:
+class Split(NamedTuple):
     """Images of shape (n, 8, 8) in [0, 1] and their digits."""
 
     images: Floats
@@ -96,10 +95,8 @@ Corruption = Callable[[Floats, np.random.Generator], Floats]
 Layout = Callable[[int, int, np.random.Generator], npt.NDArray[np.uint8]]
 
 DWELL = 8
-FAULT = 400
-"""Steps of a corruption."""
-HELD = 0.25
-"""Last share of a stream, in which one image is held before the camera for as long as its digit stays."""
+FAULT = 400  # steps of a corruption
+HELD = 0.25  # last share of a stream, in which one image is held for as long as its digit stays
 
 
 def noise(images: Floats, rng: np.random.Generator) -> Floats:
@@ -161,8 +158,7 @@ def dead_pixels(images: Floats, rng: np.random.Generator) -> Floats:
 
 
 DEV_CORRUPTIONS: tuple[Corruption, ...] = (noise, fade, stripes, mirror)
-TEST_CORRUPTIONS: tuple[Corruption, ...] = (dusk, blur, dead_pixels, dirt, block)
-"""None of these is seen in development."""
+TEST_CORRUPTIONS: tuple[Corruption, ...] = (dusk, blur, dead_pixels, dirt, block)  # unseen in development
 
 
 def alternating(steps: int, kinds: int, rng: np.random.Generator) -> npt.NDArray[np.uint8]:

@@ -26,31 +26,30 @@ from ..report.page import render
 from ..report.summary import choices
 from .digits import DEV_CORRUPTIONS, TEST_CORRUPTIONS, day, load, make_log, train
 
-STEPS = 12_000
-"""Of the development stream, and of the test stream."""
-
+STEPS = 12_000  # of the development stream, and of the test stream
 BUDGET = 0.10
 RIVALS = ("confidence", "belief filter")
 TITLE = "A day of a digit camera"
 FILES = ("report.html", "params.json", "decisions.csv", "dev.npz", "test.npz")
+STAGES = (
+    "training a digit classifier",
+    "making a development stream",
+    "making a day of a device, with other faults",
+    "fitting the monitor",
+    "watching the test stream",
+    "writing the report",
+    "done",
+)
 
 
 def main(
     out: str | Path, seed: int = 0, progress: Callable[[int, int, str], None] | None = None
 ) -> dict[str, Any]:
     """Train, stream, fit, watch, audit and report."""
-    stages = (
-        "training a digit classifier",
-        "making a development stream",
-        "making a day of a device, with other faults",
-        "fitting the monitor",
-        "watching the test stream",
-        "writing the report",
-    )
 
-    def tell(stage: int) -> None:
+    def show(stage: int) -> None:
         if progress is not None:
-            progress(stage, len(stages), stages[stage] if stage < len(stages) else "done")
+            progress(stage, len(STAGES) - 1, STAGES[stage])
 
     integer("seed", seed, 0, 2**31)
     folder = Path(out)
@@ -59,19 +58,19 @@ def main(
     if folder.is_dir() and any(folder.iterdir()) and not _own(folder / "report.html"):
         problem = f"{folder}: is not empty, and no demo wrote it"
         raise InputError("exists", f"{problem}; name another folder with --out")
-    tell(0)
+    show(0)
     train_part, dev_part, test_part = load(seed)  # needs scikit-learn; without it nothing is left behind
     classifier = train(train_part, seed)
-    tell(1)
+    show(1)
     dev = make_log(classifier, dev_part, DEV_CORRUPTIONS, STEPS, seed + 1)
-    tell(2)
+    show(2)
     test = make_log(classifier, test_part, TEST_CORRUPTIONS, STEPS, seed + 2, day)
-    tell(3)
+    show(3)
     params = fit(dev, budget=BUDGET, seed=seed)
-    tell(4)
+    show(4)
     steps, signals = watch(Monitor(params), test, signals=True)
     verdict = audit(Decisions(steps), params, log=test)
-    tell(5)
+    show(5)
     result = figures(params, test, steps)
     decided = Decisions(steps, fingerprint=params.fingerprint)
     contents: dict[str, str | bytes] = {
@@ -83,7 +82,7 @@ def main(
     }
     make_folder(folder.resolve().parent)
     write_folder(folder, contents)  # all of one run, or all of the run before
-    tell(6)
+    show(6)
     result["audit"] = verdict.ok
     result["findings"] = str(params)
     result["files"] = [str(folder / name) for name in FILES]

@@ -124,8 +124,8 @@ def users_code(problem: str, where: str = "") -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        said = f"{problem}: {type(error).__name__}: {first_line(error)}"
-        raise InputError("failed", said, where=where) from error
+        reason = f"{type(error).__name__}: {first_line(error)}"
+        raise InputError("failed", f"{problem}: {reason}", where=where) from error
 
 
 Range = tuple[float, float]

@@ -100,11 +100,9 @@ def shown_range(ends: Range) -> str:
 
 
 def quantized(x: Array, format: Format, dtype: Any) -> tuple[Array, float]:
-    """Return numbers as integers of a model's input, and the share that lies outside of its range.
-
-    A half is rounded away from zero, as the operator QUANTIZE of TFLite does.
-    """
+    """Return numbers as integers of a model's input, and the share that lies outside of its range."""
     limits, units = np.iinfo(dtype), x.astype(np.float32) / np.float32(format.scale)
+    # A half is rounded away from zero, as the operator QUANTIZE of TFLite does.
     whole = np.copysign(np.floor(np.abs(units) + np.float32(0.5)), units) + np.float32(format.zero_point)
     outside = (whole < limits.min - 1) | (whole > limits.max + 1)
     share = float(outside.mean()) if whole.size else 0.0
@@ -123,11 +121,8 @@ class Preparation:
         self._inputs, self._values, self._outside = 0, 0, 0.0
 
     def __call__(self, x: Array, given: Array | None = None) -> Array:
-        """Return a batch as the model takes it.
-
-        What it was before shifts of ours, `given`, is judged in its place; the shifts are cut to the range of
-        the model's input, as the converter of a sensor would.
-        """
+        """Return a batch as the model takes it; `given`, what it was before shifts of ours, is judged."""
+        # Shifts are cut to the range of the model's input, as the converter of a sensor would.
         if given is not None:
             self._taken(given, judged=True)
         return self._taken(x, judged=given is None)
@@ -205,19 +200,15 @@ class Preparation:
         if share < ODD_SCALE:
             return None
         much, taken = f"{100 * share:.0f} % of the values", shown_range(ends_of(format, dtype))
-        said = f"{much} lie outside {taken}, which the model takes: they range from {self._lowest:.4g} to"
-        said += f" {self._highest:.4g}; {self._way()}"
-        if share >= WRONG_SCALE:
-            raise InputError("value", said, where=self._name)
-        return f"{said} if that is not meant"
-
-    def _way(self) -> str:
-        """Say what puts the range right: no option can, where nobody knows which one the inputs have."""
+        problem = f"{much} lie outside {taken}, which the model takes: they range from {self._lowest:.4g} to"
+        # No option can put the range right where nobody knows which one the inputs have.
+        way = "set `input_range` to the range that the model was trained on" if self._own else CONVERT
         if self._wanted is not None:
-            return f"choose another `input_range` than {shown_range(self._wanted)}"
-        if self._own is not None:
-            return "set `input_range` to the range that the model was trained on"
-        return CONVERT
+            way = f"choose another `input_range` than {shown_range(self._wanted)}"
+        problem += f" {self._highest:.4g}; {way}"
+        if share >= WRONG_SCALE:
+            raise InputError("value", problem, where=self._name)
+        return f"{problem} if that is not meant"
 
     def finish(self) -> None:
         """Judge all data by an integer input's range; refuse those in a tiny part of it."""
@@ -226,8 +217,8 @@ class Preparation:
             format, dtype = self._model.inside
         if format is None or not self._values:
             return
-        if (said := self._outside_of(format, dtype)) is not None:
-            self._note(said)
+        if (note := self._outside_of(format, dtype)) is not None:
+            self._note(note)
         if not 0 < (self._highest - self._lowest) / format.scale < FEW_STEPS:
             return
         problem = f"all values lie between {self._lowest:.4g} and {self._highest:.4g}, and {self._model.name}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -121,12 +121,9 @@ class Stretch(NamedTuple):
 def lay_out(
     steps: int, kinds: Sequence[int], paces: Sequence[Pace], seed: int, name: str = "fit", fewest: int = 1
 ) -> list[Stretch]:
-    """Return the stretches of a stream, in order.
-
-    A pair of stretches is a clean one and a shifted one of at most its length. Kinds come in shuffled rounds.
-    Each segment has some pairs and one pace; the order of paces is turned by one from round to round.
-    There are at least `fewest` segments, if there are as many pairs.
-    """
+    """Return the stretches of a stream, in order: pairs of a clean one and a shifted one, at most as long."""
+    # Kinds come in shuffled rounds. Each segment has some pairs and one pace; the order of paces is turned by
+    # one from round to round. There are at least `fewest` segments, if there are as many pairs.
     mean = round(SHIFTED * steps / (TIMES * max(1, len(kinds))))
     mean = min(max(mean, SHORTEST), LONGEST)
     pairs = _pairs(steps, kinds, mean, Numbers(seed, f"{name}/layout"))
@@ -194,12 +191,20 @@ def make_plan(
     """Return a plan; the same arguments give the same one with every numpy."""
     classes = [among[groups[among] == each] for each in np.unique(groups[among])]
     pool = Pool(classes, Numbers(seed, f"{name}/pool"))
-    stays = [_stay(pace, len(classes)) for pace in paces]
-    lengths = [waits(Numbers(seed, f"{name}/{n}"), stay - 1) for n, stay in enumerate(stays)]
+    # The mean length of a run is longer than that of a stay: the same class may come again.
+    again = Fraction(len(classes) - 1, len(classes))
+    means = [Fraction(pace.mean) * (again if pace.word == "dwell" else 1) for pace in paces]
+    lengths = [
+        waits(Numbers(seed, f"{name}/{n}"), max(Fraction(1), mean) - 1) for n, mean in enumerate(means)
+    ]
     stretches = lay_out(steps, kinds, paces, seed, name, fewest)
-    rows = np.repeat(np.arange(len(stretches)), [each.steps for each in stretches])
-    segments = np.array([each.segment for each in stretches])[rows]
-    chosen = np.array([each.pace for each in stretches])[rows]
+    counts = [each.steps for each in stretches]
+
+    def stepwise(values: list[Any], dtype: Any) -> Any:
+        return np.repeat(np.array(values, dtype), counts)
+
+    segments = stepwise([each.segment for each in stretches], np.int64)
+    chosen = stepwise([each.pace for each in stretches], np.int64)
     examples = np.empty(steps, dtype=np.int64)
     for segment in range(int(segments[-1]) + 1):
         places = np.flatnonzero(segments == segment)
@@ -208,18 +213,12 @@ def make_plan(
         examples[places] = [next(show) for _ in places]
     return Plan(
         examples,
-        np.array([each.kind for each in stretches], dtype=np.uint8)[rows],
-        np.array([each.severity for each in stretches])[rows],
-        np.array([paces[each.pace].word == "held" for each in stretches])[rows],
+        stepwise([each.kind for each in stretches], np.uint8),
+        stepwise([each.severity for each in stretches], np.float64),
+        stepwise([paces[each.pace].word == "held" for each in stretches], np.bool_),
         segments,
         chosen,
     )
-
-
-def _stay(pace: Pace, classes: int) -> Fraction:
-    """Return the mean length of a stay; that of a run is longer, as the same class may come again."""
-    mean = Fraction(pace.mean)
-    return max(Fraction(1), mean * (classes - 1) / classes) if pace.word == "dwell" else mean
 
 
 def _shown(pool: Pool, pace: Pace, lengths: Iterator[int]) -> Iterator[int]:

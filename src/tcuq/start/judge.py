@@ -18,14 +18,9 @@ from ..monitor.params import Params
 BLOCK, REPLICATES = 100, 400
 """Of the bootstrap: blocks longer than a class usually stays; shorter ones where steps are few."""
 
-BLOCKS = 5
-"""Blocks that a part must have for an interval."""
-
-FEWEST = 10
-"""Errors from which on a ranking is worth a figure."""
-
-SPAN = 200
-"""Steps over which expected and true accuracy are compared."""
+BLOCKS = 5  # that a part must have for an interval
+FEWEST = 10  # errors from which on a ranking is worth a figure
+SPAN = 200  # steps over which expected and true accuracy are compared
 
 Bools = npt.NDArray[np.bool_]
 
@@ -33,11 +28,9 @@ Bools = npt.NDArray[np.bool_]
 def judge(
     params: Params, log: Log, steps: Any, seed: int, stay: float = 1.0, examples: Any = None
 ) -> dict[str, Any]:
-    """Return figures of a monitor's decisions; what needs labels or shifts is there if the log has them.
-
-    A class stays for about `stay` steps, and each step shows one of `examples`: no step tells more than its
-    example does.
-    """
+    """Return figures of a monitor's decisions; what needs labels or shifts is there if the log has them."""
+    # A class stays for about `stay` steps, and each step shows one of `examples`: none tells more than its
+    # example does.
     figures: dict[str, Any] = {
         "steps": len(log),
         "budget": params.budget,
@@ -47,10 +40,8 @@ def judge(
         "has_alarm": params.alarm.rise is not None or params.alarm.fall is not None,
     }
     on = np.asarray(steps["alarm"] != 0)
-    if log.kinds is not None:
-        figures |= _alarms(on, log.kinds, log.segments)
-    else:
-        figures |= {"alarm_on": float(on.mean())}
+    alarms = {"alarm_on": float(on.mean())} if log.kinds is None else _alarms(on, log.kinds, log.segments)
+    figures |= alarms
     if log.labels is not None:
         figures |= _errors(params, log, steps, seed, stay, examples)
     return figures

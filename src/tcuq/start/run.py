@@ -99,7 +99,7 @@ def split_stream(log: Log) -> int:
     return min(starts, key=lambda start: abs(start - middle), default=middle)
 
 
-class Recorded(NamedTuple):
+class Parts(NamedTuple):
     """Both parts as logs, and what is known of them."""
 
     dev: Log
@@ -183,13 +183,13 @@ def start(
     refuse_other_form(target / "firmware", FORMS["c"])
     integer("run_length", run_length, 10, 10_000_000)
     Params(classes=2, budget=budget)
-    tell = progress or (lambda done, total, text: None)
+    progress = progress or (lambda done, total, text: None)
     session = open_session(model, x, y, RecordOptions(**options))
     data, model = session.data, session.model
     if data.segments is None and data.shifted is None:
-        recorded = _made_stream(session, stream, shifts, seed, tell)
+        recorded = _made_stream(session, stream, shifts, seed, progress)
     elif stream is None and (shifts is True or not listed(shifts)):
-        recorded = _own_stream(session, tell)
+        recorded = _own_stream(session, progress)
     else:
         problem = "has segments or shifted, so it is a stream already; leave out `stream` and `shifts`"
         raise InputError("conflict", problem, where=data.name)
@@ -200,8 +200,8 @@ def start(
         raise model.refusal("missing", problem)
     if not force:
         _refuse_chance(session, dev)
-    params = _fitted(dev, tell, budget=budget, run_length=run_length, seed=seed)
-    tell(0, 1, "judging")
+    params = _fitted(dev, progress, budget=budget, run_length=run_length, seed=seed)
+    progress(0, 1, "judging")
     decided, signals = watch(Monitor(params), test, signals=True)
     figures = _findings(session, recorded, params, decided, seed)
     scale = None
@@ -209,7 +209,7 @@ def start(
         scale = model.probs_format.scale  # so that the package has their softmax
     figures["logits_scale"] = scale
 
-    tell(0, 1, "writing")
+    progress(0, 1, "writing")
     title = f"{model.name}: tested on held-out steps"
     decisions = Decisions(decided, fingerprint=params.fingerprint, names=params.names)
     contents: dict[str, str | bytes] = {
@@ -251,11 +251,11 @@ def _refuse_chance(session: Session, log: Log) -> None:
         raise session.model.refusal("conflict", f"{problem}; nothing is written, unless with `force=True`")
 
 
-def _fitted(log: Log, tell: Progress, **options: Any) -> Params:
+def _fitted(log: Log, progress: Progress, **options: Any) -> Params:
     """Fit; without labels where a model that is nearly always right makes too few errors to learn from."""
 
     def show(stage: str, done: int, total: int) -> None:
-        tell(done, total, f"fitting: {stage}")
+        progress(done, total, f"fitting: {stage}")
 
     try:
         return fit(log, force=True, progress=show, **options)
@@ -267,8 +267,8 @@ def _fitted(log: Log, tell: Progress, **options: Any) -> Params:
 
 
 def _made_stream(
-    session: Session, stream: bool | str | None, shifts: Shifts, seed: int, tell: Progress
-) -> Recorded:
+    session: Session, stream: bool | str | None, shifts: Shifts, seed: int, progress: Progress
+) -> Parts:
     """Run the model once over the streams of both parts."""
     data = session.data
     examples = split_examples(data, seed)
@@ -277,7 +277,7 @@ def _made_stream(
     fit, judge = plan_parts(streams, examples, steps_for(data.total))
     made = streams.arranged(joined(fit, judge))
     plain = () if data.folder or stream is not None else (PLAIN,)
-    log = session.log(replace(made, notes=(*plain, *made.notes, *_scarce(data))), tell)
+    log = session.log(replace(made, notes=(*plain, *made.notes, *_scarce(data))), progress)
     facts = {
         "made": True,
         "fit_kinds": streams.shown(fit),
@@ -287,7 +287,7 @@ def _made_stream(
     }
     dev, test = log.take(slice(0, len(fit))), log.take(slice(len(fit), None))
     paces_shown = np.array([str(each) for each in streams.paces])[judge.paces]
-    return Recorded(dev, test, facts, paces_shown, max(each.mean for each in streams.paces), judge.examples)
+    return Parts(dev, test, facts, paces_shown, max(each.mean for each in streams.paces), judge.examples)
 
 
 def _scarce(data: Data) -> tuple[str, ...]:
@@ -303,15 +303,15 @@ def _scarce(data: Data) -> tuple[str, ...]:
     return (note,) if few else ()
 
 
-def _own_stream(session: Session, tell: Progress) -> Recorded:
+def _own_stream(session: Session, progress: Progress) -> Parts:
     """Run the model over a stream of the user and cut it in two."""
-    log = session.log(progress=tell)
+    log = session.log(progress=progress)
     if len(log) < FEWEST:
         raise InputError("value", f"{session.data.name}: holds {len(log)} steps, expected at least {FEWEST}")
     cut = split_stream(log)
     dev, test = log.take(slice(0, cut)), log.take(slice(cut, None))
     facts = {"made": False, "fit_kinds": _shown_kinds(dev), "judge_kinds": _shown_kinds(test)}
-    return Recorded(dev, test, facts)
+    return Parts(dev, test, facts)
 
 
 def _shown_kinds(log: Log) -> tuple[str, ...]:
@@ -321,9 +321,7 @@ def _shown_kinds(log: Log) -> tuple[str, ...]:
     return tuple(log.shift_names[number - 1] for number in np.unique(log.kinds).tolist() if number)
 
 
-def _findings(
-    session: Session, recorded: Recorded, params: Params, decided: Any, seed: int
-) -> dict[str, Any]:
+def _findings(session: Session, recorded: Parts, params: Params, decided: Any, seed: int) -> dict[str, Any]:
     test, fitted = recorded.test, params.notes.get("fit") or {}
     figures = {
         "model": session.model.name,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,27 +52,24 @@ class Form:
 
 
 def are_indices(sample: Array, model: Model | None) -> bool:
-    """Tell whether inputs name things, such as the tokens of a text, and are no measured numbers.
-
-    The model decides, if it says what it takes. Else wide whole numbers from 0 on are taken as indices:
-    samples of a sensor are narrow, or below 0 at times, or fractions.
-    """
+    """Tell whether inputs name things, such as the tokens of a text, and are no measured numbers."""
     if model is not None and model.input is not None:
         taken = np.dtype(model.input)
         return taken.kind in "iu" and taken.itemsize >= 4 and model.quantized is None
+    # Samples of a sensor are narrow, or below 0 at times, or fractions.
     return sample.dtype.kind in "iu" and sample.dtype.itemsize >= 4 and int(sample.min()) >= 0
 
 
-def _refuse(where: str, family: str, shape: tuple[int, ...], wanted: str) -> InputError:
+def _unfit(data: Data, family: str, shape: tuple[int, ...], wanted: str) -> InputError:
     problem = f"an input has shape {shape}, {family} have {wanted}; choose other `shifts`, or your own"
-    return InputError("value", problem, where=where)
+    return InputError("value", problem, where=data.name)
 
 
 def _same(x: Array, rng: Any = None) -> Array:
     return x
 
 
-def _pictures(sample: Array, pixels: bool, where: str) -> Form:
+def _pictures(sample: Array, data: Data) -> Form:
     shape = sample.shape[1:]
     same: Callable[[Array], Array] = _same
     arrange, restore = same, same
@@ -84,17 +82,18 @@ def _pictures(sample: Array, pixels: bool, where: str) -> Form:
         height, width = shape[1:]
         arrange, restore = (lambda x: np.moveaxis(x, 0, 2)), (lambda x: np.moveaxis(x, 2, 0))
     else:
-        raise _refuse(where, "pictures", shape, "(height, width) or (height, width, channels)")
-    low, high = (0.0, 255.0) if pixels else range_of(sample) or (float(sample.min()), float(sample.max()))
+        raise _unfit(data, "pictures", shape, "(height, width) or (height, width, channels)")
+    low, high = range_of(sample) or (float(sample.min()), float(sample.max()))
+    low, high = (0.0, 255.0) if data.pixels else (low, high)
     shown = f"pictures of {height} x {width} with values {low:g} to {high:g}"
     blanks = low, (low + high) / 2  # black, and gray: where the zero point of a quantized input may lie
     return Form(sample.dtype, arrange, restore, low, (high - low) or 1.0, low, high, blanks, False, shown)
 
 
-def _sound(sample: Array, pixels: bool, where: str) -> Form:
+def _sound(sample: Array, data: Data) -> Form:
     shape, dtype = sample.shape[1:], sample.dtype
     if len([each for each in shape if each != 1]) != 1:
-        raise _refuse(where, "sounds", shape, "one length, as waveforms do")
+        raise _unfit(data, "sounds", shape, "one length, as waveforms do")
     offset = 128.0 if dtype == np.uint8 else 0.0
     peak = float(np.abs(sample.astype(np.float64) - offset).max())
     full = {1: 128.0, 2: 32768.0}.get(dtype.itemsize) if dtype.kind in "iu" else 1.0
@@ -107,11 +106,11 @@ def _sound(sample: Array, pixels: bool, where: str) -> Form:
     return Form(dtype, np.ravel, lambda x: x.reshape(shape), offset, factor, low, high, blanks, True, shown)
 
 
-def _signals(sample: Array, pixels: bool, where: str) -> Form:
+def _signals(sample: Array, data: Data) -> Form:
     shape = sample.shape[1:]
     long = [each for each in shape if each != 1]
     if len(long) > 2:
-        raise _refuse(where, "signals", shape, "(time,) or (time, channels)")
+        raise _unfit(data, "signals", shape, "(time,) or (time, channels)")
     time, channels = [*long, 1, 1][:2]
     flip = channels > time
     if flip:
@@ -128,10 +127,10 @@ def _signals(sample: Array, pixels: bool, where: str) -> Form:
     return _measured(rows, arrange, restore, shown)
 
 
-def _tables(sample: Array, pixels: bool, where: str) -> Form:
+def _tables(sample: Array, data: Data) -> Form:
     shape = sample.shape[1:]
     if len(shape) != 1 or shape[0] < 2:
-        raise _refuse(where, "rows of a table", shape, "(columns,), two or more")
+        raise _unfit(data, "rows of a table", shape, "(columns,), two or more")
     return _measured(sample, _same, _same, f"rows of a table of {shape[0]:,} columns")
 
 
@@ -152,13 +151,12 @@ HALF = 0.625  # severity that half of the stretches of a stream exceed
 QUIETEST = 1e-4  # peak, as a part of full scale, below which sound counts as silent
 
 
-def blank(form: Form, x: Array, severity: float) -> Array:
+def blank(form: Form, x: Array, severity: float, rng: np.random.Generator) -> Array:
     """Show one value throughout: black or gray; silence; the mean of each channel, or 0."""
-    value = form.blanks[severity > HALF]
-    return form.kept(np.zeros(form.arrange(x).shape) + value)
+    return form.kept(np.zeros(form.arrange(x).shape) + form.blanks[severity > HALF])
 
 
-def saturated(form: Form, x: Array, severity: float) -> Array:
+def saturated(form: Form, x: Array, severity: float, rng: np.random.Generator) -> Array:
     """Drive the input into the end of its range: overexposed, clipped hard, at the rail of the sensor."""
     values = form.arrange(x).astype(np.float64)
     if not form.swings:
@@ -176,7 +174,7 @@ SAMPLE = 256  # inputs of an array from which ranges are read
 FILES = 32  # files of a folder, each of which has to be decoded, from which the range of signals is read
 MOST = 255  # kinds that a log tells apart
 
-FAMILIES: dict[str, tuple[Callable[[Array, bool, str], Form], Any]] = {
+FAMILIES: dict[str, tuple[Callable[[Array, Data], Form], Any]] = {
     "pictures": (_pictures, pictures),
     "sound": (_sound, sound),
     "signals": (_signals, signals),
@@ -234,11 +232,12 @@ def choose(
     if family is None and generic:
         problem = f"an input has shape {sample.shape[1:]}, which is none of {', '.join(FAMILIES)}"
         raise InputError("unsupported", f"{problem}; {way}", where=data.name)
-    form = None if family is None or indices else FAMILIES[family][0](sample, data.pixels, data.name)
+    form = None if family is None or indices else FAMILIES[family][0](sample, data)
     kinds: list[Kind] = []
     if generic and form is not None:
-        kinds += [_generic(each, form) for each in FAMILIES[str(family)][1].KINDS]
-        kinds += [_collapse(function, form) for function in COLLAPSES]
+        generic_kinds = FAMILIES[str(family)][1].KINDS
+        kinds += [Kind(each.__name__, partial(_degraded, form, each)) for each in generic_kinds]
+        kinds += [Kind(each.__name__, partial(each, form), collapse=True) for each in COLLAPSES]
         kinds.append(Kind("frozen", lambda x, severity, rng: x, collapse=True, frozen=True))
     for each in wanted:
         if each is not True and each not in given:
@@ -282,15 +281,8 @@ def _sample(data: Data, among: Array | None, family: str | None) -> Array:
     return np.asarray(data.take(places if among is None else np.asarray(among)[places]))
 
 
-def _generic(function: Callable[..., Any], form: Form) -> Kind:
-    def apply(x: Array, severity: float, rng: np.random.Generator) -> Array:
-        return form.values(function(form.numbers(x), severity, rng))
-
-    return Kind(function.__name__, apply)
-
-
-def _collapse(function: Callable[[Form, Array, float], Array], form: Form) -> Kind:
-    return Kind(function.__name__, lambda x, severity, rng: function(form, x, severity), collapse=True)
+def _degraded(form: Form, function: Any, x: Array, severity: float, rng: np.random.Generator) -> Array:
+    return form.values(function(form.numbers(x), severity, rng))
 
 
 def _shake(form: Form | None, family: str | None) -> Callable[[Array, np.random.Generator], Array]:
