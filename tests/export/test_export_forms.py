@@ -57,7 +57,7 @@ def test_every_form_is_the_same_c_with_a_page_and_a_version(form: str, which: st
     texts, plain = files_of(form, which), files_of("c", which)
     for file, text in plain.items():
         if file not in ("main.c", "README.md", "examples/send_frames.c"):
-            assert texts[FORMS[form].place(contents_of(which), file)] == text
+            assert texts[FORMS[form].place(file)] == text
     assert "selfcheck" in texts[EXAMPLES[form]]
     page = texts["README.md"]
     assert contents_module.VERSION in page and "selfcheck()` tells you" in page
@@ -73,8 +73,8 @@ def test_the_c_of_every_form_compiles_and_passes_its_self_check(tmp_path: Path, 
     compiler = need("cc", "gcc")
     folder = package(tmp_path / "p", form, "everything")
     contents, place = contents_of("everything"), FORMS[form].place
-    include = sorted({f"-I{(folder / place(contents, file)).parent}" for file in contents.headers})
-    compiled = [str(folder / place(contents, file)) for file in contents.sources]
+    include = sorted({f"-I{file.parent}" for file in folder.rglob("*.h")})
+    compiled = [str(folder / place(file)) for file in contents.sources]
     example = folder / EXAMPLES[form]
     if example.suffix != ".c":
         example = tmp_path / "check.c"
@@ -92,7 +92,7 @@ def test_the_c_of_every_form_compiles_and_passes_its_self_check(tmp_path: Path, 
 @each_form
 def test_a_package_of_another_form_is_not_mixed_with_this_one(tmp_path: Path, form: str) -> None:
     folder, texts = tmp_path / "p", files_of(form, "plain")
-    assert {FORMS[form].header, FORMS[form].manifest} <= set(texts)
+    assert {FORMS[form].place("tcuq.h"), FORMS[form].manifest} <= set(texts)
     put(texts, folder, form=FORMS[form])
     (folder / "idf_component.yml").touch()  # of the user
     put(texts, folder, force=True, form=FORMS[form])

@@ -59,7 +59,6 @@ CORE_SOURCES = (*("tcuq.c", "tcuq_beliefs.c", "tcuq_error.c"), *("tcuq_signals.c
 CORE_PRIVATE = ("tcuq_internal.h", "tcuq_tables.h")
 """Files of the core: what a program includes, what it compiles, and what only the core reads."""
 
-
 OWN_REFERENCE, FEEDBACK = 0x10000, 0x20000
 """`TCUQ_OWN_REFERENCE` and `TCUQ_FEEDBACK`."""
 
@@ -147,15 +146,6 @@ class Contents:
         """What a firmware compiles."""
         own = (f"{self.name}.c", f"{self.name}_selfcheck.c")
         return (*own, *(file for files in self.shared.values() for file in files))
-
-    @property
-    def headers(self) -> tuple[str, ...]:
-        """What a program includes."""
-        own = [f"{self.name}.h", f"{self.name}_selfcheck.h"]
-        own += [f"{self.name}_names.h"] if self.params.names is not None else []
-        own += [self.fields["glue_file"]] if self.glue else []
-        shared = (file for file in self.core_files if file.endswith(".h") and file not in CORE_PRIVATE)
-        return (*own, *shared)
 
     @property
     def shape(self) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..base.errors import InputError
 from .generated import PLATFORMS
-from .contents import Contents, fill
+from .contents import CORE_PRIVATE, Contents, fill
 
 Fields = dict[str, Any]
 
@@ -158,7 +158,7 @@ def rust_string(text: str) -> str:
     return f'"{shown}"'
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Form:
     """The package of one platform: where the monitor's files go, what is added, which names are taken."""
 
@@ -176,14 +176,10 @@ class Form:
     platform: str = ""  # whose names these patterns are
     taken: str = ""
 
-    @property
-    def header(self) -> str:
-        """Where the header of the core is."""
-        return str(PurePosixPath(self.includes, "tcuq.h"))
-
-    def place(self, contents: Contents, file: str) -> str:
+    def place(self, file: str) -> str:
         """Return where a file of the monitor goes."""
-        folder = self.includes if file in contents.headers else self.compiled
+        public = file.endswith(".h") and file not in CORE_PRIVATE
+        folder = self.includes if public else self.compiled
         return self.license if file == "tcuq_LICENSE.txt" else str(PurePosixPath(folder, file))
 
     def _fields(self, contents: Contents) -> Fields:

@@ -39,7 +39,7 @@ def _rows(contents: Contents, form: Form, paths: Collection[str]) -> Iterator[st
     for rows, added in ((_PARTS, False), (form.rows, True), (_LICENSE, False)):
         for row in fill(rows, contents.fields).splitlines():
             names, what = row.split(" | ")
-            files = [file if added else form.place(contents, file) for file in names.split(", ")]
+            files = [file if added else form.place(file) for file in names.split(", ")]
             if files[-1] in paths:
                 yield f"| {', '.join(f'`{file}`' for file in files)} | {what} |\n"
 
@@ -112,7 +112,7 @@ def arranged(contents: Contents, check: SelfCheck, form: Form) -> dict[str, str]
     if contents.params.feedback is not None:
         # Left out by default; on some platforms nobody can set a flag for a library.
         texts["tcuq.h"] = texts["tcuq.h"].replace(_DEFAULT, f"{_DEFAULT[:-1]} | TCUQ_FEEDBACK)")
-    texts = {form.place(contents, file): text for file, text in texts.items()} | form.files(contents)
+    texts = {form.place(file): text for file, text in texts.items()} | form.files(contents)
     texts["README.md"] = form.readme(
         contents,
         rows="".join(_rows(contents, form, texts)),
@@ -212,14 +212,15 @@ def refuse_other_form(folder: Path, form: Form) -> None:
     form : Form
         One of `FORMS`, by its name.
     """
-    present = [other for other in FORMS.values() if (folder / other.header).exists()]
+    header = {form: form.place("tcuq.h") for form in FORMS.values()}
+    present = [other for other in header if (folder / header[other]).exists()]
     whole = [other for other in present if (folder / other.manifest).exists()]
     for other in (*whole, *present):
         # Beside a package of this form, the manifest of another one is the user's own.
-        if other.header != form.header or (other in whole and form not in whole):
+        if header[other] != header[form] or (other in whole and form not in whole):
             raise InputError(
                 "exists",
-                f"{folder}: holds {other.header}, as --form {other.name} writes it; for --form {form.name} "
+                f"{folder}: holds {header[other]}, as --form {other.name} writes it; for --form {form.name} "
                 "choose another folder, or remove this one first",
             )
 
