@@ -11,8 +11,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from ..base.errors import InputError
-from .generated import PLATFORMS
 from .contents import CORE_PRIVATE, Contents, fill
+from .generated import PLATFORMS
 
 Fields = dict[str, Any]
 

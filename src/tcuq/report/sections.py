@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import metrics
-from ..monitor.alarm import alarm_words
 from ..log.class_names import shift_shown
+from ..monitor.alarm import alarm_words
 from ..monitor.params import Params
 from ..monitor.signals import MEANING, SIGNALS
 from ..monitor.steps import reason_names
