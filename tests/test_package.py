@@ -13,6 +13,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import release_contents
 from places import ROOT
 
 import tcuq
@@ -108,6 +109,23 @@ def shipped(folder: Path) -> list[str]:
     environment = {**os.environ, "PYTHONPATH": str(folder)}
     command = [sys.executable, "-c", SHIPPED]
     return subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout.split()
+
+
+@pytest.mark.slow
+def test_the_source_archive_holds_every_file_of_the_product(tmp_path: Path) -> None:
+    for name in ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    (tmp_path / "tools").mkdir()
+    shutil.copy(ROOT / "tools" / "archives.py", tmp_path / "tools")
+    shutil.copytree(PACKAGE, tmp_path / "src" / "tcuq", ignore=shutil.ignore_patterns("__pycache__", "*.so"))
+    command = [sys.executable, "setup.py", "-q", "sdist"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    if done.returncode and "setuptools" in done.stderr:
+        pytest.skip("setuptools is missing or too old: pip install 'setuptools>=77'")
+    assert done.returncode == 0, done.stderr
+    (archive,) = tmp_path.glob("dist/*.tar.gz")
+    found = release_contents.sdist_problems(archive.read_bytes(), PACKAGE, tcuq.__version__)
+    assert found == []
 
 
 @pytest.mark.slow

@@ -67,14 +67,24 @@ class Files(build_py):
 
     texts: "tuple[str, ...]" = ()
 
+    def _files(self) -> list[Path]:
+        source = Path(self.get_package_dir(self.distribution.get_name()))
+        return sorted(path for pattern in self.texts for path in source.glob(pattern))
+
+    def get_source_files(self):
+        """Return what a source archive has of the package, the texts too."""
+        return [*super().get_source_files(), *(path.as_posix() for path in self._files())]
+
     def run(self):
         """Copy the modules and pack the texts, in order of their names; a checkout needs no archive."""
         super().run()
         if self.texts and not self.editable_mode:
             package = self.distribution.get_name()
             source = Path(self.get_package_dir(package))
-            paths = sorted(path for pattern in self.texts for path in source.glob(pattern))
-            texts = {path.relative_to(source).as_posix(): path.read_text(encoding="utf-8") for path in paths}
+            texts = {
+                path.relative_to(source).as_posix(): path.read_text(encoding="utf-8")
+                for path in self._files()
+            }
             packed = bz2.compress(json.dumps(texts, ensure_ascii=False).encode())
             Path(self.build_lib, package, "texts.bz2").write_bytes(packed)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 # Files of the source folder that a wheel leaves out: the extension is compiled from them.
 SOURCE_ONLY = ("tcuq/binding/", "tcuq_watch/native/")
 # Files that a wheel has in one archive (setup.py).
-PACKED = re.compile(r"tcuq/(core|export/c|export/templates|report)/\w+\.(c|h|txt|css|js)")
+PACKED = re.compile(r"tcuq/((core|export/c|report)/\w+\.(c|h|txt|css|js)|export/templates/.+\.in)")
 # Files beside src/ in a source archive.
 BESIDE = {
     *("LICENSE", "MANIFEST.in", "PKG-INFO", "README.md"),

@@ -22,7 +22,7 @@ from .monitor.steps import Steps as Steps
 from .monitor.steps import reason_names as reason_names
 from .monitor.steps import step_columns as step_columns
 from .recording.run import record as record
-from .report.step_figure import plot_steps as plot_steps
+from .report.plot import plot_steps as plot_steps
 
 __version__: str
 Questions = LabelSampler

@@ -126,29 +126,29 @@ endfunction()
 """
 
 
-def test_two_zephyr_modules_share_one_core(tmp_path: Path) -> None:
-    # The name of a part that monitors share.
-    package(tmp_path / "kws", "zephyr", "plain", "core")
-    package(tmp_path / "cam", "zephyr", "everything", "Cam")
-    use = project(
-        tmp_path / "use",
-        PLATFORM_FUNCTIONS + "set(CONFIG_TCUQ_CORE y)\nset(CONFIG_TCUQ_CAM y)\n"
-        "set(CONFIG_TCUQ_CORE_SELFCHECK y)\nset(CONFIG_TCUQ_CAM_SELFCHECK y)\n"
-        "add_subdirectory(../kws/zephyr kws)\nadd_subdirectory(../cam/zephyr cam)\n"
-        "add_executable(use use.c)\n"
-        "target_link_libraries(use PRIVATE -Wl,--whole-archive ${linked} -Wl,--no-whole-archive)\n",
-        USE.format(first="core", FIRST="CORE"),
-    )
-    subprocess.run([build(use, tmp_path / "made") / "use"], check=True)
+ZEPHYR = """
+set(CONFIG_TCUQ_CORE y)
+set(CONFIG_TCUQ_CAM y)
+set(CONFIG_TCUQ_CORE_SELFCHECK y)
+set(CONFIG_TCUQ_CAM_SELFCHECK y)
+add_subdirectory(../first/zephyr first)
+add_subdirectory(../cam/zephyr cam)
+add_executable(use use.c)
+target_link_libraries(use PRIVATE -Wl,--whole-archive ${linked} -Wl,--no-whole-archive)
+"""
+ESP_IDF = """
+add_subdirectory(../first first)
+add_subdirectory(../cam cam)
+add_executable(use use.c)
+target_link_libraries(use PRIVATE idf_first idf_cam)
+"""
 
 
-def test_two_components_of_esp_idf_link(tmp_path: Path) -> None:
-    package(tmp_path / "kws", "espidf", "plain")
-    package(tmp_path / "cam", "espidf", "everything", "Cam")
-    use = project(
-        tmp_path / "use",
-        PLATFORM_FUNCTIONS + "add_subdirectory(../kws kws)\nadd_subdirectory(../cam cam)\n"
-        "add_executable(use use.c)\ntarget_link_libraries(use PRIVATE idf_kws idf_cam)\n",
-        USE.format(first="kws", FIRST="KWS"),
-    )
+# "core" is also the name of a part that monitors share.
+@pytest.mark.parametrize(("form", "name", "lines"), [("zephyr", "core", ZEPHYR), ("espidf", "kws", ESP_IDF)])
+def test_two_packages_link_in_one_program(tmp_path: Path, form: str, name: str, lines: str) -> None:
+    package(tmp_path / "first", form, "plain", name)
+    package(tmp_path / "cam", form, "everything", "Cam")
+    program = USE.format(first=name, FIRST=name.upper())
+    use = project(tmp_path / "use", PLATFORM_FUNCTIONS + lines, program)
     subprocess.run([build(use, tmp_path / "made") / "use"], check=True)

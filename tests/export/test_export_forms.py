@@ -17,7 +17,7 @@ from refusals import refused
 from tcuq import Params
 from tcuq.export import FORMS, export, sources
 from tcuq.export import contents as contents_module
-from tcuq.export.contents import build_mask, release_of, semver_of
+from tcuq.export.contents import build_mask, release_of
 from tcuq.export.package import put
 from tcuq_lab.boards import stock
 
@@ -57,17 +57,15 @@ def test_every_form_is_the_same_c_with_a_page_and_a_version(form: str, which: st
     texts, plain = files_of(form, which), files_of("c", which)
     for file, text in plain.items():
         if file not in ("main.c", "README.md", "examples/send_frames.c"):
-            assert texts[FORMS[form].place(contents_of(which), file)] == text
+            assert texts[FORMS[form].place(file)] == text
     assert "selfcheck" in texts[EXAMPLES[form]]
     page = texts["README.md"]
     assert contents_module.VERSION in page and "selfcheck()` tells you" in page
-    assert not re.search(r"\{\w*\}", page)
+    assert not any(re.search(r"@\w*@", text) for text in texts.values())
     described = {
         file for row in re.findall(r"^\| (`.*?`) \|", page, re.M) for file in row.strip("`").split("`, `")
     }
-    assert described <= set(texts)
-    unexplained = set(texts) - described - {"README.md", "library.properties", "keywords.txt"}
-    assert not unexplained
+    assert described == set(texts) - {"README.md"}
 
 
 @each_form
@@ -75,8 +73,8 @@ def test_the_c_of_every_form_compiles_and_passes_its_self_check(tmp_path: Path, 
     compiler = need("cc", "gcc")
     folder = package(tmp_path / "p", form, "everything")
     contents, place = contents_of("everything"), FORMS[form].place
-    include = sorted({f"-I{(folder / place(contents, file)).parent}" for file in contents.headers})
-    compiled = [str(folder / place(contents, file)) for file in contents.sources]
+    include = sorted({f"-I{file.parent}" for file in folder.rglob("*.h")})
+    compiled = [str(folder / place(file)) for file in contents.sources]
     example = folder / EXAMPLES[form]
     if example.suffix != ".c":
         example = tmp_path / "check.c"
@@ -94,7 +92,7 @@ def test_the_c_of_every_form_compiles_and_passes_its_self_check(tmp_path: Path, 
 @each_form
 def test_a_package_of_another_form_is_not_mixed_with_this_one(tmp_path: Path, form: str) -> None:
     folder, texts = tmp_path / "p", files_of(form, "plain")
-    assert {FORMS[form].header, FORMS[form].manifest} <= set(texts)
+    assert {FORMS[form].place("tcuq.h"), FORMS[form].manifest} <= set(texts)
     put(texts, folder, form=FORMS[form])
     (folder / "idf_component.yml").touch()  # of the user
     put(texts, folder, force=True, form=FORMS[form])
@@ -161,7 +159,7 @@ def test_names_that_a_platform_has_taken(tmp_path: Path, form: str, name: str) -
     export(PLAIN, tmp_path / "p", name)
 
 
-@pytest.mark.parametrize("version", ["0.3.0.dev4", "0.3.0rc1", "1.2.3.post1", "0.3.0a2.dev1+local.7", "2.0"])
+@pytest.mark.parametrize("version", ["0.3.0.dev4", "0.3.0rc1", "0.3.0a2.dev1", "2.0"])
 def test_versions_are_valid_in_every_manifest(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
     monkeypatch.setattr(contents_module, "VERSION", version)
     semver = re.compile(r"\d+\.\d+\.\d+(-[0-9A-Za-z]+(\.[0-9A-Za-z]+)*)?(\+[0-9A-Za-z]+(\.[0-9A-Za-z]+)*)?")
@@ -176,11 +174,6 @@ def test_versions_are_valid_in_every_manifest(monkeypatch: pytest.MonkeyPatch, v
         (said,) = re.findall(pattern, texts[file])
         assert allowed.fullmatch(said), (file, said)
         assert said.split("-")[0].split("+")[0] == release_of(version)
-
-
-def test_a_version_that_is_none_is_refused() -> None:
-    with refused("value", "version"):
-        semver_of("one")
 
 
 def test_a_class_name_of_any_script_reaches_rust() -> None:

@@ -282,8 +282,8 @@ def test_posteriors_of_python_and_c_fit_the_line() -> None:
 def test_the_example_sends_what_the_monitor_decides(form: str, which: str, tmp_path: Path) -> None:
     folder = package(tmp_path / "p", form, which)
     contents, place = contents_of(which), FORMS[form].place
-    include = sorted({f"-I{(folder / place(contents, file)).parent}" for file in contents.headers})
-    compiled = [folder / place(contents, file) for file in contents.sources]
+    include = sorted({f"-I{file.parent}" for file in folder.rglob("*.h")})
+    compiled = [folder / place(file) for file in contents.sources]
     command = [need("cc", "gcc"), *STRICT, *include, folder / "examples" / "send_frames.c", *compiled]
     subprocess.run([*command, "-o", tmp_path / "send"], check=True)
     decoder = Decoder()

@@ -21,55 +21,34 @@ from ..monitor.params import Params
 from ..monitor.signals import PROFILES, mask
 from .projection import IntegerProjection, check_outputs
 
-_TAGS = r"(?:if |if not |include |each \w+ in )?\w+"
-_TAG = re.compile(rf"^@({_TAGS})@\n|@({_TAGS})@", re.M)
-_LINE = re.compile(r"^@when (not )?(\w+)@(.*\n)", re.M)
+_NAME = re.compile(r"@(\w+)@(\n?)")
 
 
-@cache
-def sections(file: str) -> dict[str, str]:
-    """Return the sections of a file of templates, by what follows @@ above them."""
-    _, *parts = re.split(r"^@@ (.*)\n", text_of(f"export/templates/{file}.txt"), flags=re.M)
-    return dict(zip(parts[::2], parts[1::2], strict=True))
-
-
-def render(text: str, fields: Mapping[str, Any], more: Mapping[str, str]) -> str:
-    r"""Return a text with its tags replaced; `more` has the sections that it may include.
-
-    A tag alone on its line stands for whole lines, perhaps none: its text brings their ends. What follows
-    `@when field@` is a line that is there where the field is set.
+def fill(text: str, fields: Mapping[str, Any]) -> str:
+    r"""Return a text with its @names@ replaced; a line with a name that stands for None is left out.
 
     Examples
     --------
-    >>> text = "@when wide@wide\n@if not wide@\n@each row in files@\n@end@\n@name@: @include end@.\n"
-    >>> fields = {"wide": 0, "name": "kws", "files": [{"file": "a.c"}, {"file": "b.c"}]}
-    >>> print(render(text, fields, {"row": "- @file@\n", "end": "the end\n"}), end="")
-    - a.c
-    - b.c
-    kws: the end.
+    >>> text = "@names@@kws@.h\n@files@\n@kws@.c\n"
+    >>> print(fill(text, {"kws": "door", "names": None, "files": "a.c\nb.c\n"}), end="")
+    a.c
+    b.c
+    door.c
     """
-    text = _LINE.sub(lambda line: line[3] if bool(fields[line[2]]) != bool(line[1]) else "", text)
-    parts: list[str] = []
-    shown, end = [True], 0
-    for tag in _TAG.finditer(text):
-        if all(shown):
-            parts.append(text[end : tag.start()])
-        end = tag.end()
-        *how, word = (tag[1] or tag[2]).split()
-        if how[:1] == ["if"]:
-            shown.append(bool(fields[word]) != ("not" in how))
-        elif not how and word == "else":
-            shown[-1] = not shown[-1]
-        elif not how and word == "end":
-            shown.pop()
-        elif all(shown) and not how:
-            parts.append(str(fields[word]))
-        elif all(shown):
-            items = fields[word] if how[0] == "each" else [{}]
-            section = more[how[1] if how[0] == "each" else word]
-            texts = [render(section, {**fields, **item}, more) for item in items]
-            parts.append("".join(texts) if tag[1] else " ".join(text.rstrip("\n") for text in texts))
-    return "".join(parts) + text[end:]
+    absent = "|".join(name for name, value in fields.items() if value is None)
+    if absent:
+        text = re.sub(rf"^.*@({absent})@.*\n?", "", text, flags=re.M)
+
+    def value(found: re.Match[str]) -> str:
+        shown = str(fields[found[1]])
+        return shown if shown.endswith("\n") else shown + found[2]
+
+    return _NAME.sub(value, text)
+
+
+@cache
+def _template(path: str) -> str:
+    return text_of(f"export/templates/{path}.in")
 
 
 PARAMS_BYTES, EVIDENCE_BYTES, INSTANT_BYTES, FEEDBACK_BYTES = 160, 64, 28, 16
@@ -79,7 +58,6 @@ CORE_HEADERS = ("tcuq.h", "tcuq_fields.h")
 CORE_SOURCES = (*("tcuq.c", "tcuq_beliefs.c", "tcuq_error.c"), *("tcuq_signals.c", "tcuq_state.c"))
 CORE_PRIVATE = ("tcuq_internal.h", "tcuq_tables.h")
 """Files of the core: what a program includes, what it compiles, and what only the core reads."""
-
 
 OWN_REFERENCE, FEEDBACK = 0x10000, 0x20000
 """`TCUQ_OWN_REFERENCE` and `TCUQ_FEEDBACK`."""
@@ -140,46 +118,34 @@ class Contents:
         return None if self.logits_scale is None else softmax_table(self.logits_scale)
 
     @property
+    def wide(self) -> bool:
+        """Whether a projection stands before the monitor."""
+        return self.projection is not None
+
+    @property
     def width(self) -> int:
         """Features that the network gives."""
         return self.params.features if self.projection is None else self.projection.inputs
 
     @property
-    def parts(self) -> list[str]:
-        """What not every monitor has."""
-        there = {
-            "feedback": self.params.feedback is not None,
-            "softmax": self.logits_scale is not None,
-            "projection": self.projection is not None,
-        }
-        return [part for part, has in there.items() if has]
+    def shared(self) -> dict[str, list[str]]:
+        """Sources that monitors share, by part: the core, and what not every monitor has."""
+        parts = {"feedback": self.params.feedback, "softmax": self.table, "projection": self.projection}
+        there = [part for part, value in parts.items() if value is not None]
+        return {"core": [*CORE_SOURCES, "tcuq_frame.c"], **{part: [f"tcuq_{part}.c"] for part in there}}
 
     @property
     def core_files(self) -> tuple[str, ...]:
         """Files that every exported monitor of this kind shares."""
-        headers = [f"tcuq_{part}.h" for part in self.parts if part != "feedback"]
+        headers = [f"tcuq_{part}.h" for part in self.shared if part in ("softmax", "projection")]
         sources = [file for files in self.shared.values() for file in files]
         return (*CORE_HEADERS, *CORE_PRIVATE, "tcuq_frame.h", *headers, *sources, "tcuq_LICENSE.txt")
-
-    @property
-    def shared(self) -> dict[str, list[str]]:
-        """Sources that monitors share, by part: the core, and what not every monitor has."""
-        return {"core": [*CORE_SOURCES, "tcuq_frame.c"], **{part: [f"tcuq_{part}.c"] for part in self.parts}}
 
     @property
     def sources(self) -> tuple[str, ...]:
         """What a firmware compiles."""
         own = (f"{self.name}.c", f"{self.name}_selfcheck.c")
         return (*own, *(file for files in self.shared.values() for file in files))
-
-    @property
-    def headers(self) -> tuple[str, ...]:
-        """What a program includes."""
-        own = [f"{self.name}.h", f"{self.name}_selfcheck.h"]
-        own += [f"{self.name}_names.h"] if self.params.names is not None else []
-        own += [self.fields["glue_file"]] if self.glue else []
-        shared = (file for file in self.core_files if file.endswith(".h") and file not in CORE_PRIVATE)
-        return (*own, *shared)
 
     @property
     def shape(self) -> str:
@@ -214,8 +180,20 @@ class Contents:
     @cached_property
     def fields(self) -> dict[str, Any]:
         """Everything about this monitor that a text may name."""
-        params, logits, wide = self.params, self.logits_scale is not None, self.projection is not None
-        return {
+        params, scale, wide = self.params, self.logits_scale, self.wide
+        softmax = "scale 1/256, zero point -128"
+        there = {
+            "logits": scale is not None,
+            "wide": wide,
+            "width": self.width,
+            "features": params.features,
+            "names": params.names is not None,
+            "evidence": params.evidence is not None,
+            "feedback": params.feedback is not None,
+            "horizon": params.horizon,
+        }
+        runtime, runtime_header = RUNTIMES.get(self.glue or "", ("", ""))
+        fields: dict[str, Any] = {
             "name": self.name,
             "NAME": self.macro,
             "lower": self.name.lower(),
@@ -229,53 +207,54 @@ class Contents:
             "accept, abstain, alarm.",
             "signals": ", ".join(params.signals),
             "classes": params.classes,
-            "others": params.classes - 1,
             "features": params.features,
             "zero": params.feature_zero_point,
-            "unit": f"{params.feature_scale:g}",
-            "feature_scale": f"{params.feature_scale!r}f",
-            "output_scale": f"{self.logits_scale or 1 / 256!r}f",
-            "output_zero": 0 if logits else -128,
-            "glue_file": f"{self.name}_{self.glue}.h".replace("-", "_") if self.glue else "",
-            "runtime": RUNTIMES.get(self.glue or "", ("", ""))[0],
-            "runtime_header": RUNTIMES.get(self.glue or "", ("", ""))[1],
-            "floats": self.glue in ("edge-impulse", "executorch", "emlearn"),
             "width": self.width,
-            "row_width": params.classes + self.width,
-            "wide": wide,
+            "horizon": params.horizon,
             "wide_": "wide_" if wide else "",
             "WIDE": "WIDE_" if wide else "",
-            "logits": logits,
-            "scale": f"{self.logits_scale or 0:g}",
-            "outputs": "logits" if logits else "posteriors",
-            "rest": 0 if logits else 64 // max(1, params.classes - 1) - 128,
-            "names": params.names is not None,
-            "evidence": params.evidence is not None,
-            "feedback": params.feedback is not None,
-            "horizon": params.horizon,
+            "Features": "Wide features" if wide else "Features",
+            "features_or_null": "features" if params.features else "NULL",
+            "and_features": ", features" if params.features else "",
+            "scale": f"{scale or 0:g}",
+            "outputs": "posteriors" if scale is None else "logits",
+            "outputs_text": f"Posteriors as an int8 softmax leaves them: {softmax}."
+            if scale is None
+            else f"Logits as int8, scale {scale:g}.",
+            "inputs": f"`posteriors` as int8 ({softmax}, as an int8 softmax leaves them)"
+            if scale is None
+            else f"`logits` as int8 (scale {scale:g})",
+            "rest": 64 // max(1, params.classes - 1) - 128 if scale is None else 0,
+            "glue_file": f"{self.name}_{self.glue}.h".replace("-", "_") if self.glue else "",
+            "runtime": runtime,
+            "runtime_header": runtime_header,
             "ring": params.ring_bytes,
-            "ring_words": params.ring_bytes // 4,
             "state": params.state_bytes,
             "ram": cost(params).ram_bytes,
             "mask": self.flags.partition("=")[2],
             "definition": self.flags.removeprefix("-D"),
             "flags": self.flags,
             "sources": " ".join(self.sources),
-            "compiled": [{"file": file} for file in self.sources],
-            "shared": [
-                {
-                    "part": part,
-                    "PART": part.upper(),
-                    "listed": " ".join(files),
-                    "files": [{"file": file} for file in files],
-                }
-                for part, files in self.shared.items()
-            ],
+            **{f"with_{part}": "" if has else None for part, has in there.items()},
+            **{f"without_{part}": None if has else "" for part, has in there.items()},
         }
+        if self.width:
+            fields["inputs"] += f" and {self.given}" + " (`wide`)" * wide
+        return fields
 
-    def text(self, section: str, **more: Any) -> str:
-        """Return a text that all forms of a package share."""
-        return render(sections("common")[section], {**self.fields, **more}, sections("common"))
+    @property
+    def units(self) -> str:
+        """Units of the features, in words."""
+        return f"(scale {self.params.feature_scale:g}, zero point {self.params.feature_zero_point})"
+
+    @property
+    def given(self) -> str:
+        """What a network gives beside its outputs, in words."""
+        return f"{self.width} wide features" if self.wide else f"{self.width} int8 features {self.units}"
+
+    def text(self, file: str, folder: str = "shared", **more: Any) -> str:
+        """Return a file of the templates with the values of this monitor."""
+        return fill(_template(f"{folder}/{file}"), {**self.fields, **more})
 
 
 MAX_CLASS_NAME = 255
@@ -376,29 +355,13 @@ def check_name(name: str) -> str:
     return name
 
 
-_VERSION = re.compile(
-    r"(?P<release>\d+(?:\.\d+)*)"
-    r"(?:(?P<pre>a|b|rc)(?P<pre_number>\d+))?"
-    r"(?:\.post(?P<post>\d+))?"
-    r"(?:\.dev(?P<dev>\d+))?"
-    r"(?:\+(?P<local>[a-z0-9]+(?:\.[a-z0-9]+)*))?"
-)
-
-
 def release_of(version: str) -> str:
     """Return the three numbers of a version, for manifests that take nothing else."""
-    return re.split(r"[-+]", semver_of(version))[0]
+    return semver_of(version).partition("-")[0]
 
 
 def semver_of(version: str) -> str:
-    """Return a version as semantic versioning writes it."""
-    parts = _VERSION.fullmatch(version)
-    if parts is None:
-        raise wrong_value("version", version, "numbers with dots, as 1.4.0 or 1.4.0rc1")
-    numbers = [*parts["release"].split("."), "0", "0"][:3]
-    before = [f"{parts['pre']}.{int(parts['pre_number'])}"] if parts["pre"] else []
-    before += [f"dev.{int(parts['dev'])}"] if parts["dev"] else []
-    after = [f"post.{int(parts['post'])}"] if parts["post"] else []
-    after += [parts["local"]] if parts["local"] else []
-    release = ".".join(str(int(number)) for number in numbers)
-    return release + "".join(sign + ".".join(words) for sign, words in (("-", before), ("+", after)) if words)
+    """Return a version as semantic versioning writes it: 1.4.0rc1 is 1.4.0-rc.1."""
+    release, *before = re.findall(r"^[\d.]*\d|[a-z]+|\d+", version)
+    numbers = [*release.split("."), "0", "0"][:3]
+    return ".".join(numbers) + ("-" + ".".join(before) if before else "")

@@ -17,7 +17,7 @@ from .contents import Contents
 
 def monitor_header(contents: Contents) -> str:
     """Return the header that declares a monitor's parameters, and what stands before the monitor."""
-    summary = contents.text("summary").rstrip()
+    summary = f"A monitor of {contents.shape}. Signals: {', '.join(contents.params.signals)}."
     return contents.text(
         "monitor.h",
         summary="\n * ".join(textwrap.wrap(summary, 100)),

@@ -1,124 +1,151 @@
-"""The forms of a package: what tells one platform's package from another's. Their texts are in templates/."""
+"""The forms of a package: what tells one platform's package from another's. Their files are in templates/."""
 
 from __future__ import annotations
 
 import shlex
 import textwrap
-from collections import ChainMap
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from ..base.errors import InputError
-from ..export.generated import PLATFORMS
-from .contents import Contents, render, sections
+from .contents import CORE_PRIVATE, Contents, fill
+from .generated import PLATFORMS
+
+Fields = dict[str, Any]
+
+_WORDS = {
+    "title": "tcuq_@name@",
+    "selfcheck": "@name@_selfcheck()",
+    "frames": "The header has an example at its top.",
+    "platform_headers": "#include <stdio.h>",
+    "main": "int main(void)",
+    "say": "printf",
+    "pause": None,
+    "failed": "return 1;",
+    "passed": "    return 0;",
+}
+"""What README.md and the example in C say, unless a platform has its own words."""
+
+_SEND_EXAMPLE = "`examples/send_frames.c` is an example: put your UART where it writes to standard output."
+_TWO_FOLDERS = """\
+They share the files that begin with `tcuq`. Export each one into a folder of its own, by one
+version of tcuq. """
 
 
-def plain_place(contents: Contents, file: str) -> str:
-    """Return where a file of the monitor goes when all of them lie in one folder."""
-    return file
+def _examples(contents: Contents) -> Fields:
+    """Return what examples in C have in common."""
+    name = contents.name
+    step = contents.text("take_step.c", features=f"{name}_features" if contents.width else "NULL")
+    return {
+        "in_c": contents.text("in_c.md", posteriors="posteriors" if contents.table is None else "probs"),
+        "feature_buffers": contents.text("feature_buffers.c") or None,
+        "read_model": contents.text("read_model.c"),
+        "stop_on": contents.text("stop_on.cpp"),
+        "take_step": textwrap.indent(step, 8 * " "),
+        "sketch_step": textwrap.indent(step, "  "),
+        "answer": f"{name}_names[step.answer]" if contents.params.names else "step.answer",
+    }
 
 
-def split_place(contents: Contents, file: str) -> str:
-    """Return where it goes when headers that programs include have a folder of their own."""
-    if file == "tcuq_LICENSE.txt":
-        return "LICENSE"
-    return f"include/{file}" if file in contents.headers else f"src/{file}"
+def _c(contents: Contents) -> Fields:
+    """Return what a row of the example holds, and what is printed of it."""
+    params, width = contents.params, contents.width
+    columns = "answer, risk, threshold, abstain, alarm"
+    columns += ", severity" if params.evidence else ""
+    columns += ", expected accuracy" if params.horizon else ""
+    columns += " (risk and the like in 1/65536)"
+    columns += ", name of the answer" if params.names else ""
+    row, features = f"{params.classes} {contents.fields['outputs']}", "NULL"
+    if width:
+        row += f" and {width} {'wide ' if contents.wide else ''}features"
+        features = "features" if contents.wide else f"row + {contents.macro}_CLASSES"
+    return {
+        "columns": "\n * ".join(textwrap.wrap(columns, 98)),
+        "row": row,
+        "row_width": params.classes + width,
+        "features": features,
+    }
 
 
-def _folder_place(folder: str, license_file: str = "LICENSE") -> Callable[[Contents, str], str]:
-    def place(contents: Contents, file: str) -> str:
-        return license_file if file == "tcuq_LICENSE.txt" else f"{folder}/{file}"
-
-    return place
-
-
-def _no_fields(contents: Contents) -> dict[str, Any]:
-    return {}
-
-
-@dataclass(frozen=True)
-class Form:
-    """The package of one platform: where the monitor's files go, what is added, which names are taken.
-
-    Its texts are the sections of templates/NAME.txt, and those of common.txt that it has not: files, lines of
-    `hints` that follow an export, and of the README `title`, `use`, `together`, `frames` and `rows`.
-    """
-
-    name: str
-    header: str = "tcuq.h"
-    manifest: str = "main.c"  # a file that forms with the same header have not
-    place: Callable[[Contents, str], str] = plain_place
-    fields: Callable[[Contents], dict[str, Any]] = _no_fields  # of its texts alone
-    platform: str = ""  # who uses the words below
-    taken: frozenset[str] = frozenset()
-    starts: tuple[str, ...] = ()
-    ends: tuple[str, ...] = ()
-
-    @property
-    def sections(self) -> Mapping[str, str]:
-        """Its texts by name."""
-        return ChainMap(sections(self.name), sections("common"))
-
-    def text(self, section: str, contents: Contents, **more: Any) -> str:
-        """Return one of its texts with the values of a monitor."""
-        return self._filled(self.sections[section], contents, more)
-
-    def _filled(self, text: str, contents: Contents, more: Mapping[str, Any] = {}) -> str:
-        return render(text, {**contents.fields, **self.fields(contents), **more}, self.sections)
-
-    def files(self, contents: Contents) -> dict[str, str]:
-        """Return what is added to the files of the monitor, text by path."""
-        return {
-            self._filled(section.removeprefix("file "), contents): self._filled(text, contents)
-            for section, text in sections(self.name).items()
-            if section.startswith("file ")
-        }
-
-    def hints(self, contents: Contents, folder: str) -> list[str]:
-        """Return the lines that follow an export into a folder."""
-        renamed = Path(folder).resolve().name != f"tcuq_{contents.name.lower()}"
-        return self.text("hints", contents, folder=shlex.quote(folder), renamed=renamed).splitlines()
-
-    def check_name(self, name: str) -> str:
-        """Return a name that this platform has not taken; refuse others."""
-        if name in self.taken:
-            raise InputError(
-                "value", f"name is {name!r}, a word that {self.platform} already; choose another one"
-            )
-        for what, texts, refused in (
-            ("begin", self.starts, name.startswith(self.starts)),
-            ("end", self.ends, name.endswith(self.ends)),
-        ):
-            if refused:
-                listed = ", ".join(texts)
-                raise InputError(
-                    "value",
-                    f"name is {name!r}, but {self.platform} names that {what} with {listed};"
-                    " choose another one",
-                )
-        return name
-
-
-def _columns(contents: Contents) -> dict[str, str]:
-    """Return what the program for a computer prints, as lines of a comment."""
-    columns = render(sections("c")["columns"], contents.fields, {})
-    return {"columns": "\n * ".join(textwrap.wrap(columns, 98))}
-
-
-def _keywords(contents: Contents) -> dict[str, str]:
-    """Return the words that the Arduino editor colors; name and kind are parted by one tab."""
-    rows = map(str.split, render(sections("arduino")["keywords"], contents.fields, {}).splitlines())
+def _arduino(contents: Contents) -> Fields:
+    """Return the words that the editor colors; name and kind are parted by one tab."""
+    rows = map(str.split, contents.text("keywords", "arduino").splitlines())
     return {"keywords": "".join(f"{word}\t{kind}\n" for kind, *words in rows for word in words)}
 
 
-def _rust_fields(contents: Contents) -> dict[str, Any]:
-    """Return what the crate compiles, and names of classes."""
+def _compiled(row: str) -> Callable[[Contents], Fields]:
+    return lambda contents: {"compiled": "".join(row.format(file) for file in contents.sources)}
+
+
+def _zephyr(contents: Contents) -> Fields:
+    libraries = ""
+    for part, files in contents.shared.items():
+        libraries += f"  if(NOT TARGET tcuq-{part})\n    zephyr_library_named(tcuq-{part})\n"
+        libraries += (
+            f"    zephyr_library_sources({' '.join(f'../src/{file}' for file in files)})\n  endif()\n"
+        )
+    return {"libraries": libraries}
+
+
+def _micropython(contents: Contents) -> Fields:
+    params, fields, wide, width = contents.params, contents.fields, contents.wide, contents.width
+    make = cmake = ""
+    for part, files in contents.shared.items():
+        make += contents.text("shared.mk", "micropython", part=part.upper(), files=" ".join(files))
+        listed = "".join(f"        ${{CMAKE_CURRENT_LIST_DIR}}/src/{file}\n" for file in files)
+        cmake += contents.text("shared.cmake", "micropython", part=part, files=listed)
+    name, softmax = f"tcuq_{contents.name}.name(step.answer)", contents.table is not None
+    outputs = f"logits of scale {fields['scale']}" if softmax else "posteriors: scale 1/256, zero point -128"
     return {
+        "shared_make": make,
+        "shared_cmake": cmake,
+        "step_arguments": fields["outputs"] + (f", {'wide' if wide else 'features'}" if width else ""),
+        "others": params.classes - 1,
+        "naming": f"`{name}` names a class." if params.names else "",
+        "answer": name if params.names else "step.answer",
+        "returned": outputs + ("; and features" if width else ""),
+        "features_in": ", mp_obj_t features_in" if width else "",
+        "arguments": 3 if width else 2,
+        "probs": "probs" if softmax else "given",
+        "features": "features" if wide else "read" if width else "NULL",
+        "label_methods": contents.text("labels.c", "micropython") if params.feedback else None,
+        "name_function": contents.text("names.c", "micropython") if params.names else None,
+    }
+
+
+def _rust(contents: Contents) -> Fields:
+    params, fields, wide, width = contents.params, contents.fields, contents.wide, contents.width
+    softmax, row = contents.table is not None, f"[i8; {fields['WIDE']}FEATURES]"
+    used = {"project": wide, "softmax": softmax, "FEATURES": width and not wide, "NAMES": params.names}
+    names = ("project", "selfcheck", "softmax", "Monitor", "CLASSES", "FEATURES", "NAMES", "RING_WORDS")
+    imports = [name for name in names if used.get(name, True)] + ["WIDE_FEATURES"] * wide
+    features = f"int8 features {contents.units}"
+    return {
+        "with_through": "" if softmax or wide else None,
+        "ring_words": params.ring_bytes // 4,
+        "compiled": "".join(f'    "{file}",\n' for file in contents.sources),
         "source_count": len(contents.sources) + 1,
-        "through": contents.logits_scale is not None or contents.projection is not None,
-        "entries": "".join(f"    {rust_string(name)},\n" for name in contents.params.names or ()),
+        "entries": "".join(f"    {rust_string(name)},\n" for name in params.names or ()),
+        "and_given": f", and {contents.given}" if width else "",
+        "and_reference": ", &features" if width else "",
+        "step_inputs": f",\n    /// and {features}" if params.features else "",
+        "features_in": ", features: &[i8; FEATURES]" if params.features else "",
+        "pointer": "features.as_ptr()" if params.features else "core::ptr::null()",
+        "label_methods": contents.text("labels.rs", "rust") if params.feedback else None,
+        "softmax": contents.text("softmax.rs", "rust") if softmax else None,
+        "project": contents.text("project.rs", "rust") if wide else None,
+        "imports": ", ".join(imports),
+        "returned": (f"Logits as int8, scale {fields['scale']}" if softmax else "Posteriors as int8")
+        + (", and features as int8" if width else ""),
+        "type": f"([i8; CLASSES], {row})" if width else "[i8; CLASSES]",
+        "model": f"(outputs, {row.replace('i8', '5')})" if width else "outputs",
+        "read": "(outputs, features)" if width else "outputs",
+        "arguments": ("&softmax(&outputs)" if softmax else "&outputs")
+        + (", &project(&features)" if wide else ", &features" if width else ""),
+        "answer": "NAMES[usize::from(step.answer)]" if params.names else "step.answer",
     }
 
 
@@ -131,7 +158,69 @@ def rust_string(text: str) -> str:
     return f'"{shown}"'
 
 
-_WATCH_WORDS = frozenset(("read_model", "watch_params"))
+@dataclass(frozen=True, eq=False)
+class Form:
+    """The package of one platform: where the monitor's files go, what is added, which names are taken."""
+
+    name: str
+    rows: str  # files that are added, and what they are, as README.md lists them
+    advice: str  # lines that follow an export
+    together: str  # how two monitors come into one program
+    words: Mapping[str, str | None] = field(default_factory=dict)
+    programs: Mapping[str, str] = field(default_factory=dict)  # files that several platforms have
+    fields: Callable[[Contents], Fields] = lambda contents: {}
+    manifest: str = "main.c"  # a file that forms with the same folders have not
+    includes: str = ""  # folder of what programs include
+    compiled: str = ""  # folder of what is compiled
+    license: str = "LICENSE"
+    platform: str = ""  # whose names these patterns are
+    taken: str = ""
+
+    def place(self, file: str) -> str:
+        """Return where a file of the monitor goes."""
+        public = file.endswith(".h") and file not in CORE_PRIVATE
+        folder = self.includes if public else self.compiled
+        return self.license if file == "tcuq_LICENSE.txt" else str(PurePosixPath(folder, file))
+
+    def _fields(self, contents: Contents) -> Fields:
+        """Return everything that its texts may name."""
+        own = {**_WORDS, "together": self.together, **self.words}
+        words = {name: text and fill(text, contents.fields) for name, text in own.items()}
+        return {**contents.fields, **_examples(contents), **words, **self.fields(contents)}
+
+    def readme(self, contents: Contents, **more: Any) -> str:
+        """Return its README.md."""
+        fields = self._fields(contents)
+        use = contents.text("README.md", self.name, **fields)
+        return contents.text("README.md", **{**fields, "use": use, **more})
+
+    def files(self, contents: Contents) -> dict[str, str]:
+        """Return what is added to the files of the monitor, text by path."""
+        names = [name for row in self.rows.splitlines() for name in row.partition(" | ")[0].split(", ")]
+        fields, found = self._fields(contents), {}
+        for name in names:
+            shared = self.programs.get(name)
+            text = contents.text(shared or name, "shared" if shared else self.name, **fields)
+            found[fill(name, contents.fields)] = text
+        return found
+
+    def hints(self, contents: Contents, folder: str) -> list[str]:
+        """Return the lines that follow an export into a folder."""
+        renamed = Path(folder).resolve().name != f"tcuq_{contents.name.lower()}"
+        more = {"folder": shlex.quote(folder), "with_renamed": "" if renamed else None}
+        return fill(self.advice, {**contents.fields, **more}).splitlines()
+
+    def check_name(self, name: str) -> str:
+        """Return a name that this platform has not taken; refuse others."""
+        for pattern in self.taken.split():
+            if fnmatchcase(name, pattern):
+                raise InputError(
+                    "value", f"name is {name!r}, but {pattern} belongs to {self.platform}; choose another one"
+                )
+        return name
+
+
+_WATCH = "read_model watch_params"
 """Names that the example in C has at file scope."""
 
 # Names that the Arduino core, or the headers that it brings, have already, and those of the sketches.
@@ -142,75 +231,208 @@ digitalWrite pinMode interrupts noInterrupts attachInterrupt detachInterrupt ini
 Printable Client Server UDP Udp Serial Serial1 Serial2 Serial3 SerialUSB Wire SPI EEPROM Servo IPAddress
 HardwareSerial binary pins_arduino variant read_model stop_on send_frame last_sent
 """
-_ARDUINO_WORDS = frozenset(_ARDUINO.split())
 
 _ALL = (
-    Form("c", fields=_columns),
+    Form(
+        "c",
+        rows="""\
+main.c | an example for a computer; no part of a firmware
+examples/send_frames.c | an example that sends frames; no part of a firmware either
+""",
+        advice="""\
+try it: cd @folder@ && cc -std=c99 main.c @sources@ -o try_@name@
+smaller: compile with @flags@
+""",
+        together="""\
+They share the files that begin with `tcuq`: compile those once. Export
+into one folder (the second time with `--force`; README.md and main.c are then those of the last one), or into
+two and compile the `tcuq` files of one of them: those of both would define every function twice, which the
+linker refuses.
+""",
+        license="tcuq_LICENSE.txt",
+        words={"title": "@name@", "frames": _SEND_EXAMPLE},
+        programs={"examples/send_frames.c": "send_frames.c"},
+        fields=_c,
+    ),
     Form(
         "arduino",
-        header="src/tcuq.h",
+        rows="""\
+src/@name@_arduino.h | includes all of it
+examples/Watch/Watch.ino | an example sketch
+examples/SendFrames/SendFrames.ino | a sketch that sends frames to a computer
+library.properties, keywords.txt | what the editor reads
+""",
+        advice="try it: put the folder among the libraries of your sketchbook and open its example Watch\n",
+        together="""\
+They share the files that begin with `tcuq`: compile those once. Export
+the second one into this very folder with `--force` (the card, this page and the example are then those of
+the last one); as two libraries in one sketch they would define every function twice, which the linker
+refuses.
+""",
+        words={
+            "frames": "The example SendFrames does so over `Serial`.",
+            "sketch_includes": "#include <@name@_arduino.h>\n",
+        },
+        programs={"examples/Watch/Watch.ino": "sketch.cpp"},
+        fields=_arduino,
         manifest="library.properties",
-        place=_folder_place("src", "src/tcuq_LICENSE.txt"),
-        fields=_keywords,
-        platform="Arduino sketches use",
-        taken=_ARDUINO_WORDS,
+        includes="src",
+        compiled="src",
+        license="src/tcuq_LICENSE.txt",
+        platform="Arduino sketches",
+        taken=_ARDUINO,
     ),
     Form(
         "platformio",
-        header="include/tcuq.h",
+        rows="""\
+library.json | name, version and folders for PlatformIO
+examples/native/platformio.ini, examples/native/src/main.c | an example for this computer
+examples/arduino/platformio.ini, examples/arduino/src/main.cpp | an example for Arduino boards
+""",
+        advice="""\
+try it: cd @folder@/examples/native && pio run -t exec
+use it: put the folder into lib/ of your project
+""",
+        together=_TWO_FOLDERS
+        + "PlatformIO makes an archive of each library, and the linker takes the core from the first.",
+        words={
+            "sketch_includes": "#include <Arduino.h>\n#include <@name@.h>\n#include <@name@_selfcheck.h>\n"
+            "@with_names@#include <@name@_names.h>\n"
+        },
+        programs={"examples/native/src/main.c": "watch.c", "examples/arduino/src/main.cpp": "sketch.cpp"},
         manifest="library.json",
-        place=split_place,
-        platform="the examples use",
-        taken=_WATCH_WORDS | _ARDUINO_WORDS,
+        includes="include",
+        compiled="src",
+        platform="the examples",
+        taken=_WATCH + _ARDUINO,
     ),
     Form(
         "zephyr",
-        header="include/tcuq.h",
+        rows="""\
+zephyr/module.yml, zephyr/Kconfig, zephyr/CMakeLists.txt | what makes this folder a module
+samples/watch/CMakeLists.txt, samples/watch/prj.conf, samples/watch/sample.yaml | of the sample
+samples/watch/src/main.c | a sample that begins with the self-check
+""",
+        advice="""\
+try it: west build -b native_sim @folder@/samples/watch -t run
+use it: add the folder to EXTRA_ZEPHYR_MODULES and CONFIG_TCUQ_@NAME@=y to prj.conf
+""",
+        together=_TWO_FOLDERS + "Add both modules: the first brings the core.",
+        words={
+            "platform_headers": "#include <zephyr/kernel.h>\n#include <zephyr/sys/printk.h>",
+            "say": "printk",
+            "pause": "        k_msleep(100);",
+        },
+        programs={"samples/watch/src/main.c": "watch.c"},
+        fields=_zephyr,
         manifest="zephyr/module.yml",
-        place=split_place,
-        platform="Zephyr uses",
-        taken=_WATCH_WORDS | {"printk", "device", "kernel", "zephyr", "app"},
-        starts=("k_", "z_", "sys_", "arch_", "zephyr_"),
-        ends=("_trim",),
+        includes="include",
+        compiled="src",
+        platform="Zephyr",
+        taken=f"{_WATCH} printk device kernel zephyr app k_* z_* sys_* arch_* zephyr_* *_trim",
     ),
     Form(
         "espidf",
-        header="include/tcuq.h",
+        rows="""\
+CMakeLists.txt, Kconfig, idf_component.yml | what makes this folder a component
+examples/watch/CMakeLists.txt | of the example
+examples/watch/main/CMakeLists.txt, examples/watch/main/idf_component.yml | of the example
+examples/watch/main/watch_main.c | an example that begins with the self-check
+""",
+        advice="""\
+@with_renamed@name the folder tcuq_@lower@: ESP-IDF takes the name of a component from it
+try it: cd @folder@/examples/watch && idf.py set-target esp32s3 && idf.py build
+use it: put the folder into components/ of your project, as components/tcuq_@lower@
+""",
+        together=_TWO_FOLDERS
+        + "ESP-IDF makes an archive of each component, and the linker takes the core from the first.",
+        words={
+            "title": "tcuq_@lower@",
+            "platform_headers": '#include <stdio.h>\n\n#include "freertos/FreeRTOS.h"\n'
+            '#include "freertos/task.h"',
+            "main": "void app_main(void)",
+            "pause": "        vTaskDelay(pdMS_TO_TICKS(100));",
+            "failed": "return;",
+            "passed": None,
+        },
+        programs={"examples/watch/main/watch_main.c": "watch.c"},
+        fields=_compiled('        "src/{}"\n'),
         manifest="idf_component.yml",
-        place=split_place,
-        platform="ESP-IDF uses",
-        taken=_WATCH_WORDS | {"app_main", "freertos", "sdkconfig"},
-        starts=("esp_", "idf_", "vTask", "xTask"),
-        ends=("_trim",),
+        includes="include",
+        compiled="src",
+        platform="ESP-IDF",
+        taken=f"{_WATCH} app_main freertos sdkconfig esp_* idf_* vTask* xTask* *_trim",
     ),
     Form(
         "cmake",
-        header="include/tcuq.h",
+        rows="""\
+CMakeLists.txt | library `tcuq::@name@`, example, test, installation
+examples/watch.c | an example for a computer, which begins with the self-check
+examples/send_frames.c | an example that sends frames
+""",
+        advice="""\
+try it: cd @folder@ && cmake -B build && cmake --build build && ctest --test-dir build
+use it: add_subdirectory(...), then target_link_libraries(... tcuq::@name@)
+""",
+        together=_TWO_FOLDERS + "Link both libraries: the linker takes the core from the first.",
+        words={"frames": _SEND_EXAMPLE},
+        programs={"examples/watch.c": "watch.c", "examples/send_frames.c": "send_frames.c"},
+        fields=_compiled("  src/{}\n"),
         manifest="examples/watch.c",
-        place=split_place,
-        platform="the example uses",
-        taken=_WATCH_WORDS | {"uart_write", "send_frame"},
-        ends=("_watch", "_frames"),
+        includes="include",
+        compiled="src",
+        platform="the example",
+        taken=f"{_WATCH} uart_write send_frame *_watch *_frames",
     ),
     Form(
         "micropython",
-        header="src/tcuq.h",
+        rows="""\
+modtcuq_@name@.c | classes Monitor and Frames, function selfcheck() for Python
+micropython.mk, micropython.cmake | what MicroPython's build reads
+examples/watch.py | an example that begins with the self-check
+""",
+        advice="""\
+try it: put the folder into modules/, then make -C micropython/ports/unix USER_C_MODULES=/path/to/modules
+use it: import tcuq_@name@
+""",
+        together=_TWO_FOLDERS + "Put both among your modules: the first brings the core, once.",
+        words={
+            "selfcheck": "tcuq_@name@.selfcheck()",
+            "frames": """In Python, with a `boot` that is larger at every start:
+`frames = tcuq_@name@.Frames(boot)`, after each step `uart.write(frames.add(monitor))`, and once a second
+`uart.write(frames.flush())`.""",
+        },
+        fields=_micropython,
         manifest="micropython.mk",
-        place=_folder_place("src"),
-        platform="MicroPython uses",
-        taken=frozenset(
-            ("module_params", "monitor_obj", "int8_values", "check", "micropython", "fields", "module_name")
-        ),
-        starts=("mp_", "m_", "vstr_", "qstr", "monitor_", "frames_", "module_"),
+        includes="src",
+        compiled="src",
+        platform="MicroPython",
+        taken="module_* monitor_* frames_* int8_values check micropython fields mp_* m_* vstr_* qstr*",
     ),
     Form(
         "rust",
-        header="csrc/tcuq.h",
+        rows="""\
+Cargo.toml, build.rs | the crate, and how it compiles its C
+src/lib.rs | `Monitor`, `Step` and the self-check, safe to call
+csrc/@name@_rust.c | what `src/lib.rs` calls
+examples/watch.rs | an example for a computer, which begins with the self-check
+""",
+        advice="""\
+try it: cd @folder@ && cargo test && cargo run --example watch
+use it: tcuq_@lower@ = { path = "..." } under [dependencies] of your Cargo.toml
+""",
+        together=_TWO_FOLDERS + "Depend on both crates: the linker takes the core from the first.",
+        words={
+            "title": "tcuq_@lower@",
+            "selfcheck": "selfcheck()",
+            "frames": 'From Rust, declare its functions `extern "C"`; they are in `csrc/`.',
+        },
+        fields=_rust,
         manifest="Cargo.toml",
-        place=_folder_place("csrc"),
-        fields=_rust_fields,
-        platform="the crate uses",
-        ends=("_rust",),
+        includes="csrc",
+        compiled="csrc",
+        platform="the crate",
+        taken="*_rust",
     ),
 )
 

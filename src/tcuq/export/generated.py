@@ -14,7 +14,7 @@ PLATFORMS = {
     "micropython": "a user C module of MicroPython",
     "rust": "a Rust crate",
 }
-"""What `--form` takes, and what comes out; `tcuq.export.forms` has a module for each."""
+"""What `--form` takes, and what comes out; `tcuq.export.forms` has each one."""
 
 RUNTIMES = {
     "tflm": ("TFLite Micro", '"tensorflow/lite/micro/micro_interpreter.h"'),
@@ -24,7 +24,7 @@ RUNTIMES = {
     "microtvm": ("microTVM", '"tvmgen_default.h"'),
     "emlearn": ("emlearn", '"eml_net.h"'),
 }
-"""What `--glue` takes, with its name and header: templates/glue.txt has a section for each."""
+"""What `--glue` takes, with its name and header: `export/templates/glue` has a file for each."""
 
 _OTHERS = re.compile(r"[^A-Za-z0-9 .,:;_+=()-]")
 

@@ -11,42 +11,37 @@ from ..base.texts import text_of
 from ..export.folders import prepare, write_folder
 from ..export.generated import RUNTIMES
 from ..monitor.params import Params
-from .contents import Contents, render, sections
+from .contents import Contents, fill
 from .csource import monitor_header, monitor_source, names_header
-from .forms import FORMS, Form, plain_place
+from .forms import FORMS, Form
 from .projection import IntegerProjection
 from .selfcheck import SelfCheck
 
-
-def readme(contents: Contents, check: SelfCheck, form: Form, paths: Collection[str]) -> str:
-    """Return the README of a package of one form that has these files."""
-    return form.text(
-        "README.md",
-        contents,
-        rows="".join(_rows(contents, form, paths)),
-        ram=f"{contents.fields['ram']:,}",
-        state=f"{contents.fields['state']:,}",
-        constants=f"{contents.constant_bytes:,}",
-        check=f"{check.table_bytes:,}",
-        saves=check.saves,
-        about=check.about,
-        alarms=check.alarms,
-    )
+_PARTS = """\
+@name@.h, @name@.c | the parameters of this monitor, real values in comments
+@name@_names.h | names of the classes, for those who print them
+@name@_selfcheck.h, @name@_selfcheck.c | whether this build gives the right bits; not needed to run
+@glue_file@ | glue: runs the network in @runtime@ and takes a step
+tcuq.h, tcuq_fields.h | the monitor's functions and parameters, each one explained
+tcuq.c, tcuq_beliefs.c, tcuq_signals.c, tcuq_state.c | the monitor itself
+tcuq_feedback.c | what labels that come late change
+tcuq_error.c | which parameter is refused, in words; only a program that asks carries it
+tcuq_internal.h, tcuq_tables.h | private to these files
+tcuq_frame.h, tcuq_frame.c | steps as frames for a computer; only a program that sends some carries it
+tcuq_softmax.h, tcuq_softmax.c | posteriors from int8 logits
+tcuq_projection.h, tcuq_projection.c | wide features to those of the monitor
+"""
+_LICENSE = "tcuq_LICENSE.txt | the license of everything here (MIT)\n"
 
 
 def _rows(contents: Contents, form: Form, paths: Collection[str]) -> Iterator[str]:
-    """Give a row for every file or group of files that this package has; the license comes last."""
-    *parts, license_row = form.text("parts", contents).splitlines()
-    own = form.text("rows", contents).splitlines()
-    for line, place in (
-        *((line, form.place) for line in parts),
-        *((line, plain_place) for line in own),
-        (license_row, form.place),
-    ):
-        names, what = line.split(" | ")
-        files = [place(contents, file) for file in names.split(", ")]
-        if files[-1] in paths:
-            yield f"| {', '.join(f'`{file}`' for file in files)} | {what} |\n"
+    """Give a row for every file or group of files that this package has."""
+    for rows, added in ((_PARTS, False), (form.rows, True), (_LICENSE, False)):
+        for row in fill(rows, contents.fields).splitlines():
+            names, what = row.split(" | ")
+            files = [file if added else form.place(file) for file in names.split(", ")]
+            if files[-1] in paths:
+                yield f"| {', '.join(f'`{file}`' for file in files)} | {what} |\n"
 
 
 _DEFAULT = "#define TCUQ_SIGNALS (TCUQ_ALL_SIGNALS | TCUQ_OWN_REFERENCE)"
@@ -113,14 +108,39 @@ def arranged(contents: Contents, check: SelfCheck, form: Form) -> dict[str, str]
     for file in contents.core_files:
         texts[file] = text_of(f"export/c/{file}" if file.startswith(_BESIDE) else f"core/{file}")
     if contents.glue is not None:
-        glue = sections("glue")
-        texts[contents.fields["glue_file"]] = render(glue[contents.glue], contents.fields, glue)
+        texts[contents.fields["glue_file"]] = _glue(contents)
     if contents.params.feedback is not None:
         # Left out by default; on some platforms nobody can set a flag for a library.
         texts["tcuq.h"] = texts["tcuq.h"].replace(_DEFAULT, f"{_DEFAULT[:-1]} | TCUQ_FEEDBACK)")
-    texts = {form.place(contents, file): text for file, text in texts.items()} | form.files(contents)
-    texts["README.md"] = readme(contents, check, form, texts)
+    texts = {form.place(file): text for file, text in texts.items()} | form.files(contents)
+    texts["README.md"] = form.readme(
+        contents,
+        rows="".join(_rows(contents, form, texts)),
+        ram=f"{contents.fields['ram']:,}",
+        state=f"{contents.params.state_bytes:,}",
+        constants=f"{contents.constant_bytes:,}",
+        check=f"{check.table_bytes:,}",
+        with_saves="" if check.saves else None,
+        and_states=", and saved states" if check.saves else "",
+        about=check.about,
+        alarms=check.alarms,
+    )
     return texts
+
+
+def _glue(contents: Contents) -> str:
+    """Return the header that runs the network in its runtime and takes a step."""
+    softmax, floats = contents.logits_scale, contents.glue in ("edge-impulse", "executorch", "emlearn")
+    fields = {
+        "output_scale": f"{softmax or 1 / 256!r}f",
+        "output_zero": -128 if softmax is None else 0,
+        "feature_scale": f"{contents.params.feature_scale!r}f",
+        "posteriors": "outputs" if softmax is None else "posteriors",
+        "with_floats": "" if floats else None,
+    }
+    run = contents.text(f"{contents.glue}.h", "glue", **fields)
+    rounding = contents.text("rounding.h", "glue") if floats else None
+    return contents.text("glue.h", "glue", **fields, run=run, rounding=rounding)
 
 
 def export(
@@ -192,14 +212,15 @@ def refuse_other_form(folder: Path, form: Form) -> None:
     form : Form
         One of `FORMS`, by its name.
     """
-    present = [other for other in FORMS.values() if (folder / other.header).exists()]
+    header = {form: form.place("tcuq.h") for form in FORMS.values()}
+    present = [other for other in header if (folder / header[other]).exists()]
     whole = [other for other in present if (folder / other.manifest).exists()]
     for other in (*whole, *present):
         # Beside a package of this form, the manifest of another one is the user's own.
-        if other.header != form.header or (other in whole and form not in whole):
+        if header[other] != header[form] or (other in whole and form not in whole):
             raise InputError(
                 "exists",
-                f"{folder}: holds {other.header}, as --form {other.name} writes it; for --form {form.name} "
+                f"{folder}: holds {header[other]}, as --form {other.name} writes it; for --form {form.name} "
                 "choose another folder, or remove this one first",
             )
 

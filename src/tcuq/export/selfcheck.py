@@ -80,7 +80,7 @@ def _draw(n: npt.ArrayLike) -> npt.NDArray[np.uint32]:
 
 
 def _inputs(params: Params, step: Ints, long: tuple[Kind, ...]) -> tuple[Int8, Int8]:
-    """Return the rows that `tcuq_check_input` makes, see templates/common.txt."""
+    """Return the rows that `tcuq_check_input` makes, see templates/shared/selfcheck.c.in."""
     classes, stretch, drawn = params.classes, step // LENGTH, _draw(step).astype(np.int64)
     kind = np.array([0, 0, 2, 0])[stretch % 4] + (drawn & 255) % np.array([2, 4, 4, 8])[stretch % 4]
     stay = np.where((stretch // 4 % 2 != 0) | (kind == 4), 1, np.where(stretch % 4 == 0, 64, 12))
@@ -180,20 +180,6 @@ class SelfCheck:
         """Return one field of all steps."""
         return np.asarray(self._run[0][:, STEP_FIELDS.index(field)])
 
-    @property
-    def outputs(self) -> int:
-        """CRC-32 of every field and signal of every step."""
-        fields, signals, *_ = self._run
-        words = np.concatenate(
-            [fields.astype("<u4").view(np.uint8), signals.astype("<u2").view(np.uint8)], axis=1
-        )
-        return zlib.crc32(words.tobytes())
-
-    @property
-    def states(self) -> int:
-        """CRC-32 of saved states, and of which changed ones are loaded."""
-        return self._run[2]
-
     @cached_property
     def _run(self) -> tuple[Ints, Ints, int, tuple[Kind, ...]]:
         params = self.contents.params
@@ -240,77 +226,83 @@ class SelfCheck:
         return crc
 
     @property
-    def logits(self) -> Int8:
-        """Logits near each other, anywhere, and at the two ends of the table."""
-        classes = np.arange(self.contents.params.classes)
-        drawn = _draw(classes).astype(np.int64)
-        ends = np.where(classes == 1, 127, -128)
-        return np.stack([drawn % 16 - 8, drawn % 256 - 128, ends]).astype(np.int8)
-
-    @property
-    def wide(self) -> Int8:
-        """Wide features: large ones, and small ones."""
-        drawn = _draw(np.arange(self.contents.width)).astype(np.int64)
-        return np.stack([drawn % 256 - 128, drawn % 40 - 20]).astype(np.int8)
-
-    @property
     def table_bytes(self) -> int:
         """Bytes of its tables."""
-        softmax, projection = self.contents.table is not None, self.contents.projection is not None
-        return softmax * self.logits.size + projection * self.wide.size
+        return sum(part["given"].size for part in self._parts)
+
+    @cached_property
+    def _parts(self) -> list[dict[str, Any]]:
+        """Checks of what stands before the monitor, see templates/shared/part_check.c.in."""
+        contents, name = self.contents, self.contents.name
+        found: list[dict[str, Any]] = []
+        if contents.table is not None:
+            classes = np.arange(contents.params.classes)
+            drawn = _draw(classes).astype(np.int64)
+            # Near each other, anywhere, and at the two ends of the table.
+            given = np.stack([drawn % 16 - 8, drawn % 256 - 128, np.where(classes == 1, 127, -128)])
+            call = f"tcuq_softmax({name}_softmax, {name}_check_logits[row], {contents.macro}_CLASSES, got)"
+            out = posteriors(given.astype(np.int8), contents.table)
+            found.append({"part": "softmax", "table": "logits", "size": "CLASSES", "call": call})
+            found[-1] |= {"given": given, "digest": zlib.crc32(out.tobytes())}
+        if contents.projection is not None:
+            drawn = _draw(np.arange(contents.width)).astype(np.int64)
+            given = np.stack([drawn % 256 - 128, drawn % 40 - 20])
+            call = f"tcuq_project(&{name}_projection, {name}_check_wide[row], got)"
+            out = contents.projection(given.astype(np.int8))
+            found.append({"part": "projection", "table": "wide", "size": "FEATURES", "call": call})
+            found[-1] |= {"given": given, "digest": zlib.crc32(out.tobytes())}
+        return found
 
     def header(self) -> str:
         """Return the text of its header."""
-        return self.contents.text("selfcheck.h", about=self.about, steps=self.steps, saves=self.saves)
+        states = ", and saved states," if self.saves else ""
+        return self.contents.text("selfcheck.h", about=self.about, steps=self.steps, states_too=states)
 
     def source(self) -> str:
         """Return the text of its source."""
-        contents, params, name = self.contents, self.contents.params, self.contents.name
-        length = self.steps // STRETCHES
-        den = params.integers()["level_den"]
+        contents, params = self.contents, self.contents.params
+        length, den = self.steps // STRETCHES, params.integers()["level_den"]
         low, high = (round(bound * den) for bound in params.debt_bounds)
-        checks = []
-        if contents.table is not None:
-            call = f"tcuq_softmax({name}_softmax, {name}_check_logits[row], {contents.macro}_CLASSES, got)"
-            shares = posteriors(self.logits, contents.table)
-            checks.append(_part("softmax", "logits", "CLASSES", call, shares))
-        if contents.projection is not None:
-            call = f"tcuq_project(&{name}_projection, {name}_check_wide[row], got)"
-            checks.append(_part("projection", "wide", "FEATURES", call, contents.projection(self.wide)))
-        rows = {"logits": self.logits, "wide": self.wide}
-        tables = [_rows(f"{name}_check_{check['table']}", rows[check["table"]]) for check in checks]
+        fields, signals, states, kinds = self._run
+        words = [fields.astype("<u4").view(np.uint8), signals.astype("<u2").view(np.uint8)]
+        crcs = (f"    crc = tcuq_check_crc(crc, (uint32_t)got.{field}, 4);\n" for field in STEP_FIELDS)
+        center = "64u + (tcuq_check_draw(at) & 127u)"
+        if params.centers is not None:
+            center = "(uint32_t)(tcuq_check_params->centers[at] + 128)"
+        labels = contents.text("selfcheck_labels.c", every=EVERY) if params.feedback is not None else None
+        checks = (contents.text("part_check.c", **part, PART=part["part"].upper()) for part in self._parts)
         return contents.text(
             "selfcheck.c",
-            saves=self.saves,
-            tables="".join(tables),
-            part_checks=checks,
+            save=int(self.saves),
+            tables="".join(
+                _rows(f"{contents.name}_check_{part['table']}", part["given"]) for part in self._parts
+            )
+            or None,
+            part_checks="".join(checks) or None,
+            part_calls="".join(contents.text("part_call.c", **part) for part in self._parts) or None,
+            feature_loop=contents.text("selfcheck_features.c", center=center) if params.features else None,
+            features_parameter=", int8_t *features" if params.features else "",
+            labels=labels,
             stretch=LENGTH,
             short=SHORT,
-            centers=params.centers is not None,
-            long=", ".join(f"{{{a}, {b}, {c}}}" for a, b, c in self._run[3]),
+            with_long="" if kinds else None,
+            without_long=None if kinds else "",
+            long=", ".join(f"{{{a}, {b}, {c}}}" for a, b, c in kinds),
             every=EVERY,
             tried=TRIED * length,
             reset=RESET * length,
             even=256 // params.classes,
             span=_span(params.classes),
-            fields="".join(
-                f"    crc = tcuq_check_crc(crc, (uint32_t)got.{field}, 4);\n" for field in STEP_FIELDS
-            ),
+            fields="".join(crcs),
             stride=self.stride,
             low=low,
             high=high,
-            steps_crc=self.outputs,
-            states_crc=self.states,
+            steps_crc=zlib.crc32(np.concatenate(words, axis=1).tobytes()),
+            states_crc=states,
         )
 
 
-def _part(part: str, table: str, size: str, call: str, expected: Int8) -> dict[str, Any]:
-    """Return the check of what stands before the monitor, see templates/common.txt."""
-    digest = zlib.crc32(expected.tobytes())
-    return {"part": part, "PART": part.upper(), "table": table, "size": size, "call": call, "digest": digest}
-
-
-def _rows(name: str, table: Int8) -> str:
+def _rows(name: str, table: Ints) -> str:
     lines = [f"static const int8_t {name}[{table.shape[0]}][{table.shape[1]}] = {{"]
     for row in table.tolist():
         first, *rest = rows_of(row)

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from .page import render, write_report
-from .step_figure import StepsFigure, plot_steps
+from .plot import StepsFigure, plot_steps
 
 __all__ = ["StepsFigure", "plot_steps", "render", "write_report"]

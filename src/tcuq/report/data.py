@@ -43,16 +43,19 @@ class Cells:
     high: npt.NDArray[Any]
 
     @classmethod
+    def most(cls, values: npt.NDArray[Any], cells: int) -> Cells:
+        """Cut a series into so many cells at most."""
+        return cls.of(values, per_cell(len(values), cells))
+
+    @classmethod
     def of(cls, values: npt.NDArray[Any], per: int) -> Cells:
-        """Cut a series, or the columns of a table, into cells of `per` steps; the last may be shorter."""
+        """Cut a series into cells of `per` steps; the last may be shorter."""
         starts = np.arange(0, len(values), per)
         edges = np.append(starts, len(values)).astype(float)
-        total = np.add.reduceat(values.astype(np.float64), starts, axis=0)
-        sizes = np.diff(edges).reshape((-1,) + (1,) * (values.ndim - 1))
-        low = np.minimum.reduceat(values, starts, axis=0)
-        high = np.maximum.reduceat(values, starts, axis=0)
+        low, high = np.minimum.reduceat(values, starts), np.maximum.reduceat(values, starts)
+        mean = np.add.reduceat(values.astype(np.float64), starts) / np.diff(edges)
         # Clipping removes what rounding adds: a mean is never outside its range.
-        return cls(starts, (edges[:-1] + edges[1:]) / 2, low, np.clip(total / sizes, low, high), high)
+        return cls(starts, (edges[:-1] + edges[1:]) / 2, low, np.clip(mean, low, high), high)
 
 
 def per_cell(steps: int, cells: int) -> int:

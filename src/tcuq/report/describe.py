@@ -77,24 +77,14 @@ def alarm_in_words(alarm: Alarm, head: EvidenceHead | None = None) -> list[str]:
 
 def describe_params(params: Params) -> dict[str, Any]:
     """Return what a monitor with these parameters costs, watches and promises."""
-    low, high = params.debt_bounds
+    left_out = ("format", "version", "lag_weights", "coef", "clean_means", "centers", "notes", "checksum")
+    stored = {name: value for name, value in params.to_dict().items() if name not in left_out}
     return {
         "kind": "params",
-        "classes": params.classes,
-        "features": params.features,
-        "feature_scale": params.feature_scale,
-        "feature_zero_point": params.feature_zero_point,
+        **stored,
         "profile": params.profile,
         "fingerprint": f"{fingerprint(params):08x}",
         "lags": dict(zip(map(str, params.lags), params.lag_weights, strict=True)),
-        "warmup": params.warmup,
-        "blend": params.blend,
-        "anchor": params.anchor,
-        "about": params.about,
-        "horizon": params.horizon,
-        "names": None if params.names is None else list(params.names),
-        "doubt_mix": params.doubt_mix,
-        "bias": params.bias,
         "signals": [
             {
                 "name": name,
@@ -104,15 +94,10 @@ def describe_params(params: Params) -> dict[str, Any]:
             }
             for name in params.signals
         ],
-        "level": params.level,
-        "budget": params.budget,
-        "burst": params.burst,
-        "debt_bounds": [low, high],
+        "debt_bounds": list(params.debt_bounds),
         "cost": asdict(cost(params)),
         "bounds": bounds_in_words(params),
         "alarm": alarm_in_words(params.alarm, params.evidence),
-        "evidence": None if params.evidence is None else params.evidence.to_dict(),
-        "instant": None if params.instant is None else params.instant.to_dict(),
     }
 
 

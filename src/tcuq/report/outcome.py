@@ -11,8 +11,8 @@ import numpy.typing as npt
 from .. import metrics
 from ..labels.accuracy import accuracy_band
 from ..log.log import Log
-from .data import Cells, per_cell
-from .plot import SIZE, Axis, Plot, coverage_curves, nice_ticks, steps_axis
+from .data import Cells
+from .plot import CELLS, WINDOW, Axis, Plot, accuracy_plot, axis_top, nice_ticks, recent_accuracy, steps_axis
 from .summary import HARM, IN_TIME, Facts, Response, Share
 from .text import (
     DASH,
@@ -33,20 +33,9 @@ from .text import (
     tile,
 )
 
-WINDOW = 200
-"""Steps over which the true accuracy is taken, to stand beside the expected one."""
-
-CELLS = 400
-
 Floats = npt.NDArray[np.float64]
 
-
-def recent_accuracy(wrong: npt.NDArray[np.bool_], window: int = WINDOW) -> Floats:
-    """Return the share of right answers in the last steps, of all so far while there are fewer."""
-    right = np.concatenate([[0], np.cumsum(~wrong)])
-    ends = np.arange(1, len(wrong) + 1)
-    starts = np.maximum(0, ends - window)
-    return np.asarray((right[ends] - right[starts]) / (ends - starts))
+CURVE_POINTS = 240
 
 
 def _series(facts: Facts, name: str, had: bool | None) -> Floats | None:
@@ -54,10 +43,6 @@ def _series(facts: Facts, name: str, had: bool | None) -> Floats | None:
     values = facts.steps[name].astype(np.float64)
     shown = np.isfinite(values).all() and (values.any() if had is None else had)
     return values if shown else None
-
-
-def _cells(values: Floats) -> Cells:
-    return Cells.of(values, per_cell(len(values), CELLS))
 
 
 def _persistence(values: Floats, look: Floats | None, first: int) -> str:
@@ -69,7 +54,7 @@ def _persistence(values: Floats, look: Floats | None, first: int) -> str:
         Axis(0, 1, "persistence"),
         "medium",
     )
-    plot.cells(_cells(values), "risk")
+    plot.cells(Cells.most(values, CELLS), "risk")
     last = keyed("persistence", decimal(float(values[-1])))
     mean = keyed("persistence-mean", decimal(float(values.mean())))
     words = (
@@ -97,7 +82,7 @@ def _severity(values: Floats, first: int) -> str:
         "medium",
     )
     plot.line([0, len(values)], [0.0, 0.0], "level")
-    plot.cells(_cells(values), "risk")
+    plot.cells(Cells.most(values, CELLS), "risk")
     last = keyed("severity", decimal(float(values[-1]), 2))
     most = keyed("severity-most", decimal(float(values.max()), 2))
     words = (
@@ -105,39 +90,6 @@ def _severity(values: Floats, first: int) -> str:
         "last steps look degraded. It ranks devices by how bad they are."
     )
     return figure("How bad it is", plot.html() + fact(words))
-
-
-def accuracy_plot(
-    expected: Floats,
-    recent: Floats | None,
-    axis: Axis,
-    width: float = SIZE,
-    height: float = SIZE,
-    ticks: int = 5,
-    band: tuple[Floats, Floats] | None = None,
-) -> Plot:
-    """Return the expected accuracy over time, in its band, beside the true one where labels are known."""
-    lowest = float((expected if band is None else band[0]).min())
-    lowest = lowest if recent is None else min(lowest, recent[WINDOW:].min(initial=1))
-    low = max(0.0, np.floor(10 * lowest - 0.5) / 10)
-    marks = tuple((t, percent(t, 0)) for t in nice_ticks(low, 1, ticks))
-    plot = Plot(
-        "Expected accuracy over time",
-        f"At the end {percent(float(expected[-1]))}.",
-        axis,
-        Axis(low, 1, "accuracy", ticks=marks),
-        "medium",
-        width=width,
-        height=height,
-    )
-    if band is not None:
-        low_end, high_end = (_cells(end) for end in band)
-        plot.band(low_end.middle, low_end.mean, high_end.mean, "risk")
-    for values, name in ((recent, "plain"), (expected, "risk")):
-        if values is not None:
-            cells = _cells(values)
-            plot.line(cells.middle, cells.mean, name)
-    return plot
 
 
 def _accuracy(facts: Facts, expected: Floats) -> str:
@@ -256,7 +208,7 @@ def labeled(facts: Facts, log: Log, errors: dict[str, npt.NDArray[np.bool_]]) ->
             figure(
                 "Wrong answers by share acted on",
                 legend(keys)
-                + coverage_curves(own, plain, acted, wrong)
+                + _coverage_curves(own, plain, acted, wrong)
                 + fact(
                     "A curve sorts the whole stream at once, safest first; as run, the monitor decides step "
                     "by step and holds while the alarm is on, so its point need not lie on its curve."
@@ -271,6 +223,31 @@ def labeled(facts: Facts, log: Log, errors: dict[str, npt.NDArray[np.bool_]]) ->
         "classes and counts as an error. Tied scores share their errors evenly."
     )
     return section("labels", "Against the true labels", lead, body)
+
+
+def _coverage_curves(
+    own: metrics.RiskCoverage, plain: metrics.RiskCoverage, acted: float, wrong: tuple[float, float]
+) -> str:
+    """Return both risk-coverage curves, and what monitor and confidence got wrong at the share acted on."""
+    start = len(own.error) // 50
+    highest = max(float(own.error[start:].max()), float(plain.error[start:].max()), *wrong, 0.02)
+    top = axis_top(min(1.0, 1.08 * highest))
+    quarters = tuple((k / 4, f"{25 * k} %") for k in range(5))
+    rates = tuple((t, percent(t, 0 if top >= 0.05 else 1)) for t in nice_ticks(0, top, 5))
+    areas = [decimal(float(curve.error.mean()), 4) for curve in (own, plain)]
+    plot = Plot(
+        "Wrong answers among the steps acted on, against the share acted on",
+        f"Area {areas[0]} for the risk and {areas[1]} for plain confidence.",
+        Axis(0, 1, "share of steps acted on", ticks=quarters),
+        Axis(0, top, "wrong of those", ticks=rates),
+        "medium",
+    )
+    for curve, name in ((plain, "plain"), (own, "risk")):
+        shown = np.unique(np.rint(np.linspace(0, len(curve.error) - 1, CURVE_POINTS)).astype(np.int64))
+        plot.line(curve.coverage[shown], curve.error[shown], name)
+    for rate, name in zip(wrong, ("spot", "plain"), strict=True):
+        plot.dots([acted], [rate], name)
+    return plot.html()
 
 
 def _calibration(bins: metrics.Reliability) -> str:

@@ -17,7 +17,6 @@ from ..base.texts import text_of
 from ..log.log import Log
 from ..monitor.params import Params
 from . import data, outcome, plot, sections
-from .acted import acted
 from .outcome import learned
 from .summary import Facts, facts_of
 from .text import DASH, escape, fact, section
@@ -179,7 +178,7 @@ def render(
     True
     """
     facts = facts_of(decisions, params, log, signals, first, names)
-    parts = [acted(facts), sections.timeline(facts), learned(facts)]
+    parts = [sections.acted(facts), sections.timeline(facts), learned(facts)]
     parts += [sections.signals(facts), sections.rates(facts)]
     if log is not None and facts.errors is not None:
         parts.append(outcome.labeled(facts, log, facts.errors))

@@ -1,4 +1,4 @@
-"""A small plot, and the figures that need no script.
+"""A small plot, the figures that need no script, and one picture of a run for notebooks and files.
 
 The marks are an SVG that stretches, the words around it HTML that does not.
 """
@@ -6,18 +6,24 @@ The marks are an SVG that stretches, the words around it HTML that does not.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .. import metrics
-from .data import ASK, FALL, FLAGGED, RISE, SHIFTED, Cells, flag_bits, kind_changes, per_cell
-from .summary import FlagRate
-from .text import count, decimal, escape, percent, short
+from ..base.atomic_files import write_whole
+from ..base.errors import InputError
+from ..base.texts import text_of
+from ..log.log import Log
+from .data import ASK, FALL, FLAGGED, RISE, SHIFTED, Cells, checked, flag_bits, kind_changes, per_cell
+from .text import count, escape, percent, short
 
 SIZE = 1000
+
+Floats = npt.NDArray[np.float64]
 
 
 def nice_ticks(low: float, high: float, most: int = 6) -> list[float]:
@@ -125,6 +131,11 @@ class Plot:
         shape = "".join(f"M{point}h0" for point in self._points(xs, ys))
         self.over.append(f'<path class="dots {name}" d="{shape}"/>')
 
+    def borders(self, places: list[int], top: float) -> None:
+        """Draw a line up to the top at each place, unless they would be a wall."""
+        for place in places if len(places) <= TIMELINE_CELLS // 4 else ():
+            self.line([place, place], [0, top], "border")
+
     def drawing(self) -> str:
         """Return the marks, and the lines of the grid under them."""
         lines = ""
@@ -161,10 +172,12 @@ def runs(hits: npt.NDArray[Any]) -> list[tuple[float, float]]:
 
 
 TIMELINE_CELLS = 500
-SIGNAL_CELLS = 250
-CURVE_POINTS = 240
+CELLS = 400
 SHADES = 5
 """Shares of a cell that a thin row tells apart."""
+
+WINDOW = 200
+"""Steps over which the true accuracy is taken, to stand beside the expected one."""
 
 HATCHES = (
     "<defs>"
@@ -186,6 +199,11 @@ def steps_axis(steps: int, first: int, label: str = "step") -> Axis:
     return Axis(0, steps, label, ticks=ticks)
 
 
+def unmarked(steps: int) -> Axis:
+    """Return a time axis without ticks."""
+    return Axis(0, steps, ticks=((-steps, ""),))
+
+
 def risk_top(decisions: npt.NDArray[Any]) -> float:
     """Return the upper end of the risk axis: all of the risk, and the threshold up to 1."""
     threshold = float(np.clip(decisions["threshold"], 0, 1).max())
@@ -193,13 +211,11 @@ def risk_top(decisions: npt.NDArray[Any]) -> float:
 
 
 def risk_plot(
-    decisions: npt.NDArray[Any], log: Any, top: float, axis: Axis, width: float = SIZE, height: float = SIZE
+    decisions: npt.NDArray[Any], log: Log | None, axis: Axis, width: float = SIZE, height: float = SIZE
 ) -> Plot:
     """Return risk, threshold, asks and alarm over time; the drawing has this width and height."""
-    steps = len(decisions)
-    per = per_cell(steps, TIMELINE_CELLS)
-    risk, threshold = Cells.of(decisions["risk"], per), Cells.of(decisions["threshold"], per)
-    bits = flag_bits(decisions, log)
+    top, bits = risk_top(decisions), flag_bits(decisions, log)
+    risk = Cells.most(decisions["risk"], TIMELINE_CELLS)
     plot = Plot(
         "Risk and threshold over time",
         "Range and mean of the risk, the threshold, and shaded stretches where the alarm was raised.",
@@ -214,42 +230,25 @@ def risk_plot(
     plot.boxes(runs(bits & RISE), 0, top, "in-rise")
     plot.boxes(runs(bits & FALL), 0, top, "in-fall")
     plot.cells(risk, "risk")
-    plot.line(risk.middle, threshold.mean, "threshold")
-    if steps <= TIMELINE_CELLS:
-        at = np.flatnonzero(bits & ASK)
-        if len(at):
-            plot.dots(at + 0.5, decisions["risk"][at], "abstain")
-    if log is not None:
-        borders = [piece.start for piece in log.pieces()[1:]]
-        if len(borders) <= TIMELINE_CELLS // 4:
-            for border in borders:
-                plot.line([border, border], [0, top], "border")
+    plot.line(risk.middle, Cells.most(decisions["threshold"], TIMELINE_CELLS).mean, "threshold")
+    asks = np.flatnonzero(bits & ASK)
+    if len(decisions) <= TIMELINE_CELLS and len(asks):
+        plot.dots(asks + 0.5, decisions["risk"][asks], "abstain")
+    borders = [] if log is None else [piece.start for piece in log.pieces()[1:]]
+    plot.borders(borders, top)
     return plot
 
 
-def timeline(
-    decisions: npt.NDArray[Any], log: Any, wrong: npt.NDArray[np.bool_] | None, top: float, first: int
-) -> str:
-    """Return the timeline as it is shown where scripts do not run, and in print."""
-    steps = len(decisions)
-    risk = risk_plot(decisions, log, top, steps_axis(steps, first, ""))
-    bare = Axis(0, steps, ticks=((-steps, ""),))
-    lanes = lane_plots(flag_bits(decisions, log), wrong, bare, kind_changes(log))
-    lanes[-1].x, lanes[-1].kind = steps_axis(steps, first), "lane last"
-    return "".join(plot.html() for plot in (risk, *lanes))
-
-
 def lane_plots(
-    bits: npt.NDArray[np.uint8],
-    wrong: Any,
+    decisions: npt.NDArray[Any],
+    log: Log | None,
+    wrong: npt.NDArray[np.bool_] | None,
     axis: Axis,
-    changes: list[int] | None,
     width: float = SIZE,
     height: float = SIZE,
 ) -> list[Plot]:
     """Return thin rows that show where steps were flagged, asks, wrong, on hold, or shifted."""
-    steps = len(bits)
-    per = per_cell(steps, TIMELINE_CELLS)
+    steps, bits, changes = len(decisions), flag_bits(decisions, log), kind_changes(log)
     full, upper, lower = (0.0, 1.0), (0.5, 1.0), (0.0, 0.5)
     rows: list[tuple[str, list[tuple[str, tuple[float, float], Any]]]] = [
         ("flagged", [("flagged", full, bits & FLAGGED)]),
@@ -263,18 +262,11 @@ def lane_plots(
         rows.append(("shift", [("shift", full, bits & SHIFTED)]))
     lanes = []
     for label, kinds in rows:
-        plot = Plot(
-            f"Steps: {label}",
-            f"Where steps are: {label}.",
-            axis,
-            Axis(0, 1, label, ticks=((-1, ""),)),
-            "lane",
-            False,
-            width,
-            height,
-        )
+        text, up = f"Where steps are: {label}.", Axis(0, 1, label, ticks=((-1, ""),))
+        plot = Plot(f"Steps: {label}", text, axis, up, "lane", False, width, height)
         for name, (low, high), hits in kinds:
             # Stretches of whole cells keep the drawing small, whatever the number of steps.
+            per = per_cell(steps, TIMELINE_CELLS)
             cells = Cells.of(np.asarray(hits != 0), per)
             # Where steps do not stay what they are, the share of a cell says more than any hit in it.
             shares = np.ceil(cells.mean * SHADES) if (low, high) == full else cells.high * SHADES
@@ -282,73 +274,207 @@ def lane_plots(
                 edges = [(a * per, min(steps, b * per)) for a, b in runs(shares == shade)]
                 plot.boxes(edges, low, high, name, shade / SHADES)
         lanes.append(plot)
-    if changes is not None and len(changes) <= TIMELINE_CELLS // 4:
-        for step in changes:
-            lanes[-1].line([step, step], [0, 1], "border")
+    lanes[-1].borders(changes or [], 1)
     return lanes
 
 
-def signal(values: npt.NDArray[np.float64], name: str, last: bool, first: int) -> str:
-    """Return one signal over time."""
-    steps = len(values)
-    cells = Cells.of(values, per_cell(steps, SIGNAL_CELLS))
-    axis = steps_axis(steps, first) if last else Axis(0, steps, ticks=((-steps, ""),))
-    plot = Plot(f"Signal {name} over time", f"Range and mean of {name}.", axis, Axis(0, 1))
-    plot.y = Axis(0, 1, ticks=((0.0, "0"), (1.0, "1")))
-    plot.kind = "row last" if last else "row"
-    plot.cells(cells, "risk")
-    return plot.html()
+def recent_accuracy(wrong: npt.NDArray[np.bool_]) -> Floats:
+    """Return the share of right answers in the last steps, of all so far while there are fewer."""
+    right = np.concatenate([[0], np.cumsum(~wrong)])
+    ends = np.arange(1, len(wrong) + 1)
+    starts = np.maximum(0, ends - WINDOW)
+    return np.asarray((right[ends] - right[starts]) / (ends - starts))
 
 
-def running_rate(flags: FlagRate) -> str:
-    """Return the running flag rate against its level and envelope."""
-    steps = len(flags.running)
-    times = np.unique(np.rint(np.geomspace(1, steps, CURVE_POINTS)).astype(np.int64))
-    # Min and max between the points drawn: no excursion can hide.
-    low = np.minimum.reduceat(flags.running, times - 1)
-    high = np.maximum.reduceat(flags.running, times - 1)
-    settled = flags.running[min(steps, 30) - 1 :]
-    top = axis_top(max(2.5 * (flags.level or 0), 1.1 * float(settled.max()), 0.05))
-    description = f"After {count(steps)} steps {percent(float(flags.running[-1]))} were flagged."
-    plot = Plot(
-        "Running flag rate",
-        description,
-        Axis(1, max(steps, 2), "steps so far (logarithmic)", log=True),
-        Axis(0, top, "share flagged"),
-        "medium",
-    )
-    if flags.level is not None and flags.bounds is not None:
-        under = np.maximum(0, flags.level + flags.reach[0] / times)
-        over = np.minimum(1, flags.level + flags.reach[1] / times)
-        plot.band(times, under, over, "envelope")
-        plot.line(times, over, "bound")
-        plot.line(times, under, "bound")
-        plot.line([1, max(steps, 2)], [flags.level] * 2, "level")
-    plot.band(times, low, high, "risk")
-    plot.line(times, flags.running[times - 1], "risk")
-    return plot.html()
+def accuracy_plot(
+    expected: Floats,
+    recent: Floats | None,
+    axis: Axis,
+    width: float = SIZE,
+    height: float = SIZE,
+    ticks: int = 5,
+    band: tuple[Floats, Floats] | None = None,
+) -> Plot:
+    """Return the expected accuracy over time, in its band, beside the true one where labels are known."""
+    lowest = float((expected if band is None else band[0]).min())
+    lowest = lowest if recent is None else min(lowest, recent[WINDOW:].min(initial=1))
+    low = max(0.0, np.floor(10 * lowest - 0.5) / 10)
+    marks = tuple((t, percent(t, 0)) for t in nice_ticks(low, 1, ticks))
+    up, text = Axis(low, 1, "accuracy", ticks=marks), f"At the end {percent(float(expected[-1]))}."
+    plot = Plot("Expected accuracy over time", text, axis, up, "medium", width=width, height=height)
+    if band is not None:
+        least, most = (Cells.most(end, CELLS) for end in band)
+        plot.band(least.middle, least.mean, most.mean, "risk")
+    for values, name in ((recent, "plain"), (expected, "risk")):
+        if values is not None:
+            cells = Cells.most(values, CELLS)
+            plot.line(cells.middle, cells.mean, name)
+    return plot
 
 
-def coverage_curves(
-    own: metrics.RiskCoverage, plain: metrics.RiskCoverage, acted: float, wrong: tuple[float, float]
+WIDTH, LEFT, RIGHT = 880, 78, 22
+"""Of the picture, and of the room beside its plots, in pixels."""
+
+RISK, ACCURACY, LANE, GAP = 220, 112, 12, 16
+"""Heights of the plots and between them, in pixels."""
+
+LETTER = 6.3
+"""Width of a letter of the legend, about, in pixels; fonts differ."""
+
+
+class StepsFigure:
+    """A figure that a notebook shows by itself.
+
+    Parameters
+    ----------
+    svg : str
+        The picture. It needs no other file and follows the light or dark setting of the viewer.
+    """
+
+    def __init__(self, svg: str) -> None:
+        self.svg = svg
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+    def __repr__(self) -> str:
+        return 'StepsFigure: a notebook shows it, .save("steps.svg") writes it'
+
+    def save(self, path: str | Path) -> None:
+        """Write the picture as an SVG file, whole or not at all.
+
+        Parameters
+        ----------
+        path : path
+            File to write; it ends in ``.svg``.
+        """
+        if Path(path).suffix.lower() != ".svg":
+            raise InputError("value", f"{path}: a figure is written as .svg")
+        write_whole(path, self.svg.encode())
+
+
+def plot_steps(steps: npt.NDArray[Any], log: Log | None = None, title: str | None = None) -> StepsFigure:
+    """Draw risk, threshold, abstentions, alarm and expected accuracy over the steps of a run.
+
+    Parameters
+    ----------
+    steps : array of `tcuq.STEP_DTYPE`
+        As `Monitor.run` gives it.
+    log : Log, optional
+        The input of the run: adds known shifts, segments and, with labels, wrong answers and true accuracy.
+    title : str, optional
+        Written above the picture.
+
+    Returns
+    -------
+    StepsFigure
+        A notebook shows it by itself; ``.save("steps.svg")`` writes it.
+
+    Examples
+    --------
+    >>> from tcuq import Monitor, Params
+    >>> figure = plot_steps(Monitor(Params(classes=3)).run(np.full((50, 3), 1 / 3)), title="Door 2")
+    >>> "Door 2" in figure.svg and figure.svg.startswith("<svg")
+    True
+    """
+    rows, _ = checked(steps, None, log, None)
+    told = log is not None and log.labels is not None and not log.unlabeled
+    wrong = np.asarray(rows["answer"] != log.labels) if log is not None and told else None
+    bits = flag_bits(rows, log)
+    width = WIDTH - LEFT - RIGHT
+    axis = steps_axis(len(rows), 0)
+    bare = replace(axis, label="")
+    panels = [risk_plot(rows, log, bare, width, RISK)]
+    shown = np.isfinite(rows["expected_accuracy"]).all()
+    if shown:
+        recent = None if wrong is None else recent_accuracy(wrong)
+        panels.append(accuracy_plot(rows["expected_accuracy"], recent, bare, width, ACCURACY, 4))
+        panels[-1].y = replace(panels[-1].y, label="expected accuracy")
+    shifts = bool((bits & SHIFTED).any())
+    lanes = lane_plots(rows, log if shifts else None, wrong, bare, width, LANE)
+    keys = [("line risk", "risk"), ("line threshold", "threshold")]
+    if len(rows) > TIMELINE_CELLS:
+        keys[:1] = [("line risk", "risk, mean"), ("fill risk", "risk, range")]
+    if len(rows) <= TIMELINE_CELLS and rows["abstain"].any():
+        keys.append(("dots abstain", "ask"))
+    keys += [("fill in-rise", "alarm: risen")] * bool((bits & RISE).any())
+    keys += [("fill in-fall", "alarm: fallen")] * bool((bits & FALL).any())
+    keys += [("fill shift tint", "known shift")] * shifts
+    if shown and wrong is not None:
+        keys.append(("line plain", f"true accuracy, last {WINDOW} steps"))
+    return StepsFigure(_picture(panels, lanes, axis, keys, title or f"{count(len(rows))} steps"))
+
+
+def _picture(
+    panels: list[Plot], lanes: list[Plot], axis: Axis, keys: list[tuple[str, str]], title: str
 ) -> str:
-    """Return both risk-coverage curves, and what monitor and confidence got wrong at the share acted on."""
-    start = len(own.error) // 50
-    highest = max(float(own.error[start:].max()), float(plain.error[start:].max()), *wrong, 0.02)
-    top = axis_top(min(1.0, 1.08 * highest))
-    quarters = tuple((k / 4, f"{25 * k} %") for k in range(5))
-    rates = tuple((t, percent(t, 0 if top >= 0.05 else 1)) for t in nice_ticks(0, top, 5))
-    areas = [decimal(float(curve.error.mean()), 4) for curve in (own, plain)]
-    plot = Plot(
-        "Wrong answers among the steps acted on, against the share acted on",
-        f"Area {areas[0]} for the risk and {areas[1]} for plain confidence.",
-        Axis(0, 1, "share of steps acted on", ticks=quarters),
-        Axis(0, top, "wrong of those", ticks=rates),
-        "medium",
+    """Put plots, words and legend together."""
+    parts = [f'<text class="title" x="{LEFT}" y="30">{escape(title)}</text>']
+    legend, down = _legend(keys, 52)
+    parts.append(legend)
+    for plot in panels:
+        parts.append(f'<svg x="{LEFT}" y="{down}" class="area">{plot.drawing()}</svg>')
+        for at, text in plot.y.marks():
+            parts.append(_text(LEFT - 8, down + (1 - at) * plot.height + 4, text, "end"))
+        middle = down + plot.height / 2
+        turned = f'transform="rotate(-90 18 {middle:g})"'
+        parts.append(_text(18, middle + 4, plot.y.label, "middle", turned))
+        down += int(plot.height) + GAP
+    for plot in lanes:
+        back = f'<rect class="lane" x="{LEFT}" y="{down}" width="{plot.width:g}" height="{LANE}"/>'
+        parts.append(f'{back}<svg x="{LEFT}" y="{down}" class="area">{plot.drawing()}</svg>')
+        parts.append(_text(LEFT - 8, down + LANE - 2, plot.y.label, "end"))
+        down += LANE + 5
+    down += 12
+    width = WIDTH - LEFT - RIGHT
+    parts += [_text(LEFT + at * width, down, text, "middle") for at, text in axis.marks()]
+    down += 20
+    parts.append(_text(LEFT + width / 2, down, axis.label, "middle"))
+    height = down + 14
+    said = f"{title}. Risk, threshold, abstentions, alarm and expected accuracy over steps."
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="tcuq-steps" width="{WIDTH}" height="{height}" '
+        f'viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(said)}" '
+        f'style="max-width:100%;height:auto"><style>{_style()}</style>{HATCHES}'
+        f'<rect class="card" width="{WIDTH}" height="{height}" rx="10"/>{"".join(parts)}</svg>'
     )
-    for curve, name in ((plain, "plain"), (own, "risk")):
-        shown = np.unique(np.rint(np.linspace(0, len(curve.error) - 1, CURVE_POINTS)).astype(np.int64))
-        plot.line(curve.coverage[shown], curve.error[shown], name)
-    for rate, name in zip(wrong, ("spot", "plain"), strict=True):
-        plot.dots([acted], [rate], name)
-    return plot.html()
+
+
+def _text(x: float, y: float, words: str, anchor: str, more: str = "") -> str:
+    return f'<text x="{x:g}" y="{y:.1f}" text-anchor="{anchor}" {more}>{escape(words)}</text>'
+
+
+def _legend(keys: list[tuple[str, str]], down: int) -> tuple[str, int]:
+    """Return the legend, in as many lines as it needs, and where the plots may begin."""
+    parts, across = [], float(LEFT)
+    for kind, words in keys:
+        needed = 26 + LETTER * len(words) + 16
+        if across + needed > WIDTH - RIGHT and across > LEFT:
+            across, down = float(LEFT), down + 20
+        shape = {"line": "M0 0h20", "dots": "M10 0h0"}.get(kind.split()[0], "M0 -6h20v12h-20z")
+        parts.append(f'<path class="{kind}" transform="translate({across:g} {down - 4})" d="{shape}"/>')
+        parts.append(_text(across + 26, down, words, "start"))
+        across += needed
+    return "".join(parts), down + 16
+
+
+def _style() -> str:
+    """Return the colors and strokes of the report, with plain values: a file must do without variables."""
+    css = text_of("report/report.css")
+    rules = re.findall(r"^svg ((?:path|rect|\.)[^{]*\{[^}]*\})", css, re.M)
+    own = (
+        ".card { fill: var(--card); }",
+        ".lane { fill: var(--line); fill-opacity: .45; }",
+        ".area { overflow: visible; }",
+        "text { fill: var(--muted); font: 12px system-ui, -apple-system, 'Segoe UI', Arial, sans-serif; }",
+        ".title { fill: var(--ink); font-size: 16px; font-weight: 600; }",
+    )
+    light, dark = css.split("@media screen and (prefers-color-scheme: dark)", 1)
+    styles = []
+    for block in (light, dark):
+        colors = dict(re.findall(r"--([a-z]+): (#[0-9a-f]{6})", block.split("\n}", 1)[0]))
+        text = "".join(f".tcuq-steps {rule}" for rule in (*rules, *own))
+        for name, value in colors.items():
+            text = text.replace(f"var(--{name})", value)
+        styles.append(text)
+    return f"{styles[0]}@media (prefers-color-scheme: dark) {{{styles[1]}}}"

@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+import numpy.typing as npt
 
+from .. import metrics
+from ..log.class_names import shift_shown
 from ..monitor.alarm import alarm_words
 from ..monitor.params import Params
 from ..monitor.signals import MEANING, SIGNALS
 from ..monitor.steps import reason_names
-from . import plot
+from .data import SHIFTED, Cells, flag_bits, pack_stretches
 from .describe import describe_params, render
 from .outcome import found_tile
-from .summary import Facts, FlagRate, flag_rate, share, windows
+from .plot import Axis, Plot, axis_top, lane_plots, risk_plot, runs, steps_axis, unmarked
+from .summary import Facts, FlagRate, flag_rate, share, window_lengths
 from .text import (
     aim,
     count,
@@ -27,6 +31,7 @@ from .text import (
     percent,
     plural,
     section,
+    short,
     table,
     tile,
     times,
@@ -41,6 +46,11 @@ LEGENDS = {
     "border": "segment border",
 }
 
+
+WORDS = {"act": "act on the answer", "ask": "ask: not sure", "hold": "hold: the alarm is on"}
+CELLS, SIGNAL_CELLS, CURVE_POINTS = 240, 250, 240
+NAMED = 10
+"""Stretches of known shifts up to which the drawing names each one."""
 
 SPOKEN = (
     "Risk and threshold over time. Arrow keys move the reading line, with Shift they pan; plus and minus "
@@ -74,8 +84,12 @@ def timeline(facts: Facts) -> str:
             ("reset", "Whole stream", "Key 0 or double click"),
         )
     )
-    top = plot.risk_top(facts.steps)
-    drawn = plot.timeline(facts.steps, facts.log, facts.wrong, top, facts.first)
+    steps, first = len(facts.steps), facts.first
+    # As it is shown where scripts do not run, and in print.
+    drawn = [risk_plot(facts.steps, facts.log, steps_axis(steps, first, ""))]
+    drawn += lane_plots(facts.steps, facts.log, facts.wrong, unmarked(steps))
+    drawn[-1].x, drawn[-1].kind = steps_axis(steps, first), "lane last"
+    still = "".join(each.html() for each in drawn)
     lanes = 3 + (facts.wrong is not None) + ("shift" in kinds)
     body = (
         legend((kind, words[kind]) for kind in kinds)
@@ -85,7 +99,7 @@ def timeline(facts: Facts) -> str:
         + '<div class="live overview" id="overview" aria-hidden="true"><canvas></canvas>'
         + f'<div class="window"><i></i><i></i></div></div><p class="live hint">{HINT}</p>'
         + '<div id="spoken" class="unseen" aria-live="polite"></div>'
-        + f'<div class="static">{drawn}</div>'
+        + f'<div class="static">{still}</div>'
     )
     lead = "A step is flagged where its risk reaches the threshold, and asks where the budget also allows it."
     if facts.params is not None:  # else nobody knows what the alarm looks at
@@ -111,6 +125,64 @@ def tiles(facts: Facts) -> str:
     return f'<dl class="tiles">{"".join(parts)}</dl>'
 
 
+def acted(facts: Facts) -> str:
+    """Return the three shares over time, and what came of them by kind of shift."""
+    each, steps = facts.choices, len(facts.steps)
+    stretches = pack_stretches(facts.log)
+    across = steps_axis(steps, facts.first)
+    if 0 < len(stretches) <= NAMED:
+        across = Axis(0, steps, ticks=tuple(((start + stop) / 2, kind) for start, stop, kind in stretches))
+    plot = Plot(
+        "Act, ask and hold over time",
+        ", ".join(f"{name} {percent(float(hits.mean()))}" for name, hits in each.items()),
+        across,
+        Axis(0, 1, "share of steps", ticks=((0.0, "0"), (0.5, percent(0.5, 0)), (1.0, percent(1.0, 0)))),
+        "short-stack",
+        grid=False,
+    )
+    below = 0.0 * Cells.most(each["act"], CELLS).mean
+    for name, hits in each.items():
+        cells = Cells.most(hits, CELLS)
+        plot.band(cells.middle, below, below + cells.mean, name)
+        below = below + cells.mean
+    keys = list(WORDS.items())
+    if facts.shifts:
+        keys.append(("shift", "known shift"))
+        plot.boxes(runs(flag_bits(facts.steps, facts.log) & SHIFTED), 1.03, 1.09, "shift rim")
+    lead = (
+        "What a device can do with each step: act on the answer, ask again where the monitor is not sure, "
+        "hold while the alarm is on."
+    )
+    return section("acted", "Act, ask or hold", lead, legend(keys) + plot.html() + _by_kind(facts))
+
+
+def _by_kind(facts: Facts) -> str:
+    log, errors, response, each = facts.log, facts.errors, facts.response, facts.choices
+    if log is None or (errors is None and response is None):
+        return ""
+    rows = [("all", np.ones(len(facts.steps), dtype=bool))]
+    if log.kinds is not None and log.kinds.any():
+        rows.append(("clean", log.kinds == 0))
+        kinds = np.unique(log.kinds[log.kinds > 0]).tolist()
+        rows += [(shift_shown(kind, log.shift_names), log.kinds == kind) for kind in kinds]
+    shifts = {} if response is None else response.by_kind()
+    titles = ["input", "steps", "act", "ask", "hold"]
+    titles += [] if errors is None else ["model wrong", "wrong when acting"]
+    titles += ["alarm", "median delay"] if shifts else []
+    cells = []
+    for name, here in ((name, here) for name, here in rows if here.any()):
+        cells.append([escape(name), count(int(here.sum()))])
+        cells[-1] += [percent(float(hits[here].mean())) for hits in each.values()]
+        if errors is not None:
+            wrong = errors[facts.about][here & each["act"]]
+            acting = f"{percent(float(wrong.mean()))} of {count(len(wrong))}" if len(wrong) else ""
+            cells[-1] += [percent(float(errors["prediction"][here].mean())), acting]
+        if shifts:
+            words, median = (shifts[name].words, shifts[name].median) if name in shifts else ("", None)
+            cells[-1] += [words, "" if median is None else short(median)]
+    return table(titles, cells, "numbers")
+
+
 def signals(facts: Facts) -> str:
     """Return one row a signal: what it means, and how it went."""
     if facts.signals is None or not facts.columns:
@@ -124,7 +196,7 @@ def signals(facts: Facts) -> str:
             words = f"coefficient {sign}{decimal(coef, 2)}, clean mean {decimal(mean, 2)}"
             about = f'<span class="facts">{words}</span>'
         last = column == facts.columns[-1]
-        drawn = plot.signal(facts.signals[:, column], name, last, facts.first)
+        drawn = _signal(facts.signals[:, column], name, last, facts.first)
         rows.append(
             f'<div class="signal{" last" if last else ""}" data-signal="{name}">'
             f'<div class="what"><b>{name}</b> <span class="meaning">{escape(MEANING[name])}</span>'
@@ -139,25 +211,33 @@ def signals(facts: Facts) -> str:
     return section("signals", "Signals", lead, f'<div class="signals">{"".join(rows)}</div>')
 
 
+def _signal(values: npt.NDArray[np.float64], name: str, last: bool, first: int) -> str:
+    steps, up = len(values), Axis(0, 1, ticks=((0.0, "0"), (1.0, "1")))
+    axis, kind = (steps_axis(steps, first), "row last") if last else (unmarked(steps), "row")
+    plot = Plot(f"Signal {name} over time", f"Range and mean of {name}.", axis, up, kind)
+    plot.cells(Cells.most(values, SIGNAL_CELLS), "risk")
+    return plot.html()
+
+
 def rates(facts: Facts) -> str:
     """Return the measured rates against what bounds them."""
     params = facts.params
-    flags, worst = (
-        flag_rate(facts.steps["flagged"] != 0, params, facts.first),
-        windows(facts.steps["abstain"] != 0, params),
-    )
+    flags = flag_rate(facts.steps["flagged"] != 0, params, facts.first)
     keys = [("risk", "flagged")]
     if params is not None:
         keys += [("level", "level"), ("bound", "most and least that any input can reach")]
-    chart = legend(keys) + figure("Share of steps flagged so far", plot.running_rate(flags))
+    chart = legend(keys) + figure("Share of steps flagged so far", _running_rate(flags, params))
     titles = ["any n steps", "most abstentions"]
-    rows = [[count(w.steps), keyed(f"window-{w.steps}", count(w.most))] for w in worst]
+    lengths = window_lengths(len(facts.steps))
+    worst = metrics.worst_window(facts.steps["abstain"] != 0, lengths).tolist()
+    rows = [[count(n), keyed(f"window-{n}", count(most))] for n, most in zip(lengths, worst, strict=True)]
     if params is None or flags.debt is None:
         lead = "Measured only: the bounds follow from the parameters, which were not given."
         return section("rates", "Rates", lead, chart + table(titles, rows))
-    for row, w in zip(rows, worst, strict=True):
-        bound = w.bound if w.bound is not None else w.steps
-        row += [count(bound), "held" if w.most <= bound else "NOT held"]
+    p = params.integers()
+    for row, n, most in zip(rows, lengths, worst, strict=True):
+        bound = min(n, p["burst"] + p["budget_num"] * n // p["budget_den"])
+        row += [count(bound), "held" if most <= bound else "NOT held"]
     lead = (
         "Two promises hold for every input, however odd: the flag rate closes in on its level, and no "
         "stretch of steps holds more abstentions than the budget allows. Here is how close they came."
@@ -167,10 +247,38 @@ def rates(facts: Facts) -> str:
             f" This log begins at step {count(facts.first)} of a monitor that had run before. Its debt there "
             "is not known, so the flags are held against the wider bound for any n consecutive steps."
         )
-    body = chart + pair(
-        _debt(flags, flags.debt, params, facts.first), table([*titles, "allowed", "bound"], rows)
-    )
+    table_of_debt = _debt(flags, flags.debt, params, facts.first)
+    body = chart + pair(table_of_debt, table([*titles, "allowed", "bound"], rows))
     return section("rates", "Rates against their bounds", lead, body)
+
+
+def _running_rate(flags: FlagRate, params: Params | None) -> str:
+    """Return the plot of the running flag rate against its level and envelope."""
+    steps = len(flags.running)
+    times = np.unique(np.rint(np.geomspace(1, steps, CURVE_POINTS)).astype(np.int64))
+    # Min and max between the points drawn: no excursion can hide.
+    low = np.minimum.reduceat(flags.running, times - 1)
+    high = np.maximum.reduceat(flags.running, times - 1)
+    settled = flags.running[min(steps, 30) - 1 :]
+    level = 0.0 if params is None else params.level
+    top = axis_top(max(2.5 * level, 1.1 * float(settled.max()), 0.05))
+    plot = Plot(
+        "Running flag rate",
+        f"After {count(steps)} steps {percent(float(flags.running[-1]))} were flagged.",
+        Axis(1, max(steps, 2), "steps so far (logarithmic)", log=True),
+        Axis(0, top, "share flagged"),
+        "medium",
+    )
+    if params is not None:
+        under, over = (level + flags.reach[side] / times for side in (0, 1))
+        under, over = np.maximum(0, under), np.minimum(1, over)
+        plot.band(times, under, over, "envelope")
+        plot.line(times, over, "bound")
+        plot.line(times, under, "bound")
+        plot.line([1, max(steps, 2)], [level] * 2, "level")
+    plot.band(times, low, high, "risk")
+    plot.line(times, flags.running[times - 1], "risk")
+    return plot.html()
 
 
 def _debt(flags: FlagRate, debt: tuple[float, float], params: Params, first: int) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -73,26 +72,17 @@ class FlagRate:
     """The running flag rate and, with parameters, what bounds it."""
 
     running: Floats
-    level: float | None = None
     debt: tuple[float, float] | None = None  # least and most flags above the level, from the first step on
-    bounds: tuple[float, float] | None = None  # of the debt of a fresh monitor
+    reach: tuple[float, float] = (0.0, 0.0)  # the same of any n steps from the first one on, at the most
     resumed: bool = False  # it ran before, so that its debt at the first step is not known
 
     @property
-    def reach(self) -> tuple[float, float]:
-        """Least and most flags above the level that any n steps from the first one here on can hold."""
-        low, high = self.bounds or (-math.inf, math.inf)
-        return (low - high, high - low) if self.resumed else (low, high)
-
-    @property
     def held(self) -> bool:
-        """Whether every step, or every window of a resumed run, kept its bound; True without bounds."""
-        if self.debt is None or self.bounds is None:
+        """Whether every step, or every window of a resumed run, kept its bound; True without parameters."""
+        if self.debt is None:
             return True
-        hair = 1e-6
-        if self.resumed:
-            return self.debt[1] - self.debt[0] <= self.bounds[1] - self.bounds[0] + hair
-        return self.bounds[0] - hair <= self.debt[0] and self.debt[1] <= self.bounds[1] + hair
+        low, high = (0.0, self.debt[1] - self.debt[0]) if self.resumed else self.debt
+        return self.reach[0] - 1e-6 <= low and high <= self.reach[1] + 1e-6
 
 
 def flag_rate(flagged: Bools, params: Params | None, first: int = 0) -> FlagRate:
@@ -101,38 +91,17 @@ def flag_rate(flagged: Bools, params: Params | None, first: int = 0) -> FlagRate
     steps = np.arange(1, len(flagged) + 1)
     if params is None:
         return FlagRate(flags / steps)
-    numbers = params.integers()
+    den, (low, high) = params.integers()["level_den"], params.debt_bounds
     # Integers, as the core keeps them: a float level would drift over a million steps.
-    debt = flags * numbers["level_den"] - steps * numbers["level_num"]
-    low, high = int(min(0, debt.min())), int(max(0, debt.max()))
-    den = numbers["level_den"]
-    return FlagRate(flags / steps, params.level, (low / den, high / den), params.debt_bounds, first > 0)
-
-
-@dataclass(frozen=True)
-class Window:
-    """The most abstentions in any so many consecutive steps, and the most that may be."""
-
-    steps: int
-    most: int
-    bound: int | None
+    debt = flags * den - steps * params.integers()["level_num"]
+    span = (int(min(0, debt.min())) / den, int(max(0, debt.max())) / den)
+    return FlagRate(flags / steps, span, (low - high, high - low) if first else (low, high), first > 0)
 
 
 def window_lengths(steps: int) -> list[int]:
     """Return 1, 2, 5, 10, ... up to the whole stream."""
     lengths = [m * 10**e for e in range(len(str(steps))) for m in (1, 2, 5) if m * 10**e < steps]
     return [*lengths, steps]
-
-
-def windows(abstain: Bools, params: Params | None) -> list[Window]:
-    """Return the worst window of each length."""
-    lengths = window_lengths(len(abstain))
-    most = metrics.worst_window(abstain, lengths).tolist()
-    bounds: list[int | None] = [None] * len(lengths)
-    if params is not None:
-        p = params.integers()
-        bounds = [min(n, p["burst"] + p["budget_num"] * n // p["budget_den"]) for n in lengths]
-    return [Window(*window) for window in zip(lengths, most, bounds, strict=True)]
 
 
 @dataclass(frozen=True)
