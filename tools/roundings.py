@@ -96,12 +96,18 @@ ROWS: dict[str, tuple[Callable[[], tuple[float, float]], str]] = {
 }
 
 
-def main() -> int:
-    """Print the table."""
-    print("| function | least error | largest error | tried |\n| --- | --- | --- | --- |")
+def table() -> list[str]:
+    """Return the lines of the table."""
+    lines = ["| function | least error | largest error | tried |", "| --- | --- | --- | --- |"]
     for name, (measure, tried) in ROWS.items():
         low, high = measure()
-        print(f"| {name} | {low:.2g} | {high:.2g} | {tried} |")
+        lines.append(f"| {name} | {low:.2g} | {high:.2g} | {tried} |")
+    return lines
+
+
+def main() -> int:
+    """Print the table."""
+    print("\n".join(table()))
     return 0
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.errors import InputError
-from ..monitor.log import Log, watch
-from ..monitor.monitor import Monitor
+from ..log.log import Log
+from ..monitor.monitor import Monitor, watch
 from ..reference import Decider
 from ..reference.params import Evidence
 
