@@ -27,7 +27,7 @@ help:
 	@echo "make device        measure monitors and networks on emulated boards, compare with the stored figures"
 	@echo "make results       pack new files of lab/results, rewrite docs/RESULTS.md and docs/results"
 	@echo "make pictures      draw the pictures of the documentation again (docs/pictures)"
-	@echo "make vectors       rewrite the test vectors from the oracles"
+	@echo "make vectors       rewrite the test vectors from the references"
 	@echo "make tables        rewrite the core's constant tables"
 	@echo "make sheets        draw every corruption again (docs/corruptions); mnist and speech need TCUQ_DATA"
 	@echo "make compare       compare our corruptions with the package imagecorruptions"
@@ -63,7 +63,7 @@ fuzz: .venv/.test
 
 fuzz-long: .venv/.test
 	$(BIN)/python fuzz/run.py --minutes 480
-	$(BIN)/python fuzz/against_oracle.py --programs 20000 --jobs 2
+	$(BIN)/python fuzz/against_reference.py --programs 20000 --jobs 2
 	HYPOTHESIS_PROFILE=long $(PYTEST) -m hypothesis
 
 hostile: .venv/.test
@@ -129,7 +129,7 @@ pictures: .venv/.test
 
 vectors: .venv/.test
 	$(BIN)/python vectors/gen.py
-	$(BIN)/python vectors/oracle_frames.py
+	$(BIN)/python vectors/gen_frames.py
 	$(BIN)/python tools/make_kernel_vectors.py
 
 tables: .venv/.test

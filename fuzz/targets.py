@@ -133,7 +133,7 @@ def build(
         return folder / name
 
     folder.mkdir(parents=True, exist_ok=True)
-    names = ["sets", "sets_check", "ledger", *([] if tools.guided else ["driver"])]
+    names = ["sets", "sets_check", "bounds", *([] if tools.guided else ["driver"])]
     common = [
         *(SOURCES / f"{name}.c" for name in names),
         *sorted(core.glob("*.c")),

@@ -1,8 +1,8 @@
 """How far the integers of the core are from real numbers, function by function.
 
 `python tools/roundings.py` tries every argument where there are few enough, and every cell of a table at its
-edges, thirds and middle otherwise. docs/GUARANTEES.md has the table; a test compares. The functions are the
-oracle's, which the core equals bit for bit.
+edges, thirds and middle otherwise. docs/GUARANTEES.md has the table; a test compares. The functions are
+those of `tcuq.reference`, which the core equals bit for bit.
 """
 
 from __future__ import annotations
@@ -10,11 +10,18 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterable
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "vectors"))
-
-from oracle_math import S, X, log_odds, logarithm, mix, natural_logarithm, norm, power, wide_logarithm
+from tcuq.reference.numbers import (
+    S,
+    X,
+    log_odds,
+    logarithm,
+    mix,
+    natural_logarithm,
+    norm,
+    power,
+    wide_logarithm,
+)
 
 ONE = 65536
 
@@ -89,12 +96,18 @@ ROWS: dict[str, tuple[Callable[[], tuple[float, float]], str]] = {
 }
 
 
-def main() -> int:
-    """Print the table."""
-    print("| function | least error | largest error | tried |\n| --- | --- | --- | --- |")
+def table() -> list[str]:
+    """Return the lines of the table."""
+    lines = ["| function | least error | largest error | tried |", "| --- | --- | --- | --- |"]
     for name, (measure, tried) in ROWS.items():
         low, high = measure()
-        print(f"| {name} | {low:.2g} | {high:.2g} | {tried} |")
+        lines.append(f"| {name} | {low:.2g} | {high:.2g} | {tried} |")
+    return lines
+
+
+def main() -> int:
+    """Print the table."""
+    print("\n".join(table()))
     return 0
 
 

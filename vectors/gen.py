@@ -24,7 +24,11 @@ import gen_shapes
 import gen_states
 import gen_still
 from gen_base import Case
-from oracle import ERROR_REASON, NO_REASON, SIGNAL_COUNT, Monitor, Params, Step
+
+from tcuq.reference import SIGNAL_COUNT, Monitor, Params, Step
+from tcuq.reference.decide import bounds, idle
+from tcuq.reference.numbers import BRANCHES
+from tcuq.reference.step import ERROR_REASON, NO_REASON
 
 FOLDER = Path(__file__).resolve().parent
 MAX_BYTES = 3_700_000
@@ -66,9 +70,7 @@ def _head_lines(params: Params) -> list[str]:
     """Return the lines of the heads and centers, none without them."""
     evidence, instant, lines = params.evidence, params.instant, []
     if evidence is not None:
-        names = "clip reach still bias allowance own_looks own_mean own_most bet_base bet_slope"
-        numbers = [getattr(evidence, name) for name in names.split()]
-        lines.append(" ".join(map(str, ("evidence", *numbers, *evidence.coef, *evidence.offset))))
+        lines.append(" ".join(map(str, ("evidence", *evidence.numbers(), *evidence.coef, *evidence.offset))))
     if instant is not None:
         lines.append(" ".join(map(str, ("instant", instant.bias, *instant.coef))))
     if params.feedback is not None:
@@ -119,8 +121,8 @@ def render(case: Case) -> tuple[str, list[Step], set[str]]:
         Rare branches that were taken.
     """
     p = case.params
-    bounds = p.bounds()
-    room = p.idle() if any("damage" in mark for marks in case.marks.values() for mark in marks) else 0
+    low, high = bounds(p)
+    room = idle(p) if any("damage" in mark for marks in case.marks.values() for mark in marks) else 0
     lines = [
         f"# {case.why}",
         f"case {case.name}",
@@ -131,9 +133,10 @@ def render(case: Case) -> tuple[str, list[Step], set[str]]:
         "clean_mean " + " ".join(map(str, p.clean_mean)),
         *_head_lines(p),
         f"sizes {p.ring_size} {p.state_size}",
-        f"bounds {bounds[0]} {bounds[1]}",
+        f"bounds {low} {high}",
     ]
-    monitor, state, steps, seen = Monitor(p), b"", [], set()
+    monitor, state, steps, seen = Monitor(p), b"", [], BRANCHES
+    seen.clear()
     for t in range(len(case.rows) + 1):
         for mark in case.marks.get(t, ()):
             if mark == "save":
@@ -163,7 +166,6 @@ def render(case: Case) -> tuple[str, list[Step], set[str]]:
             elif mark == "load" and lines[-1] == "save refused":
                 continue  # there is no state of now to go on from
             elif mark == "load":
-                seen |= monitor.branches
                 monitor = Monitor.load(p, state)
                 if monitor.save() != state:
                     raise AssertionError(f"{case.name}: a loaded state is saved otherwise")
@@ -175,14 +177,14 @@ def render(case: Case) -> tuple[str, list[Step], set[str]]:
             break
         probs, features = case.rows[t]
         out = monitor.step(probs, features)
-        if not bounds[0] - room <= monitor.debt <= bounds[1]:
+        if not low - room <= monitor.debt <= high:
             raise AssertionError(f"{case.name}: the debt left its bounds")
         steps.append(out)
         numbers = [getattr(out, column.name) for column in fields(Step) if column.name != "signals"]
         numbers += out.signals
         lines.append(f"step {hexed(probs)} {hexed(features)} " + " ".join(map(str, numbers)))
     lines.append("end")
-    return "\n".join(lines) + "\n", steps, seen | monitor.branches
+    return "\n".join(lines) + "\n", steps, set(seen)
 
 
 REQUIRED = (

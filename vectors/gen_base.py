@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from oracle import SIGNAL_COUNT, Params
+from tcuq.reference import SIGNAL_COUNT, Params
 
 PAPER = 15
 EVERY = 0x5F  # signals that need neither centers nor a second head

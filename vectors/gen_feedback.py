@@ -21,8 +21,9 @@ from gen_base import (
 )
 from gen_learned import evidence, learned
 from gen_mutants import edges
-from oracle import Feedback, Params
-from oracle_feedback import RIGHT, WRONG
+
+from tcuq.reference import Feedback, Params
+from tcuq.reference.labels import RIGHT, WRONG
 
 DOUBT = 0x8
 BOTH = ("save", "load")

@@ -26,7 +26,8 @@ from gen_base import (
     one_hot,
 )
 from gen_learned import FLAT, HEAD, OFF, evidence, learned
-from oracle import SIGNAL_COUNT, Evidence, Instant
+
+from tcuq.reference import SIGNAL_COUNT, Evidence, Instant
 
 
 def _heads() -> Iterable[Case]:

@@ -23,7 +23,8 @@ from gen_base import (
     one_hot,
     posterior,
 )
-from oracle import Evidence, Instant, Params
+
+from tcuq.reference import Evidence, Instant, Params
 
 OFF: dict[str, Any] = {"fall_limit": 0, "fall_cap": 0}
 INSTANT = by_signal(900, -400, 300, 2500, 2800, 700, -900, 1600, 600)

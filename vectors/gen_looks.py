@@ -24,7 +24,8 @@ from gen_base import (
     posterior,
 )
 from gen_learned import OFF, evidence, learned
-from oracle import SIGNAL_COUNT, Evidence, Params
+
+from tcuq.reference import SIGNAL_COUNT, Evidence, Params
 
 ODDS, DRIFT = 0x30, 0x2B0
 SILENT = (0,) * SIGNAL_COUNT

@@ -14,7 +14,8 @@ from typing import Any
 
 from gen_base import EVERY, PAPER, STANDARD_POSTERIORS, Case, Dice, Marks, Row, dwell, make, one_hot
 from gen_learned import HEAD, OFF, learned
-from oracle import SIGNAL_COUNT, Evidence, Monitor, Params
+
+from tcuq.reference import SIGNAL_COUNT, Evidence, Monitor, Params
 
 ODDS = 0x10
 SILENT = (0,) * SIGNAL_COUNT
@@ -51,7 +52,7 @@ def _places(params: Params) -> Iterator[tuple[int, int]]:
     for _ in range(params.depth):
         yield at, 2
         at += params.entry
-    for _, length, form, _ in Monitor(params).numbers():
+    for _, length, form, _ in Monitor(params).lists():
         size = struct.calcsize(form)
         for number in range(length):
             yield at + size * number, size

@@ -27,7 +27,8 @@ from gen_base import (
     weights,
 )
 from gen_learned import learned
-from oracle import SIGNAL_COUNT, Evidence
+
+from tcuq.reference import SIGNAL_COUNT, Evidence
 
 
 def _thresholds() -> Iterable[Case]:

@@ -25,7 +25,8 @@ from gen_base import (
     one_hot,
     posterior,
 )
-from oracle import NAMES, SIGNAL_COUNT
+
+from tcuq.reference import NAMES, SIGNAL_COUNT
 
 
 def _grid() -> Iterable[Case]:

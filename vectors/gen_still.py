@@ -10,7 +10,8 @@ from typing import Any
 from gen_base import STANDARD, STANDARD_POSTERIORS, Case, Dice, Marks, Row, make, one_hot
 from gen_learned import evidence, learned
 from gen_looks import ALARM, BOTH, DRIFT, LARGEST, ODDS, held, looking
-from oracle import SIGNAL_COUNT, Evidence, Monitor, Params
+
+from tcuq.reference import SIGNAL_COUNT, Evidence, Monitor, Params
 
 MOST = 2**21
 STILL = 6 * 65536

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Prints random programs and what the core says to them, as lines of a vector file (SPEC.md section 15), for
- * fuzz/against_oracle.py:
+ * fuzz/against_reference.py:
  *
  *     dump SEED FIRST COUNT STEPS
  *
@@ -22,6 +22,7 @@ static void print_bytes(const uint8_t *bytes, size_t size)
 
 #define PRINT_PARAM(name, type, least, most, bytes) printf(" " #name "=%lld", (long long)p->name);
 #define PRINT_EVIDENCE(name, type, least, most, bytes) printf(" %lld", (long long)p->evidence->name);
+#define PRINT_FEEDBACK(name, type, least, most, bytes) printf(" %lld", (long long)p->feedback->name);
 
 static void print_params(void)
 {
@@ -61,6 +62,10 @@ static void print_params(void)
         for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
             printf(" %d", p->instant->coef[i]);
         }
+    }
+    if (p->feedback != NULL) {
+        printf("\nfeedback");
+        TCUQ_FEEDBACK_FIELDS(PRINT_FEEDBACK, TCUQ_NO_LIST, TCUQ_NO_LIST)
     }
     if (p->centers != NULL) {
         printf("\ncenters ");
@@ -117,9 +122,19 @@ static void try_state(subject_t *s, source_t *from)
     printf("\n");
 }
 
+/* Print what a label is answered with: of a step that is remembered, or of none. */
+static void say(subject_t *s, source_t *from)
+{
+    uint32_t reach = set.params.feedback != NULL ? set.params.feedback->memory + 2u : 2u;
+    uint32_t step = tcuq_steps(&s->monitor) - 1u - below(from, below(from, 2) == 0u ? 3u : reach);
+    int32_t label = below(from, 2) == 0u ? -2 : (int32_t)below(from, set.params.classes + 4u) - 3;
+    int answered = tcuq_feedback(&s->monitor, step, label);
+    printf("label %lu %ld %d\n", (unsigned long)step, (long)label, answered);
+}
+
 int main(int count, char **words)
 {
-    unsigned long seed, first, programs, steps, n, t;
+    unsigned long seed, first, programs, steps, n, t, label;
     if (count != 5) {
         fprintf(stderr, "dump SEED FIRST COUNT STEPS\n");
         return 2;
@@ -155,6 +170,9 @@ int main(int count, char **words)
                 printf("load\n");
             } else if (order <= 3u) {
                 try_state(&s, &from);
+            }
+            for (label = below(&from, 3) * below(&from, 4); label > 0u; label--) {
+                say(&s, &from);
             }
             kind = below(&from, 3) == 0u ? take(&from, 1) : kind;
             make_input(&s, &set.params, kind, below(&from, 2) == 0u ? kind : random64(&from.seed));

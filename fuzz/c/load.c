@@ -29,8 +29,8 @@ static void choose_set(unsigned number)
     }
 }
 
-/* Some steps, seen by a ledger where there is one. */
-static void walk(subject_t *s, unsigned steps, uint64_t seed, ledger_t *ledger)
+/* Some steps with labels; their bounds are checked where they are open. */
+static void walk(subject_t *s, unsigned steps, uint64_t seed, bounds_t *bounds)
 {
     unsigned i;
     for (i = 0; i < steps; i++) {
@@ -38,14 +38,17 @@ static void walk(subject_t *s, unsigned steps, uint64_t seed, ledger_t *ledger)
         if (set.params.feedback != NULL) {
             uint32_t step = tcuq_steps(&s->monitor) - 1u - (uint32_t)(seed + 3u * i) % (2u + set.params.feedback->memory);
             int32_t label = (int32_t)((seed + i) % 5u) - 2;
-            int answered = tcuq_feedback(&s->monitor, step, label);
-            const char *broken = ledger != NULL ? ledger_label(ledger, &s->monitor, step, label, answered) : NULL;
+            const char *broken = NULL;
+            if (bounds != NULL) {
+                broken = bounds_label(bounds, &s->monitor, step, label);
+            } else {
+                (void)tcuq_feedback(&s->monitor, step, label);
+            }
             NEED(broken == NULL, broken);
         }
         subject_step(s);
-        if (ledger != NULL) {
-            const char *broken = ledger_step(ledger, &s->monitor, (const int8_t *)s->probs.bytes,
-                                             (const int8_t *)s->features.bytes, &s->step, s->signals);
+        if (bounds != NULL) {
+            const char *broken = bounds_step(bounds, &s->monitor, s->error_debt, &s->step);
             NEED(broken == NULL, broken);
         }
     }
@@ -94,7 +97,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const tcuq_params_t *p = &set.params;
     subject_t one, twin;
-    ledger_t ledger;
+    bounds_t bounds;
     tcuq_t before;
     guarded_t state;
     const char *broken;
@@ -125,9 +128,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         NEED(memcmp(state.bytes, one.state.bytes, state.size) == 0, "an accepted state is saved as the same bytes");
         NEED(tcuq_verify(&one.monitor) == TCUQ_OK, "a loaded monitor is sound");
         NEED(tcuq_load(&twin.monitor, state.bytes, state.size) == TCUQ_OK, "a state loads into any monitor of its params");
-        broken = ledger_open(&ledger, &one.monitor);
+        broken = bounds_open(&bounds, &one.monitor);
         NEED(broken == NULL, broken);
-        walk(&one, STEPS, size, &ledger);
+        walk(&one, STEPS, size, &bounds);
         walk(&twin, STEPS, size, NULL);
         subject_save(&one);
         subject_save(&twin);

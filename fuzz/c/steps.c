@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Fuzz target: bytes become parameters and a program of steps, resets, saves and loads. Every step is held against
- * the ledger, and against a second monitor that goes on from a saved state. */
+ * the bounds of SPEC.md, and against a second monitor that goes on from a saved state. */
 #include "target.h"
 
 enum { MOST_STEPS = 512, MOST_WORK = 1 << 17 };
@@ -54,12 +54,11 @@ static void load_twin(subject_t *one, subject_t *twin)
     NEED(tcuq_load(&twin->monitor, twin->state.bytes, twin->state.size) != TCUQ_OK, "a flipped bit is refused");
 }
 
-static void one_step(subject_t *one, subject_t *twin, int together, ledger_t *ledger)
+static void one_step(subject_t *one, subject_t *twin, int together, bounds_t *bounds)
 {
     const char *broken;
     subject_step(one);
-    broken = ledger_step(ledger, &one->monitor, (const int8_t *)one->probs.bytes,
-                         (const int8_t *)one->features.bytes, &one->step, one->signals);
+    broken = bounds_step(bounds, &one->monitor, one->error_debt, &one->step);
     NEED(broken == NULL, broken);
     if (together) {
         memcpy(twin->probs.bytes, one->probs.bytes, one->probs.size);
@@ -71,9 +70,9 @@ static void one_step(subject_t *one, subject_t *twin, int together, ledger_t *le
 }
 
 /* The threshold as input: sure of a class by just as much as makes the doubt reach the threshold. */
-static void aim(subject_t *one, const tcuq_params_t *p, const ledger_t *ledger, int above)
+static void aim(subject_t *one, const tcuq_params_t *p, const bounds_t *bounds, int above)
 {
-    int64_t u = (65536 - ledger_threshold(p, ledger->debt)) >> 8;
+    int64_t u = (65536 - bounds_threshold(p, bounds->debt)) >> 8;
     u += above ? 0 : 1;
     memset(one->probs.bytes, 0x80, one->probs.size);
     one->probs.bytes[0] = (uint8_t)((u < 0 ? 0 : u > 255 ? 255 : u) ^ 0x80);
@@ -83,7 +82,7 @@ static void run_program(source_t *from)
 {
     const tcuq_params_t *p = &set.params;
     subject_t one, twin;
-    ledger_t ledger;
+    bounds_t bounds;
     const char *broken;
     int together = 0;
     unsigned done = 0;
@@ -92,14 +91,13 @@ static void run_program(source_t *from)
     most = most < MOST_STEPS ? most : MOST_STEPS;
     subject_begin(&one, p);
     subject_begin(&twin, p);
-    broken = ledger_open(&ledger, &one.monitor);
+    broken = bounds_open(&bounds, &one.monitor);
     NEED(broken == NULL, broken);
     while (from->left > 0u && done < most) {
         unsigned order = take(from, 1), kind, times;
         switch (order & 15u) {
         case 0:
             tcuq_reset(&one.monitor);
-            ledger_reset(&ledger);
             if (together) {
                 tcuq_reset(&twin.monitor);
             }
@@ -123,7 +121,7 @@ static void run_program(source_t *from)
             for (i = 0; i < one.features.size; i++) {
                 one.features.bytes[i] = (uint8_t)take(from, 1);
             }
-            one_step(&one, &twin, together, &ledger);
+            one_step(&one, &twin, together, &bounds);
             done++;
             break;
         }
@@ -133,25 +131,24 @@ static void run_program(source_t *from)
             unsigned count = (order & 16u) != 0u ? 1u : p->feedback != NULL ? p->feedback->memory : 1u;
             for (n = 0; n < count; n++) {
                 uint32_t which = tcuq_steps(&one.monitor) - 1u - (count == 1u ? ago % 1100u : n);
-                int answered = tcuq_feedback(&one.monitor, which, label);
-                broken = ledger_label(&ledger, &one.monitor, which, label, answered);
+                broken = bounds_label(&bounds, &one.monitor, which, label);
                 NEED(broken == NULL, broken);
-                NEED(!together || tcuq_feedback(&twin.monitor, which, label) == answered, "a loaded monitor takes the same labels");
+                NEED(!together || tcuq_feedback(&twin.monitor, which, label) == bounds.answered, "a loaded monitor takes the same labels");
             }
             break;
         }
         case 5:
         case 6: /* one side of the threshold */
             for (times = 1u + take(from, 1) % 64u; times > 0u; times--, done++) {
-                aim(&one, p, &ledger, (order & 1u) != 0u);
-                one_step(&one, &twin, together, &ledger);
+                aim(&one, p, &bounds, (order & 1u) != 0u);
+                one_step(&one, &twin, together, &bounds);
             }
             break;
         default: /* a stretch of one kind, the same input or another one each time */
             kind = take(from, 1);
             for (times = 1u + (order >> 4) * (order >> 4); times > 0u; times--, done++) {
                 make_input(&one, p, kind, (order & 8u) != 0u ? 0x1234u + kind : done);
-                one_step(&one, &twin, together, &ledger);
+                one_step(&one, &twin, together, &bounds);
             }
             break;
         }

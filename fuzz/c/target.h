@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bounds.h"
 #include "guarded.h"
-#include "ledger.h"
 #include "sets.h"
 #include "source.h"
 #include "tcuq.h"
@@ -39,6 +39,7 @@ typedef struct {
     guarded_t ring, probs, features, state;
     tcuq_step_t step;
     uint16_t signals[TCUQ_SIGNAL_COUNT];
+    int32_t error_debt; /* before the step */
 } subject_t;
 
 /* Start a monitor in memory of exactly the size that it asks for. */
@@ -75,6 +76,7 @@ static inline void subject_step(subject_t *s)
     int reads = (p->signals & TCUQ_FEATURE_SIGNALS) != 0u;
     memset(&s->step, 0x77, sizeof s->step); /* what a step leaves unsaid would show */
     memset(s->signals, 0x77, sizeof s->signals);
+    s->error_debt = tcuq_error_debt(&s->monitor);
     tcuq_step(&s->monitor, (const int8_t *)s->probs.bytes, reads ? (const int8_t *)s->features.bytes : NULL, &s->step,
               s->signals);
     target_steps++;

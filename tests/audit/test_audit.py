@@ -13,11 +13,12 @@ from streams import learned_params
 
 from tcuq import Alarm, AlarmSide, Log, Monitor, Params
 from tcuq.audit.derive import _abstentions, audit
-from tcuq.audit.rules import Rules
 from tcuq.io import Decisions
 from tcuq.monitor.monitor import watch
 from tcuq.monitor.signals import NUMBER
 from tcuq.monitor.state import state_for
+from tcuq.reference import Params as Numbers
+from tcuq.reference.decide import bounds
 
 PARAMS = Params(
     classes=4,
@@ -84,7 +85,7 @@ def test_any_monitor_is_accepted_on_any_input(
         warmup=warmup,
     )
     log = stream(120, seed)
-    assert Rules(params).bounds == params.core().sizes()[2:]
+    assert bounds(Numbers.of(params.integers())) == params.core().sizes()[2:]
     assert failing(audit(watch(Monitor(params), log), params, log=log)) == []
 
 
@@ -297,7 +298,7 @@ def test_a_log_that_flags_too_much_fails_the_rate():
     steps["threshold"] = 0.0
     steps["flagged"] = True
     check = {c.name: c for c in audit(steps, PARAMS).checks}["flag_rate"]
-    _, high = Rules(PARAMS).bounds
+    _, high = bounds(Numbers.of(PARAMS.integers()))
     assert not check.ok and check.step == high // 3  # each flag adds 3 to a debt that starts at 0
 
 
@@ -319,10 +320,10 @@ def test_a_log_that_abstains_too_much_fails_budget_and_burst():
     st.integers(1, 4),
 )
 def test_the_worst_window_is_that_of_all_windows(abstained, budget, burst):
-    rules = Rules(PARAMS.replace(budget=budget, burst=burst))
-    num, den = rules.p["budget_num"], rules.p["budget_den"]
+    p = Numbers.of(PARAMS.replace(budget=budget, burst=burst).integers())
+    num, den = p.budget_num, p.budget_den
     values = np.array(abstained, dtype=np.int64)
-    _, check = _abstentions(rules, values, np.arange(len(values)), None)
+    _, check = _abstentions(p, values, np.arange(len(values)), None)
     excess = max(
         den * sum(abstained[a:b]) - num * (b - a) for b in range(1, len(values) + 1) for a in range(b)
     )

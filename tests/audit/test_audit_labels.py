@@ -9,7 +9,7 @@ from streams import dwell_stream
 
 from tcuq import Feedback, FitOptions, InputError, Log, Monitor, Params, fit
 from tcuq.audit.derive import audit
-from tcuq.audit.rules import label_rows
+from tcuq.audit.replay import label_rows
 from tcuq.cli import main
 
 

@@ -82,7 +82,7 @@ def check(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> Callable[[Path], tuple[int, list[str]]]:
-    """Give `gen.py --check` of a folder, which asks the oracle once for all tests."""
+    """Give `gen.py --check` of a folder, which asks the reference once for all tests."""
     monkeypatch.setattr(gen, "generate", lambda: generated)
 
     def checked(folder: Path) -> tuple[int, list[str]]:
@@ -93,7 +93,7 @@ def check(
     return checked
 
 
-def test_vectors_are_those_of_the_oracle(check: Callable[[Path], tuple[int, list[str]]]) -> None:
+def test_vectors_are_those_of_the_reference(check: Callable[[Path], tuple[int, list[str]]]) -> None:
     assert gen.FOLDER == VECTORS
     status, said = check(VECTORS)
     assert status == 0, said

@@ -16,7 +16,7 @@ from cross import COMPILER, EMULATOR, need_other
 from exported import LIBRARIES, contents_of, package
 from frame_scripts import EXPORT_C, INCLUDE, ORDER, Case, build, frames_of, random_cases, vectors
 from frame_writing import encode_posteriors
-from oracle_frames import DECISIONS, POSTERIORS, made_up
+from gen_frames import DECISIONS, POSTERIORS, made_up
 from places import CORE_SOURCES
 from tiers import first_quick
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from oracle_math import natural_logarithm
 
 from tcuq.fitting.alarms import fair_bet
+from tcuq.reference.numbers import natural_logarithm
 
 
 def test_a_bet_does_not_win_on_clean_data() -> None:

@@ -11,9 +11,7 @@ import numpy as np
 import pytest
 from frame_scripts import random_cases, step_rows, vectors
 from frame_writing import encode_decisions, encode_posteriors, encode_state
-from hypothesis import given
-from hypothesis import strategies as st
-from oracle_frames import (
+from gen_frames import (
     DECISIONS,
     FILE,
     POSTERIORS,
@@ -25,6 +23,8 @@ from oracle_frames import (
     made_up,
     on_line,
 )
+from hypothesis import given
+from hypothesis import strategies as st
 from refusals import refused
 
 from tcuq import SIGNALS, STEP_DTYPE
@@ -73,7 +73,7 @@ ITEMS = [plain(item) for frame in FRAMES for item in Decoder().push(frame)]
 # What is written is read.
 
 
-def test_vectors_are_those_of_the_oracle() -> None:
+def test_vectors_are_as_written() -> None:
     assert FILE.read_text(encoding="ascii") == "".join(f"{line}\n" for line in lines())
 
 

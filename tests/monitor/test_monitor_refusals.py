@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from real_step import real_steps
 from refusals import refused
 from streams import int8_stream
 
@@ -23,7 +24,6 @@ from tcuq.monitor.fixed_point import part_from
 from tcuq.monitor.heads import InstantHead
 from tcuq.monitor.params_file import plain
 from tcuq.monitor.state import HEADER, read_state
-from tcuq_lab.float_reference import reference
 
 PROBS = np.array([[0.5, 0.5], [0.2, 0.8]])
 INT8 = np.zeros((2, 3), dtype=np.int8)
@@ -101,7 +101,7 @@ def test_severity_is_that_of_the_reference() -> None:
     params = Params(classes=5, signals=names, coef={"odds": 2.0, "severity": 1.0}, evidence=head)
     probs, _ = int8_stream(600, 5, 0)
     steps, signals = Monitor(params).run(probs, signals=True)
-    real = reference(params, probs)
+    real = real_steps(params, probs)
     assert np.abs(signals - real.signals).max() <= 0.005 and np.abs(steps["risk"] - real.risk).max() <= 0.005
     assert real.signals[:, [SIGNALS.index(name) for name in names]].std(axis=0).min() > 0.01
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from frame_writing import encode_decisions, encode_posteriors, encode_state
-from oracle_frames import DECISIONS, FILE, FLAGS, NUMBERS, POSTERIORS, made_up
+from gen_frames import DECISIONS, FILE, FLAGS, NUMBERS, POSTERIORS, made_up
 from places import CORE, CORE_SOURCES, ROOT
 
 from tcuq import STEP_DTYPE

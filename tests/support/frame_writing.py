@@ -1,4 +1,4 @@
-"""Steps and states as frames of a device (SPEC.md section 18): contents of the oracle, cut as in the C."""
+"""Steps and states as frames of a device (SPEC.md section 18): contents of `gen_frames`, cut as in the C."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from oracle_frames import (
+from gen_frames import (
     DECISIONS,
     FLAGS,
     NUMBERS,
@@ -105,7 +105,7 @@ def _room(size: int, row: int) -> int:
 
 
 def _framed(content: bytes) -> bytes:
-    """Return content with its checksum, by COBS, between zeros; the oracle's own way takes too long."""
+    """Return content with its checksum, by COBS, between zeros; that of `gen_frames` takes too long."""
     *before, last = (content + zlib.crc32(content).to_bytes(CRC_BYTES, "little")).split(b"\0")
     found = bytearray(b"\0")
     for part in before:

@@ -1,4 +1,4 @@
-"""The shared vectors: parameters of a monitor, what happens to it, and what the oracle expects."""
+"""The shared vectors: parameters of a monitor, what happens to it, and what must come of it."""
 
 from __future__ import annotations
 

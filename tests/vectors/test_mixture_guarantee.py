@@ -7,11 +7,12 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-import oracle_mixture as mixture
 import pytest
 from gen_base import Dice, one_hot, posterior
-from oracle_math import logarithm, power
-from oracle_mixture import GUARD, HEAD_START
+
+from tcuq.reference import beliefs as mixture
+from tcuq.reference.beliefs import GUARD, HEAD_START
+from tcuq.reference.numbers import logarithm, power
 
 BETA = 251 / 256
 EPSILON = 0.00138

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "forge.h"
-
 enum { SHORTEST = 256, TRIED = 6 };
 
 static set_t set; /* one game at a time */
@@ -181,31 +179,6 @@ static const char *pass_on(game_t *g)
     return NULL;
 }
 
-/* Begin from a state that nobody saved: any debt and credit that load allows, shortly before steps stop counting. */
-static const char *forge(game_t *g)
-{
-    const tcuq_params_t *p = &g->set->params;
-    uint8_t *bytes = g->state.bytes;
-    uint32_t raised;
-    int64_t steps = 0xFFFFFFFF - below(&g->dice, 4) * (int64_t)take(&g->dice, 2) % (g->steps + 1), credit, rise;
-    make_try(g, 2);
-    tcuq_step(&g->monitor, tried_probs[2], tried_features[2], &g->step, NULL);
-    if (tcuq_save(&g->monitor, bytes, g->state.size) != (int)g->state.size) {
-        return "a state has its size";
-    }
-    credit = p->budget_num == 0u ? 0 : edge(&g->dice, 0, (int64_t)p->burst * p->budget_den);
-    rise = edge(&g->dice, 0, p->rise_cap);
-    put_word(bytes + STATE_STEPS, steps);
-    put_word(bytes + STATE_DEBT, forged_debt(p, (uint32_t)steps, &g->dice));
-    put_word(bytes + STATE_CREDIT, credit);
-    put_word(bytes + STATE_RISE, rise);
-    raised = rise <= p->rise_clear ? 0u : rise >= p->rise_limit ? 1u : below(&g->dice, 2);
-    raised *= 1u + 4u * below(&g->dice, 1u + p->hold);
-    bytes[STATE_ALARM] = (uint8_t)((bytes[STATE_ALARM] & 2u) | raised);
-    seal(bytes, g->state.size);
-    return tcuq_load(&g->monitor, bytes, g->state.size) == TCUQ_OK ? NULL : "a forged state in its ranges loads";
-}
-
 void game_begin(game_t *g, uint64_t seed, uint64_t number, int64_t longest)
 {
     begin_set(g, seed, number, longest);
@@ -217,28 +190,26 @@ void game_begin(game_t *g, uint64_t seed, uint64_t number, int64_t longest)
 /* Moments that hurt most: at either end of the debt or the credit, around the end of the warm-up. */
 static int worst_moment(const game_t *g)
 {
-    const ledger_t *l = &g->ledger;
-    const tcuq_params_t *p = l->params;
-    return l->debt > l->high - p->level_den || l->debt < l->low + p->level_den || l->credit < p->budget_den ||
-           l->credit >= (int64_t)p->burst * p->budget_den || l->steps == (int64_t)p->warmup || l->steps > 0xFFFFFFF0;
+    const bounds_t *b = &g->bounds;
+    const tcuq_params_t *p = b->params;
+    int64_t credit = g->monitor.credit;
+    return b->debt > b->high - p->level_den || b->debt < b->low + p->level_den || credit < p->budget_den ||
+           credit >= (int64_t)p->burst * p->budget_den || tcuq_steps(&g->monitor) == p->warmup;
 }
 
 static const char *disturb(game_t *g)
 {
     if (g->reset_rate != 0u && below(&g->dice, g->reset_rate) == 0u) {
         tcuq_reset(&g->monitor);
-        ledger_reset(&g->ledger);
         g->resets++;
     }
     return g->load_rate != 0u && below(&g->dice, g->load_rate) == 0u ? pass_on(g) : NULL;
 }
 
-/* One label, and what the ledger says of it. */
+/* One label, and what the bounds say of it. */
 static const char *say(game_t *g, uint32_t ago, int32_t label)
 {
-    uint32_t step = tcuq_steps(&g->monitor) - 1u - ago;
-    int answered = tcuq_feedback(&g->monitor, step, label);
-    return ledger_label(&g->ledger, &g->monitor, step, label, answered);
+    return bounds_label(&g->bounds, &g->monitor, tcuq_steps(&g->monitor) - 1u - ago, label);
 }
 
 /* Labels of all remembered steps, the oldest first: the next step would forget it. */
@@ -256,22 +227,20 @@ static const char *say_all(game_t *g, int32_t label)
 static const char *label(game_t *g)
 {
     const tcuq_feedback_t *head = set.params.feedback;
-    const ledger_t *l = &g->ledger;
-    uint32_t last;
+    int64_t wrong = tcuq_error_debt(&g->monitor) + head->error_den - head->error_num;
+    int vouched = bounds_vouched(&g->bounds);
     switch (g->labeler) {
     case SOME_LABELS:
         return below(&g->dice, 3) == 0u ? NULL
                                         : say(g, below(&g->dice, head->memory), (int32_t)below(&g->dice, set.params.classes + 2u) - 2);
     case AT_ONCE: return say(g, 0, TCUQ_WRONG);
     case LED_BACK: /* whatever was accepted was wrong, whatever was withheld was right */
-        last = l->entries[(l->next + head->memory - 1u) % head->memory];
-        return say(g, 0, (last & 16384u) != 0u ? TCUQ_WRONG : TCUQ_RIGHT);
+        return say(g, 0, vouched ? TCUQ_WRONG : TCUQ_RIGHT);
     case KEPT_BACK:
     case BY_TURNS:
         /* Right ones pay the debt off; then silence while steps are vouched for, and all of them were wrong. */
-        last = l->entries[(l->next + head->memory - 1u) % head->memory];
         if (g->label_phase == 0) {
-            if (l->error + head->error_den - head->error_num < head->error_shut && (last & 16384u) != 0u && g->labeler == KEPT_BACK) {
+            if (wrong < head->error_shut && vouched && g->labeler == KEPT_BACK) {
                 return say(g, 0, TCUQ_WRONG); /* as close to shut as can be, and open */
             }
             if (++g->label_stay >= 2 * (int64_t)head->memory) {
@@ -290,10 +259,15 @@ static const char *label(game_t *g)
     }
 }
 
+static void reach(int64_t *most, int64_t value)
+{
+    *most = value > *most ? value : *most;
+}
+
 const char *game_play(game_t *g)
 {
     const tcuq_params_t *p = &set.params;
-    const char *broken = NULL;
+    const char *broken;
     int reads = (p->signals & TCUQ_FEATURE_SIGNALS) != 0u, watched = g->reset_rate != 0u || g->load_rate != 0u;
     int64_t t;
     if (tcuq_init(&g->monitor, p, (uint32_t *)(void *)g->ring.bytes, g->ring.size) != TCUQ_OK) {
@@ -303,20 +277,22 @@ const char *game_play(game_t *g)
         fill_tables(g); /* in the ring of the monitor, which starts over */
         (void)tcuq_init(&g->monitor, p, (uint32_t *)(void *)g->ring.bytes, g->ring.size);
     }
-    if (below(&g->dice, 4) == 0u) {
-        broken = forge(g);
-    }
-    broken = broken != NULL ? broken : ledger_open(&g->ledger, &g->monitor);
+    broken = bounds_open(&g->bounds, &g->monitor);
     for (t = 0; t < g->steps && broken == NULL; t++) {
-        wish_t wish = g->adversary->decide(g);
-        int64_t threshold = ledger_threshold(p, g->ledger.debt);
+        wish_t wished = g->adversary->decide != NULL ? g->adversary->decide(g) : wish(g->adversary->always);
+        int64_t threshold = bounds_threshold(p, g->bounds.debt);
+        int32_t error_debt = tcuq_error_debt(&g->monitor);
         if (g->direct) {
-            choose_direct(g, wish, threshold);
+            choose_direct(g, wished, threshold);
         } else {
-            choose_tried(g, wish, threshold);
+            choose_tried(g, wished, threshold);
         }
-        tcuq_step(&g->monitor, probs, reads ? features : NULL, &g->step, g->signals);
-        broken = ledger_step(&g->ledger, &g->monitor, probs, features, &g->step, g->signals);
+        tcuq_step(&g->monitor, probs, reads ? features : NULL, &g->step, NULL);
+        broken = bounds_step(&g->bounds, &g->monitor, error_debt, &g->step);
+        reach(&g->credit_high, g->monitor.credit);
+        reach(&g->rise_high, g->monitor.rise);
+        reach(&g->fall_high, g->monitor.fall);
+        reach(&g->severity_high, g->monitor.severity < 0 ? -(int64_t)g->monitor.severity : g->monitor.severity);
         broken = broken == NULL && g->labeler != NO_LABELS ? label(g) : broken;
         if (broken == NULL && watched && worst_moment(g)) {
             broken = disturb(g);

@@ -3,8 +3,8 @@
 #ifndef GAME_H
 #define GAME_H
 
+#include "bounds.h"
 #include "guarded.h"
-#include "ledger.h"
 #include "sets.h"
 #include "source.h"
 #include "tcuq.h"
@@ -24,8 +24,11 @@ struct game;
 
 typedef struct {
     const char *name;
-    wish_t (*decide)(struct game *game);
+    wish_t (*decide)(struct game *game); /* NULL: always the same */
+    want_t always;
 } adversary_t;
+
+wish_t wish(want_t want);
 
 /* How labels come: never; wrong or right at random, of any remembered step; each step wrong at once; kept back until
  * `memory` steps are out, or until the debt is as high as it may be with every step still vouched for, and then all
@@ -37,7 +40,7 @@ typedef struct game {
     source_t dice;
     tcuq_t monitor;
     guarded_t ring, other, state; /* `other` is memory for the monitor that goes on from a saved state */
-    ledger_t ledger;
+    bounds_t bounds;
     const adversary_t *adversary;
     labeler_t labeler;
     int label_phase;
@@ -50,8 +53,8 @@ typedef struct game {
     unsigned load_rate;
     int64_t steps;       /* to take */
     int64_t resets, loads;
+    int64_t credit_high, rise_high, fall_high, severity_high; /* reached */
     tcuq_step_t step;
-    uint16_t signals[TCUQ_SIGNAL_COUNT];
 } game_t;
 
 extern const adversary_t adversaries[];

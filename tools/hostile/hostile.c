@@ -24,7 +24,6 @@ static const char *const names[BOUNDS] = {"debt, upper bound", "debt, lower boun
 typedef struct {
     double best[BOUNDS];
     uint64_t reached[BOUNDS]; /* games that came within 0.1 % */
-    double bet_gap;
     int64_t steps, flagged, abstained, resets, loads, labels, wrong;
     uint64_t broken;
 } tally_t;
@@ -38,30 +37,29 @@ static void compare(tally_t *tally, int which, int64_t value, int64_t bound)
 
 static void count(tally_t *tally, const game_t *g)
 {
-    const ledger_t *l = &g->ledger;
+    const bounds_t *b = &g->bounds;
     const tcuq_params_t *p = &g->set->params;
     int64_t cap = (int64_t)p->burst * p->budget_den;
-    tally->steps += l->taken;
-    tally->flagged += l->flagged;
-    tally->abstained += l->abstained;
+    tally->steps += b->taken;
+    tally->flagged += b->flagged;
+    tally->abstained += b->abstained;
     tally->resets += g->resets;
     tally->loads += g->loads;
-    compare(tally, DEBT_HIGH, l->debt_high, l->high);
-    compare(tally, DEBT_LOW, l->debt_low, l->low);
-    compare(tally, WINDOW, l->window, cap);
-    compare(tally, BUDGET, p->budget_den * l->abstained, p->budget_num * l->taken + l->opening_credit);
-    compare(tally, CREDIT, l->credit_high, cap);
-    compare(tally, RISE, l->rise_high, p->rise_cap + (p->feedback != NULL ? (int64_t)(p->rise_limit >> 2) * 13 : 0));
-    compare(tally, FALL, l->fall_high, p->fall_cap);
-    compare(tally, SEVERITY, l->severity_high, p->evidence == NULL ? 0 : p->evidence->clip);
-    tally->labels += l->labels;
-    tally->wrong += l->wrong;
+    compare(tally, DEBT_HIGH, b->debt_high, b->high);
+    compare(tally, DEBT_LOW, b->debt_low, b->low);
+    compare(tally, WINDOW, b->window, cap);
+    compare(tally, BUDGET, p->budget_den * b->abstained, p->budget_num * b->taken + b->opening_credit);
+    compare(tally, CREDIT, g->credit_high, cap);
+    compare(tally, RISE, g->rise_high, p->rise_cap + (p->feedback != NULL ? (int64_t)(p->rise_limit >> 2) * 13 : 0));
+    compare(tally, FALL, g->fall_high, p->fall_cap);
+    compare(tally, SEVERITY, g->severity_high, p->evidence == NULL ? 0 : p->evidence->clip);
+    tally->labels += b->labels;
+    tally->wrong += b->wrong;
     if (p->feedback != NULL && p->feedback->error_num != 0u) {
-        compare(tally, ERRORS, l->owed_high, ledger_error_bound(p));
-        compare(tally, STRETCH, l->owed_window, ledger_error_bound(p) + p->feedback->error_shut);
-        compare(tally, PAID, l->paid_high, 2 * ledger_error_bound(p));
+        compare(tally, ERRORS, b->owed_high, bounds_error(p));
+        compare(tally, STRETCH, b->owed_window, bounds_error(p) + p->feedback->error_shut);
+        compare(tally, PAID, b->paid_high, 2 * bounds_error(p));
     }
-    tally->bet_gap = l->bet_gap < tally->bet_gap ? l->bet_gap : tally->bet_gap;
 }
 
 static void play(uint64_t seed, int64_t longest, uint64_t first, uint64_t games)
@@ -70,7 +68,6 @@ static void play(uint64_t seed, int64_t longest, uint64_t first, uint64_t games)
     static game_t game;
     uint64_t number;
     int which;
-    tally.bet_gap = 1e9;
     printf("{\"violations\": [");
     for (number = first; number < first + games; number++) {
         const char *broken;
@@ -79,17 +76,16 @@ static void play(uint64_t seed, int64_t longest, uint64_t first, uint64_t games)
         count(&tally, &game);
         if (broken != NULL && ++tally.broken <= SHOWN) {
             printf("%s\"game %" PRIu64 " (%s), step %" PRId64 ": %s\"", tally.broken > 1u ? ", " : "", number,
-                   game.adversary->name, game.ledger.taken, broken);
+                   game.adversary->name, game.bounds.taken, broken);
         }
         game_end(&game);
     }
     printf("], \"broken\": %" PRIu64 ", \"games\": %" PRIu64 ", \"adversaries\": %u, \"steps\": %" PRId64
            ", \"flagged\": %" PRId64 ", \"abstained\": %" PRId64 ", \"resets\": %" PRId64 ", \"loads\": %" PRId64
            ", \"labels\": %" PRId64 ", \"wrong\": %" PRId64
-           ", \"bet_gap\": %.9g, \"bounds\": {",
+           ", \"bounds\": {",
            tally.broken, games, adversary_count, tally.steps, tally.flagged, tally.abstained, tally.resets, tally.loads,
-           tally.labels, tally.wrong,
-           tally.bet_gap);
+           tally.labels, tally.wrong);
     for (which = 0; which < BOUNDS; which++) {
         printf("%s\"%s\": [%.9g, %" PRIu64 "]", which > 0 ? ", " : "", names[which], tally.best[which],
                tally.reached[which]);

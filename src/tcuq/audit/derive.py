@@ -1,6 +1,6 @@
 """Checking a decision log after the fact: every decision derived again, every promised rate certified.
 
-Decisions are derived by `tcuq.audit.rules`, not by the core, so that a fault of the core cannot hide itself.
+Decisions are derived by `tcuq.reference`, not by the core, so that a fault of the core cannot hide itself.
 """
 
 from __future__ import annotations
@@ -23,8 +23,14 @@ from ..monitor.params import Params
 from ..monitor.signals import NUMBER, REASONS, SIGNALS
 from ..monitor.state import State, state_for
 from ..monitor.steps import NO_REASON, reason_names
-from .rules import TOP, Evidence, Heard, Ints, Rules, Told, label_rows, watch_told
+from ..reference import Decider, decide
+from ..reference import Monitor as Reference
+from ..reference import Params as Numbers
+from ..reference.params import Feedback
+from .replay import Ints, Known, label_rows, replay, stood_still, watch_told
 from .verdict import Audit, Check
+
+TOP = ONE - 1
 
 _FRACTIONS = {
     "risk": (0, TOP),
@@ -104,23 +110,19 @@ def audit(
     if not len(decisions):
         raise InputError("missing", "the decision log is empty, expected at least one step")
     decisions.check_params(params)
-    rules = Rules(params)
+    p = Numbers.of(params.integers())
     steps, numbers = decisions.steps, decisions.step_numbers()
     checks = [_numbering(numbers, start), *_possible(steps, numbers, params)]
     units, exact = _fixed_point(steps, numbers, params)
     checks.append(exact)
     shown = _classes(params, log)
     told = label_rows(labels, int(numbers[0]), len(steps), params.classes)
-    heard = None
-    if params.feedback is not None:
-        classes = np.clip(steps["answer"].astype(np.int64), 0, params.classes - 1).tolist()
-        heard = Heard(Told(params, state), classes, units["uncertainty"].tolist(), told)
-    elif told:
+    if told and params.feedback is None:
         raise InputError("conflict", "labels are given, but the parameters have no feedback")
-    evidence = _evidence(rules, decisions, params, units["look"], start, log)
-    derived = rules.replay(units["risk"].tolist(), start, evidence, heard)
-    corrections = 0 if heard is None else heard.corrections
-    derived["expected_accuracy"] = rules.expected_accuracy(units["uncertainty"].tolist(), start, corrections)
+    known = _known(p, decisions, params, units["look"], start, log)
+    answers = np.clip(steps["answer"].astype(np.int64), 0, params.classes - 1)
+    decider = Decider(p) if state is None else Reference.load(p, state)
+    derived, debts = replay(decider, units, answers, known, told)
     if params.instant is None:
         derived["answer"] = steps["prediction"].astype(np.int64)
         derived["persistence"] = np.zeros(len(steps), dtype=np.int64)
@@ -132,12 +134,12 @@ def audit(
             checks.append(_same(name, logged, expected, numbers, "the rules give", shown(name)))
     # The rates are certified from what the log says, not from what it should have said.
     flags = units["risk"] >= units["threshold"]
-    checks.append(_flag_rate(rules, flags, numbers, start))
+    checks.append(_flag_rate(p, flags, numbers, start))
     abstained = steps["abstain"].astype(np.int64)
     if params.feedback is None or not params.feedback.above_budget:
-        checks += _abstentions(rules, abstained, numbers, start)
-    if heard is not None and params.feedback is not None and params.feedback.max_error is not None:
-        checks.append(_error_rate(heard, numbers))
+        checks += _abstentions(p, abstained, numbers, start)
+    if p.feedback is not None and p.feedback.error_num:
+        checks.append(_error_rate(p.feedback, debts, numbers))
     unchecked: tuple[str, ...] = ()
     if log is None:
         unchecked = tuple(_from_input(decisions, derived))
@@ -236,9 +238,9 @@ def _same(
     return _judged(name, wrong, numbers, f"the same at all {len(logged):,} steps", broken)
 
 
-def _flag_rate(rules: Rules, flags: npt.NDArray[np.bool_], numbers: Ints, start: State | None) -> Check:
-    num, den = rules.p["level_num"], rules.p["level_den"]
-    low, high = rules.bounds
+def _flag_rate(p: Numbers, flags: npt.NDArray[np.bool_], numbers: Ints, start: State | None) -> Check:
+    num, den = p.level_num, p.level_den
+    low, high = decide.bounds(p)
     debts = (start.debt if start else 0) + np.cumsum(np.where(flags, den - num, -num), dtype=np.int64)
     rate = f"flag rate {flags.mean():.4f} at level {num / den:g}"
     span = f"{low / den:g} to {high / den:g}"
@@ -251,16 +253,15 @@ def _flag_rate(rules: Rules, flags: npt.NDArray[np.bool_], numbers: Ints, start:
     return _judged("flag_rate", (debts < low) | (debts > high), numbers, held, broken)
 
 
-def _error_rate(heard: Heard, numbers: Ints) -> Check:
-    den, bound = heard.told.p["error_den"], heard.told.bound
-    debts = np.array(heard.debts, dtype=np.int64)
+def _error_rate(head: Feedback, debts: Ints, numbers: Ints) -> Check:
+    den, bound = head.error_den, head.bounds()[1]
     worst = f"{int(debts.max()) / den:g} errors beyond max_error; {bound / den:g} is certain"
     said = f"of labeled accepted steps, at worst {worst}"
     return _judged("errors", debts > bound, numbers, said, lambda _: said)
 
 
-def _abstentions(rules: Rules, abstained: Ints, numbers: Ints, start: State | None) -> list[Check]:
-    num, den, burst = rules.p["budget_num"], rules.p["budget_den"], rules.p["burst"]
+def _abstentions(p: Numbers, abstained: Ints, numbers: Ints, start: State | None) -> list[Check]:
+    num, den, burst = p.budget_num, p.budget_den, p.burst
     # What is spent minus what came in, in units of 1/den: may never pass the credit at the start.
     balance = np.cumsum(abstained * den - num, dtype=np.int64)
     credit = start.credit if start else 0
@@ -279,30 +280,31 @@ def _abstentions(rules: Rules, abstained: Ints, numbers: Ints, start: State | No
     return [budget, _judged("burst", excess > burst * den, numbers, detail, lambda _: detail)]
 
 
-def _evidence(
-    rules: Rules, decisions: Decisions, params: Params, looks: Ints, start: State | None, log: Log | None
-) -> Evidence | None:
-    """Return the evidence from logged signals and classes; None where the log cannot tell.
+def _known(
+    p: Numbers, decisions: Decisions, params: Params, looks: Ints, start: State | None, log: Log | None
+) -> Known | None:
+    """Return what the alarm goes by, from logged signals and classes; None where the log cannot tell.
 
     A log without signals leaves alarm and severity to the input, as it does the signals themselves. So does
     one that cannot tell where the input stood still.
     """
-    head, signals = rules.p["evidence"], decisions.signals
+    head, signals = p.evidence, decisions.signals
     if head is None or signals is None or "look" in decisions.missing:
         return None
-    needed = [name for name, coef in zip(SIGNALS, head["coef"], strict=True) if coef and name != "severity"]
+    needed = [name for name, coef in zip(SIGNALS, head.coef, strict=True) if coef and name != "severity"]
     classes = decisions.steps[params.about].astype(np.int64)
-    if not set(needed) <= set(decisions.used) or not ((classes >= 0) & (classes < len(head["offset"]))).all():
+    if not set(needed) <= set(decisions.used) or not ((classes >= 0) & (classes < p.classes)).all():
         return None
-    if not head["still"]:
-        return rules.evidence(_whole(signals), classes, looks, start)
-    values = _compared(decisions, params, log)
-    if values is None or (start is not None and start.steps):
-        return None  # a state's header does not have the last input
-    still = rules.stood_still(values, {0} if log is None else {piece.start for piece in log.pieces()})
-    if log is None and still.any():
-        return None  # only the input tells a reset, after which it did not
-    return rules.evidence(_whole(signals), classes, looks, start, still)
+    still = [False] * len(decisions)
+    if head.still:
+        values = _compared(decisions, params, log)
+        if values is None or (start is not None and start.steps):
+            return None  # a state's header does not have the last input
+        starts = {0} if log is None else {piece.start for piece in log.pieces()}
+        still = stood_still(Decider(p), head, values, starts)
+        if log is None and any(still):
+            return None  # only the input tells a reset, after which it did not
+    return Known(head, _whole(signals), classes, (looks + 1) >> 8, still)
 
 
 def _compared(decisions: Decisions, params: Params, log: Log | None) -> Ints | None:

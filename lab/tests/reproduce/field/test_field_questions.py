@@ -10,7 +10,7 @@ from tcuq.metrics import auroc
 from tcuq_lab.reproduce.field import questions
 from tcuq_lab.reproduce.field.alarming.counting import events, scene_of
 from tcuq_lab.reproduce.field.alarming.figures import shift_figures
-from tcuq_lab.reproduce.field.asked import float64, heads
+from tcuq_lab.reproduce.field.asked import heads
 from tcuq_lab.reproduce.field.asked import rows as names
 from tcuq_lab.reproduce.field.asked.fits import CURVE, Logs, fitted
 from tcuq_lab.reproduce.field.asked.judging import (
@@ -59,13 +59,6 @@ def test_without_memory_the_past_has_no_part(unit, signals):
     order = np.random.default_rng(0).permutation(200)
     assert said(params, log)["risk"][order].tolist() == said(params, log.take(order))["risk"].tolist()
     assert params.anchor == "confidence"
-
-
-def test_float64_on_int8_posteriors_is_close_to_the_core(unit, full):
-    log = unit.log("test class 16", labels=False).take(slice(200, 500))  # across two stretches
-    core = said(full, log)["risk"]
-    assert np.abs(float64.risk(full, log, float64.int8(log.probs)) - core).max() < 0.05
-    assert np.abs(float64.risk(full, log, log.probs.astype(np.float64)) - core).mean() < 0.02
 
 
 def test_alarms_are_counted_as_in_the_experiment_of_alarms(unit):

@@ -11,7 +11,7 @@ from tcuq.fitting.stages.state import FitState
 from tcuq.metrics import auroc
 from tcuq.monitor.params import Params
 
-from .asked import assistance, float64, heads
+from .asked import assistance, confidence, heads
 from .asked import rows as names
 from .asked.fits import CURVE, RUN_LENGTH, Logs, bare, decided, fitted, on_first
 from .asked.judging import PACED, Judge, said
@@ -72,7 +72,7 @@ def measure(unit: Unit) -> Measured:
     _curves(asking)
     _answers(asking)
     _settings(asking)
-    float64.ask(judge, asking.full)
+    confidence.ask(judge)
     asking.choices["assisted network"] = "judged" if assistance.ask(judge) else "none of this seed"
     return Measured(judge.figures, asking.choices)
 

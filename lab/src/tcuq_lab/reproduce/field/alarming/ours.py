@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tcuq import FitOptions, Monitor, Params, fit
-from tcuq.audit.rules import TOP, Rules
+from tcuq.audit.replay import Known, rises, stood_still
 from tcuq.base.fixed import ONE
 from tcuq.fitting.alarms import block_edges
 from tcuq.log.log import Log
@@ -20,6 +20,8 @@ from tcuq.metrics.inputs import Bools, Ints
 from tcuq.monitor.monitor import watch
 from tcuq.monitor.signals import NUMBER
 from tcuq.monitor.steps import Steps
+from tcuq.reference import Decider
+from tcuq.reference import Params as Numbers
 
 from ....detection.switches import Limits, capped
 from ..plan import CLEAN_OF
@@ -94,18 +96,18 @@ def said(params: Params, log: Log) -> Said:
 
 def _added(params: Params, log: Log, steps: Steps, signals: Ints) -> Ints:
     """Return what a fresh monitor adds to its sum at each step, by the rules that `tcuq audit` goes by."""
-    assert params.evidence is not None
-    rules = Rules(params)
-    looks = np.minimum(np.round(steps["look"] * ONE).astype(np.int64), TOP)
+    p = Numbers.of(params.integers())
+    assert p.evidence is not None
+    looks = np.round(steps["look"] * 256).astype(np.int64)
     values = signals[:, [NUMBER["odds"]]]
     if "distance" in params.signals:
         assert log.features is not None and params.feature_scale is not None
         rows = quantize_features(log.features, params.feature_scale, params.feature_zero_point)
         edges = block_edges(log.width)
         values = np.stack([rows[:, a:b].sum(1, dtype=np.int64) for a, b in pairwise(edges)], axis=1)
-    still = rules.stood_still(values, {0}) if params.evidence.still else None
-    classes = steps[params.about].astype(np.int64)
-    return np.array(rules.added(rules.evidence(signals, classes, looks, None, still)), dtype=np.int64)
+    still = stood_still(Decider(p), p.evidence, values, {0})
+    known = Known(p.evidence, signals, steps[params.about].astype(np.int64), looks, still)
+    return np.array(list(rises(Decider(p), known, [0] * len(steps))), dtype=np.int64)
 
 
 def summed(params: Params, added: Ints) -> Callable[[Limits], Bools]:

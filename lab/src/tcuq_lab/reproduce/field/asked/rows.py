@@ -7,8 +7,8 @@ from tcuq.monitor.signals import PROFILES
 from ..experiment import Comparison
 from ..plan import CHANGING, MIXED, TOLD, UnitPlan
 from .assistance import ASSISTED, PLAIN_NETWORK
+from .confidence import FLOAT_CONFIDENCE, INT8_CONFIDENCE
 from .fits import CURVE
-from .float64 import FLOAT_CONFIDENCE, INT8_CONFIDENCE, REALS, ROUNDED
 from .judging import (
     ABSTAINED,
     ANSWERED,
@@ -118,8 +118,6 @@ RANKED = (
     NO_LABELS,
     CLEAN_LABELS,
     *map(labels_of, CURVE),
-    REALS,
-    ROUNDED,
     *SETTINGS,
 )
 """Rows that `tcuq` is compared with by how they rank errors of the prediction."""

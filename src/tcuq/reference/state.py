@@ -1,80 +1,58 @@
-# SPDX-License-Identifier: MIT
-"""The state of the oracle: start, reset, saved bytes and what a load refuses (SPEC.md, section 12)."""
+"""What a monitor remembers: start, reset, saved bytes and what a load refuses (section 12)."""
 
 from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Iterator
 from typing import TypeVar
 
-from oracle_math import signed
-from oracle_params import Feedback, Params
+from .decide import Decider, bounds
+from .numbers import signed
+from .params import Params
+from .signals import SLOW_MAX, STILLNESS_MAX
 
 VERSION = 4
 HEADER = 64
-SLOW_MAX = STILLNESS_MAX = 2**21
 
 # Bits of `held`: `last` and beliefs hold a value until a reset; class mix and deficits from then on.
 SINCE_RESET, SINCE_START = 1, 2
 # No bit of `held`, but a step that was ever taken.
 SINCE_STEP = 4
 
-LABEL_NUMBERS = ("error_debt", "correction", "case", "next", "level", "entries")
-
 AnyState = TypeVar("AnyState", bound="State")
 
 
-class State:
-    """What a monitor remembers.
-
-    Attributes
-    ----------
-    branches : set of str
-        Names of the rare branches that were taken, so that the writer of the vectors can ask for all of them.
-    """
+class State(Decider):
+    """The counters of a monitor and what lies in its working memory."""
 
     def __init__(self, params: Params) -> None:
-        self.params = params
-        self.branches: set[str] = set()
-        self.steps = self.debt = self.credit = self.rise = self.fall = self.alarm = 0
-        self.severity = self.own = self.own_seen = 0
-        self.accuracy = params.expected_start * 256
-        self._begin()
-        self.reset()
-
-    def _begin(self) -> None:
-        """Set what a reset leaves alone to its values before the first step ever."""
-        p = self.params
+        super().__init__(params)
         self.started = False
-        self.class_mix = [65536 // p.classes] * p.classes
+        self.class_mix = [65536 // params.classes] * params.classes
         self.deficits = [0] * 6
         self.slow = [0] * 8
-        self.error_debt = self.correction = self.case = self.next = self.level = 0
-        self.entries = [0] * p.remembered
 
     def reset(self) -> None:
         """Forget past posteriors and features, and how still the input stood; all else stays."""
+        super().reset()
         self.ring: list[tuple[int, list[int], list[int]]] = []  # the newest first
-        self.has_last = False
-        self.stillness = 0
-        self.last = [0] * self.params.look_words
-        for k in range(1, 5):
-            setattr(self, f"expert_{k}", [0] * self.params.classes)
+        self.experts = [0] * (4 * self.params.classes)
 
-    def numbers(self) -> list[tuple[str, int, str, int]]:
+    def lists(self) -> list[tuple[str, int, str, int]]:
         """Return name, length, format and since when it holds of each list of a state, in its order."""
         p = self.params
-        learns, labels, wide, narrow = p.instant is not None, p.feedback is not None, "i", "H"
+        learns, labels = p.instant is not None, p.feedback is not None
         wanted = [
-            ("last", p.look_words, wide, SINCE_RESET, p.evidence is not None),
-            ("slow", 8, wide, SINCE_STEP, p.uses(9)),
-            ("error_debt", 1, wide, SINCE_STEP, labels),
+            ("last", p.look_words, "i", SINCE_RESET, p.evidence is not None),
+            ("slow", 8, "i", SINCE_STEP, p.uses(9)),
+            ("error_debt", 1, "i", SINCE_STEP, labels),
             *((name, 1, "h", SINCE_STEP, labels) for name in ("correction", "case")),
-            *((name, 1, narrow, SINCE_STEP, labels) for name in ("next", "level")),
-            ("entries", p.remembered, narrow, SINCE_STEP, labels),
-            *((f"expert_{k}", p.classes, narrow, SINCE_RESET, learns) for k in range(1, 5)),
-            ("class_mix", p.classes, narrow, SINCE_START, learns),
-            ("deficits", 6, narrow, SINCE_START, learns),
+            *((name, 1, "H", SINCE_STEP, labels) for name in ("next", "level")),
+            ("entries", p.remembered, "H", SINCE_STEP, labels),
+            ("experts", 4 * p.classes, "H", SINCE_RESET, learns),
+            ("class_mix", p.classes, "H", SINCE_START, learns),
+            ("deficits", 6, "H", SINCE_START, learns),
         ]
         return [(name, length, form, bit) for name, length, form, bit, used in wanted if used]
 
@@ -91,7 +69,7 @@ class State:
             setattr(self, counter, value % 2**bits)
 
     def save(self) -> bytes | None:
-        """Return the bytes of section 12, None where a number is out of its range: memory has failed."""
+        """Return the bytes of a state, None where a number is out of its range: memory has failed."""
         p, head = self.params, self.params.evidence
         held = SINCE_RESET * self.has_last | SINCE_START * self.started
         since = held | SINCE_STEP * (self.steps > 0)
@@ -107,11 +85,10 @@ class State:
             out += bytes(value & 0xFF for value in probs) if p.uses(0) else b""
             out += bytes(value & 0xFF for value in features) if p.uses(1) else b""
         out += bytes((p.depth - len(self.ring)) * p.entry)
-        for name, length, form, bit in self.numbers():
+        for name, length, form, bit in self.lists():
             held_now = getattr(self, name)
             values = [held_now] if isinstance(held_now, int) else held_now
-            values = values if since & bit else [0] * length
-            out += struct.pack(f"<{length}{form}", *values)
+            out += struct.pack(f"<{length}{form}", *(values if since & bit else [0] * length))
         out += struct.pack("<I", zlib.crc32(out))
         if len(out) != p.state_size:
             raise AssertionError(f"state of {len(out)} bytes instead of {p.state_size}")
@@ -119,67 +96,35 @@ class State:
 
     @classmethod
     def load(cls: type[AnyState], params: Params, state: bytes) -> AnyState:
-        """Return a monitor read back from the bytes that `save` gave.
-
-        Parameters
-        ----------
-        params : Params
-            Those of the monitor that saved.
-        state : bytes
-            A valid state: `refusal` says whether it is.
-
-        Returns
-        -------
-        Monitor
-        """
-
-        def int8(raw: bytes) -> list[int]:
-            return list(struct.unpack(f"<{len(raw)}b", raw))
-
+        """Return a monitor read back from a valid state: `refusal` says whether it is."""
         p, new = params, cls(params)
         new.steps, new.debt, new.credit, new.rise, new.fall = struct.unpack_from("<IiIII", state, 20)
         new.severity, new.stillness, new.own = struct.unpack_from("<iIi", state, 40)
         new.own_seen, new.accuracy = struct.unpack_from("<2I", state, 52)
         new.alarm, fill, held, _ = state[60:HEADER]
-        since = held | SINCE_STEP * (new.steps > 0)
-        at = HEADER
-        for _ in range(fill):
-            entry = state[at : at + p.entry]
-            cut = 2 + p.classes * p.uses(0)
+        cut = 2 + p.classes * p.uses(0)
+        for n in range(fill):
+            entry = state[HEADER + n * p.entry : HEADER + (n + 1) * p.entry]
             prediction = int.from_bytes(entry[:2], "little")
             new.ring.append((prediction, int8(entry[2:cut]), int8(entry[cut:])))
-            at += p.entry
-        for name, bit, values in new._lists(state):
+        since = held | SINCE_STEP * (new.steps > 0)
+        for name, bit, values in new._stored(state):
             if since & bit:
                 setattr(new, name, values[0] if isinstance(getattr(new, name), int) else values)
         new.has_last = bool(held & SINCE_RESET)
         new.started = bool(held & SINCE_START)
         return new
 
-    def _lists(self, state: bytes) -> list[tuple[str, int, list[int]]]:
-        """Return name, since when it holds and values of each list in the bytes of a state."""
-        out: list[tuple[str, int, list[int]]] = []
+    def _stored(self, state: bytes) -> Iterator[tuple[str, int, list[int]]]:
+        """Yield name, since when it holds and values of each list in the bytes of a state."""
         at = HEADER + self.params.depth * self.params.entry
-        for name, length, form, bit in self.numbers():
-            out.append((name, bit, list(struct.unpack_from(f"<{length}{form}", state, at))))
+        for name, length, form, bit in self.lists():
+            yield name, bit, list(struct.unpack_from(f"<{length}{form}", state, at))
             at += struct.calcsize(f"<{length}{form}")
-        return out
 
     @classmethod
     def refusal(cls, params: Params, state: bytes) -> int:
-        """Return what `load` answers to some bytes: 0 accepted, or a code of section 2.
-
-        Parameters
-        ----------
-        params : Params
-            Those of the monitor that loads.
-        state : bytes
-            Any bytes.
-
-        Returns
-        -------
-        int
-        """
+        """Return what `load` answers to any bytes: 0 accepted, or a code of section 2."""
         p = params
         if len(state) < HEADER:
             return -3
@@ -198,7 +143,7 @@ class State:
     @classmethod
     def _header_is_valid(cls, p: Params, state: bytes) -> bool:
         """Return whether the numbers of a header are in range and do not contradict each other."""
-        low, high = p.bounds()
+        low, high = bounds(p)
         steps, debt, credit, rise, fall = struct.unpack_from("<IiiII", state, 20)
         severity, stillness, own, own_seen, accuracy = struct.unpack_from("<iIi2I", state, 40)
         alarm, fill, held, depth = state[60:HEADER]
@@ -242,35 +187,36 @@ class State:
                 return False
         if any(state[HEADER + fill * p.entry : HEADER + p.depth * p.entry]):
             return False
-        for name, bit, values in new._lists(state):
-            if not since & bit:
-                valid = not any(values)
-            elif name == "last":
-                low, high = (-32768, 32767) if p.uses(7) else (0, 65535)
-                valid = all(low <= value <= high for value in values)
-            elif name == "slow":
-                valid = all(-SLOW_MAX <= value <= SLOW_MAX for value in values)
-            elif p.feedback is not None and name in LABEL_NUMBERS:
-                valid = cls._labels_are_valid(p, p.feedback, name, values, new.steps)
-            elif name == "class_mix":
-                valid = sum(values) <= 65536 + 16 * p.classes
-            elif name == "deficits":
-                valid = 0 in values
-            else:
-                valid = sum(values) <= 65536
-            if not valid:
-                return False
-        return True
+        return all(
+            new._holds(name, values) if since & bit else not any(values)
+            for name, bit, values in new._stored(state)
+        )
 
-    @staticmethod
-    def _labels_are_valid(p: Params, head: Feedback, name: str, values: list[int], steps: int) -> bool:
-        """Return whether numbers of section 19 are in range."""
-        first, filled = values[0], min(steps, head.memory)
-        if name == "error_debt":
+    def _holds(self, name: str, values: list[int]) -> bool:
+        """Return whether a list that holds a value is in its range."""
+        p, head, first = self.params, self.params.feedback, values[0]
+        if name == "last":
+            low, high = (-32768, 32767) if p.uses(7) else (0, 65535)
+            return all(low <= value <= high for value in values)
+        if name == "slow":
+            return all(-SLOW_MAX <= value <= SLOW_MAX for value in values)
+        if name == "experts":
+            return all(sum(values[at : at + p.classes]) <= 65536 for at in range(0, len(values), p.classes))
+        if name == "class_mix":
+            return sum(values) <= 65536 + 16 * p.classes
+        if name == "deficits":
+            return 0 in values
+        if name == "error_debt" and head is not None:
             return head.bounds()[0] <= first <= head.bounds()[1]
-        if name == "next":
-            return first < head.memory and (first == steps or steps >= head.memory)
-        if name == "entries":
+        if name == "next" and head is not None:
+            return first < head.memory and (first == self.steps or self.steps >= head.memory)
+        if name == "entries" and head is not None:
+            filled = min(self.steps, head.memory)
             answers = [value % 2**p.answer_bits for value in values[:filled]]
             return max(answers) < p.classes and not any(values[filled:])
         return True  # any number of 16 bits
+
+
+def int8(raw: bytes) -> list[int]:
+    """Return bytes as signed numbers."""
+    return list(struct.unpack(f"<{len(raw)}b", raw))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Frames in plain integers, from SPEC.md section 18 alone, and the writer of `vectors/frames.txt`.
 
-`python vectors/oracle_frames.py` rewrites the vectors; `--check` compares and changes nothing.
+`python vectors/gen_frames.py` rewrites the vectors; `--check` compares and changes nothing.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def made_up(dice: random.Random, classes: int, horizon: int, wild: bool) -> Row:
 
 def lines() -> Iterator[str]:
     """Yield the file: what goes in, and the frame that must come out."""
-    yield "# Frames (SPEC.md section 18), written by vectors/oracle_frames.py."
+    yield "# Frames (SPEC.md section 18), written by vectors/gen_frames.py."
     yield "# Numbers are decimal, bytes hexadecimal, two digits each."
     yield "# posteriors FINGERPRINT BOOT SEQ L D ROWS: int8 as two's complement, step by step"
     yield (

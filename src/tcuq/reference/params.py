@@ -1,12 +1,11 @@
-# SPDX-License-Identifier: MIT
-"""Parameters of the oracle: ranges, what follows from them, fingerprint (SPEC.md, section 2)."""
+"""Parameters: their ranges and what follows from them (section 2), the fingerprint (section 12)."""
 
 from __future__ import annotations
 
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
-
-from oracle_math import least
+from typing import Any
 
 NAMES = (
     "divergence",
@@ -21,6 +20,11 @@ NAMES = (
     "drift",
 )
 SIGNAL_COUNT = len(NAMES)
+EVIDENCE_NUMBERS = (
+    *("clip", "reach", "still", "bias", "allowance"),
+    *("own_looks", "own_mean", "own_most", "bet_base", "bet_slope"),
+)
+"""Of an evidence head, in the order of the fingerprint and of vector files."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,10 @@ class Evidence:
     own_looks: int = 0
     own_mean: int = 0
     own_most: int = 0
+
+    def numbers(self) -> list[int]:
+        """Return the numbers in the order of a `evidence` line."""
+        return [getattr(self, name) for name in EVIDENCE_NUMBERS]
 
     def broken(self, classes: int) -> list[str]:
         """Return the names of the rules that do not hold."""
@@ -208,6 +216,24 @@ class Params:
         if broken:
             raise ValueError(f"parameters out of range: {', '.join(broken)}")
 
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Params:
+        """Return parameters from integers by name, as `tcuq.Params.integers` gives them."""
+
+        def part(kind: type[Any], values: Mapping[str, Any] | None) -> Any:
+            if values is None:
+                return None
+            names = {field.name for field in fields(kind)}
+            listed = {name: value for name, value in values.items() if name in names}
+            return kind(**{n: tuple(v) if isinstance(v, list) else v for n, v in listed.items()})
+
+        heads = {"evidence": Evidence, "instant": Instant, "feedback": Feedback}
+        made = {name: part(kind, given.get(name)) for name, kind in heads.items()}
+        centers = given.get("centers")
+        made["centers"] = None if centers is None else tuple(c - 256 * (c > 127) for c in centers)
+        whole: Params = part(cls, {**given, **made})
+        return whole
+
     def uses(self, signal: int) -> bool:
         """Return whether `signal` is in the mask."""
         return bool(self.signals >> signal & 1)
@@ -284,37 +310,10 @@ class Params:
         words += [(c & 0xFFFF) + 65536 * mean for c, mean in zip(self.coef, self.clean_mean, strict=True)]
         if self.evidence is not None:
             head = self.evidence
-            words += [head.clip, head.reach, head.still, head.bias, head.allowance]
-            words += [head.own_looks, head.own_mean, head.own_most, head.bet_base, head.bet_slope]
-            words += [value & 0xFFFF for value in (*head.coef, *head.offset)]
+            words += [*head.numbers(), *(value & 0xFFFF for value in (*head.coef, *head.offset))]
         if self.instant is not None:
             words += [self.instant.bias, *(value & 0xFFFF for value in self.instant.coef)]
         if self.feedback is not None:
             words += self.feedback.numbers()
         tail = bytes(value & 0xFF for value in self.centers or ())
         return zlib.crc32(b"".join((word & 0xFFFFFFFF).to_bytes(4, "little") for word in words) + tail)
-
-    def threshold(self, debt: int) -> int:
-        """Return the threshold at `debt`, section 9; a debt that no input can cause may not fit 32 bits."""
-        moved = self.distance(abs(debt)) >> 8
-        return self.reference + moved if debt >= 0 else self.reference - moved
-
-    def distance(self, size: int) -> int:
-        """Return how far a debt of this size moves the threshold, in 1/256 of Q0.16."""
-        near = min(size, self.knee)
-        return self.slope * near + self.steep_slope * (size - near)
-
-    def strayed(self, debt: int) -> bool:
-        """Return whether a debt counts as damaged, section 12."""
-        closer = debt + self.level_num - (self.level_den if debt >= 0 else 0)
-        return not any(0 <= self.threshold(d) <= 65535 for d in (debt, closer))
-
-    def idle(self) -> int:
-        """Return how many debts up to 0 have a threshold of exactly 0: damage may go so far below."""
-        return least(lambda s: self.threshold(-s) < 0) - least(lambda s: self.threshold(-s) <= 0)
-
-    def bounds(self) -> tuple[int, int]:
-        """Return the least and the greatest debt that any input can cause, section 9."""
-        shut = least(lambda debt: self.threshold(debt) > 65535)
-        open_ = least(lambda size: self.threshold(-size) <= 0)
-        return 1 - open_ - self.level_num, shut - 1 + self.level_den - self.level_num

@@ -1,12 +1,11 @@
-# SPDX-License-Identifier: MIT
-"""The learned persistence of the oracle: six experts, their weights, the mixed belief (SPEC.md)."""
+"""The learned persistence: six experts, their weights, the mixed belief (section 6)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from oracle_math import logarithm, power, sat, shift_to_16_bits, word
+from .numbers import logarithm, power, sat, shift_to_16_bits, word
 
 SHIFTS = (0, 1, 2, 4, 7, 6)
 """How fast an expert forgets, 2^-shift; the last one holds the class mix, the first nothing at all."""
@@ -19,28 +18,14 @@ GUARD = 40960
 
 
 def plain_likelihood(u: Sequence[int]) -> list[int]:
-    """Return q of section 6 for a posterior in 0..255."""
+    """Return q for a posterior in 0..255."""
     return [64 * value + max(1, 164 // len(u)) for value in u]
 
 
 def take(old: Sequence[int], s: int, q: Sequence[int]) -> tuple[list[int], int]:
-    """Take one step of a Bayes filter.
+    """Take one step of a Bayes filter whose class switches with probability 2^-s.
 
-    Parameters
-    ----------
-    old : sequence of int
-        Belief before the step, in 1/65536.
-    s : int
-        The class switches with probability 2^-s.
-    q : sequence of int
-        Likelihood of each class.
-
-    Returns
-    -------
-    belief : list of int
-        Belief after it.
-    total : int
-        T, how well the old belief predicted the step.
+    Returns the belief after it, and T: how well the old belief predicted the step.
     """
     fresh = (65536 >> s) // len(old) if s < 7 else (65536 // len(old) + 127) >> 7
     prior = [b - (b >> s) + fresh for b in old]
@@ -115,25 +100,7 @@ def mixed(
     deficits: Sequence[int],
     behind_by: int,
 ) -> Mixed:
-    """Let all six experts take a step in.
-
-    Parameters
-    ----------
-    q : sequence of int
-        Likelihood of each class.
-    experts : sequence of sequences of int
-        Beliefs of the experts 1 to 4.
-    class_mix : sequence of int
-        The class mix learned so far, what expert 5 expects.
-    deficits : sequence of int
-        v of the six experts.
-    behind_by : int
-        G of this step.
-
-    Returns
-    -------
-    Mixed
-    """
+    """Let all six experts take a step in: the beliefs of 1 to 4, the class mix that 5 expects, v, and G."""
     classes = len(q)
     olds = [[65536 // classes] * classes, *experts, class_mix]
     taken = [take(old, s, q) for old, s in zip(olds, SHIFTS, strict=True)]

@@ -1,11 +1,15 @@
-# SPDX-License-Identifier: MIT
-"""What the oracle computes with: tables, rounding, logarithms, norms (SPEC.md, sections 1, 4 to 6)."""
+"""What a step computes with: tables, rounding, logarithms, norms (sections 1, 4 to 6)."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from decimal import ROUND_HALF_EVEN, Decimal, localcontext
+
+BRANCHES: set[str] = set()
+"""Names of the rare branches that were taken: the writer of the vectors asks for all of them."""
+
+note = BRANCHES.add
 
 
 def _tables() -> tuple[list[int], list[int]]:
@@ -50,6 +54,11 @@ def sat(x: int) -> int:
     return min(x, 65535)
 
 
+def clip(x: int, low: int, high: int) -> int:
+    """Return the number of low..high that is nearest to `x`."""
+    return min(max(x, low), high)
+
+
 def mix(a: int, b: int, share: int) -> int:
     """Return `share` of a and the remainder of b, rounded."""
     return word(a * share + b * (65536 - share) + 32768) >> 16
@@ -72,10 +81,8 @@ def least(holds: Callable[[int], bool]) -> int:
 
 def logarithm(x: int) -> int:
     """Return lg(x), section 6."""
-    e = 0
-    while x < 65536:
-        x, e = 2 * x, e + 1
-    f = x - 65536
+    e = max(0, 17 - x.bit_length())
+    f = (x << e) - 65536
     g = word(f * (65536 - f)) >> 16
     h = 28752 - (word(f * (15667 - (5383 * f >> 16))) >> 16)
     return f + (word(g * h) >> 16) - 65536 * e
@@ -83,7 +90,12 @@ def logarithm(x: int) -> int:
 
 def log_odds(d: int) -> int:
     """Return O(D), section 6."""
-    return min(max(0, (524288 + logarithm(d + 128) - logarithm(65664 - d) + 8) >> 4), 65535)
+    return clip((524288 + logarithm(d + 128) - logarithm(65664 - d) + 8) >> 4, 0, 65535)
+
+
+def shift_to_16_bits(x: int) -> int:
+    """Return the least t >= 0 with x >> t <= 65535."""
+    return max(0, x.bit_length() - 16)
 
 
 def wide_logarithm(x: int) -> int:
@@ -95,14 +107,6 @@ def wide_logarithm(x: int) -> int:
 def natural_logarithm(f: int) -> int:
     """Return the natural logarithm of a bet, Q16.16, section 11: never above the true one."""
     return word(((wide_logarithm(f) - 12) >> 4) * 45426) >> 12
-
-
-def shift_to_16_bits(x: int) -> int:
-    """Return the least t >= 0 with x >> t <= 65535."""
-    t = 0
-    while x >> t > 65535:
-        t += 1
-    return t
 
 
 def power(f: int) -> int:
@@ -120,3 +124,15 @@ def norm(n: int) -> tuple[int, int]:
     while n < 2**30:
         n, e = n * 4, e - 1
     return math.isqrt(word(n)), e
+
+
+def logistic(z: int) -> int:
+    """Return the logistic of z, Q16.16, as Q0.16: section 7."""
+    a = abs(word(z))
+    if a >= 12 * 65536:
+        note("logistic clipped high" if z >= 0 else "logistic clipped low")
+        v = 65535
+    else:
+        i = a >> 13
+        v = S[i] + ((S[i + 1] - S[i]) * (a % 8192) >> 13)
+    return v if z >= 0 else 65536 - v

@@ -1,19 +1,26 @@
-# SPDX-License-Identifier: MIT
-"""Labels that come late, in plain Python integers (SPEC.md, section 19)."""
+"""Labels that come late (section 19)."""
 
 from __future__ import annotations
 
-from oracle_math import word
-from oracle_params import Feedback
-from oracle_state import State
+from .numbers import clip, note, word
+from .params import Feedback, Params
 
 LABELED, VOUCHED, UNDER_ALARM = 2**15, 2**14, 2**13
 ENOUGH = 24576
+"""3 nats: labels have decided against an alarm, or for one."""
+
 RIGHT, WRONG = -2, -1
+"""Labels that name no class."""
 
 
-class Labels(State):
-    """The part of a monitor that labels change, or that changes for them."""
+class Labels:
+    """What labels change, and the counters that they read: `steps`, `rise` and `alarm` with its hold."""
+
+    def __init__(self, params: Params) -> None:
+        self.params = params
+        self.steps = self.rise = self.alarm = 0
+        self.error_debt = self.correction = self.case = self.next = self.level = 0
+        self.entries = [0] * params.remembered
 
     def alarm_level(self) -> int:
         """Return by how many quarters of itself labels have moved the limit of the alarm."""
@@ -24,7 +31,7 @@ class Labels(State):
         """Put back in range what only a memory error takes out of it, section 12."""
         low, high = head.bounds()
         if not low <= self.error_debt <= high:
-            self.branches.add("error debt started anew")
+            note("error debt started anew")
             self.error_debt = 0
         if self.next >= head.memory:
             self.next = 0
@@ -38,21 +45,14 @@ class Labels(State):
         if head.error_num == 0:
             return False
         if self.error_debt >= head.error_shut:
-            self.branches.add("every step is doubtful")
+            note("every step is doubtful")
             return True
+        reached = word(risk * head.error_shut)
         wanted = word(head.error_reference * (head.error_shut - self.error_debt))
-        self.branches.add("doubtful" if risk * head.error_shut >= wanted else "not doubtful")
-        if risk * head.error_shut == wanted:
-            self.branches.add("just doubtful")
-        return word(risk * head.error_shut) >= wanted
-
-    def _hold_back(self, abstain: int) -> int:
-        """Return whether a doubtful step abstains, given what the budget says."""
-        first = self.params.feedback is not None and self.params.feedback.error_first != 0
-        self.branches.add(
-            "held back" if abstain else "held back beyond the budget" if first else "doubtful and accepted"
-        )
-        return 1 if first else abstain
+        note("doubtful" if reached >= wanted else "not doubtful")
+        if reached == wanted:
+            note("just doubtful")
+        return reached >= wanted
 
     def _remember(self, answer: int, uncertainty: int, vouched: bool, raised_before: int) -> None:
         """Keep what a label of this step will need."""
@@ -72,24 +72,11 @@ class Labels(State):
             return expected
         wanted = expected + 2 * self.correction
         if not 0 <= wanted <= 65535:
-            self.branches.add(f"correction cut {'above' if wanted > 0 else 'below'}")
-        return min(65535, max(0, wanted))
+            note(f"correction cut {'above' if wanted > 0 else 'below'}")
+        return clip(wanted, 0, 65535)
 
     def feedback(self, step: int, label: int) -> int:
-        """Take a label in.
-
-        Parameters
-        ----------
-        step : int
-            Number of its step, from 0 on.
-        label : int
-            A class, -1 where none is right or the answer was wrong, -2 where it was right.
-
-        Returns
-        -------
-        int
-            What section 19 answers.
-        """
+        """Take a label in, a class or one of the above; return what section 19 answers."""
         p, head = self.params, self.params.feedback
         if head is None:
             return -1
@@ -99,44 +86,46 @@ class Labels(State):
             return -7
         self._mend(head)
         at = (self.next - (self.steps - step)) % head.memory
-        entry = self.entries[at]
+        entry, b = self.entries[at], p.answer_bits
         if entry & LABELED:
             return -9
         self.entries[at] |= LABELED
-        b = p.answer_bits
         right = int(label == RIGHT or label == entry % 2**b)
         vouched = bool(entry & VOUCHED)
-        sure = (entry % 8192 | 2**b - 1) >= 8192 - (head.error_reference >> 5)
-        back = not vouched and bool(right) and 4 * self.error_debt >= 3 * head.error_shut and sure
-        if back and head.error_num > 0:
-            back = self._may_recover(head)
-        if (vouched or back) and head.error_num > 0:
-            wanted = self.error_debt + (0 if right else head.error_den) - head.error_num
-            if wanted < -head.error_shut:
-                self.branches.add("error debt cut")
-                if self.error_debt == -head.error_shut and self.level >= 16:
-                    self.branches.add("a way back is paid back")
-                    self.level -= 16
-            self.error_debt = max(-head.error_shut, wanted)
-            if self.error_debt == head.bounds()[1]:
-                self.branches.add("error debt at its bound")
+        if head.error_num > 0 and (vouched or (right and self._leads_back(head, entry))):
+            self._owe(head, right)
         certainty = ((entry % 8192) >> b << b) + 2 ** (b - 1)
         self.correction += (32768 * right - 4 * certainty - self.correction + 16) >> 5
         if bool(entry & UNDER_ALARM) == bool(self.alarm & 1):
             self._judge(head, right)
         else:
-            self.branches.add("a label from before the alarm")
+            note("a label from before the alarm")
         return 0
 
-    def _may_recover(self, head: Feedback) -> bool:
-        """Count a label that leads back from silence, as long as those not paid back keep to the bound."""
+    def _leads_back(self, head: Feedback, entry: int) -> bool:
+        """Count a right label that leads back from silence, while those not paid back keep to the bound."""
+        sure = (entry % 8192 | 2**self.params.answer_bits - 1) >= 8192 - (head.error_reference >> 5)
+        if 4 * self.error_debt < 3 * head.error_shut or not sure:
+            return False
         count = self.level // 16 + 1
         if count > 4095 or count * head.error_num > head.bounds()[1]:
-            self.branches.add("no way back any more")
+            note("no way back any more")
             return False
-        self.branches.add("a way back")
+        note("a way back")
         self.level += 16
         return True
+
+    def _owe(self, head: Feedback, right: int) -> None:
+        """Let a label move the error debt."""
+        wanted = self.error_debt + (0 if right else head.error_den) - head.error_num
+        if wanted < -head.error_shut:
+            note("error debt cut")
+            if self.error_debt == -head.error_shut and self.level >= 16:
+                note("a way back is paid back")
+                self.level -= 16
+        self.error_debt = max(-head.error_shut, wanted)
+        if self.error_debt == head.bounds()[1]:
+            note("error debt at its bound")
 
     def _judge(self, head: Feedback, right: int) -> None:
         """Let a label speak for or against the alarm as it is."""
@@ -147,14 +136,13 @@ class Labels(State):
         if self.case <= -ENOUGH:
             self.alarm &= 2
             self.rise = self.case = 0
-            self.branches.add("alarm withdrawn" if level < 12 else "limit at its largest")
+            note("alarm withdrawn" if level < 12 else "limit at its largest")
             level = min(13, level + 2)
         elif self.case >= ENOUGH:
             self.case = 0
             bet = self.params.evidence is not None and self.params.evidence.bet_slope > 0
             least = 0 if bet else -2
-            self.branches.add(
-                "limit lowered" if level > least else "limit of a bet stays" if bet else "limit at its least"
-            )
+            lowest = "limit of a bet stays" if bet else "limit at its least"
+            note("limit lowered" if level > least else lowest)
             level -= level > least
         self.level = self.level // 16 * 16 + level % 16

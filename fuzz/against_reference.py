@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Random programs through the C core and through the oracle: every field of every step, bit for bit.
+"""Random programs through the C core and through `tcuq.reference`: every field of every step, bit for bit.
 
-The oracle (vectors/oracle.py) is written from SPEC.md and shares no code with the core. Programs have steps,
-resets, saves, loads and forged states; parameters come from the whole accepted range::
+The reference is written from SPEC.md and shares no code with the core. Programs have steps, resets, saves,
+loads and forged states; parameters come from the whole accepted range::
 
-    python fuzz/against_oracle.py [--programs 1000] [--steps 40] [--seed S] [--jobs J]
+    python fuzz/against_reference.py [--programs 1000] [--steps 40] [--seed S] [--jobs J]
 
 Exit status: 0 when both agree, 1 when they differ, 2 when nothing could be run.
 """
@@ -18,27 +18,25 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import astuple
+from dataclasses import astuple, fields
 from pathlib import Path
+from typing import Any
 
-from targets import CORE, ROOT, SOURCES, Toolchain, Unable, find_toolchain
+from targets import CORE, SOURCES, Toolchain, Unable, find_toolchain
 
-sys.path.insert(0, str(ROOT / "vectors"))
-
-from oracle import SIGNAL_COUNT, Evidence, Instant, Monitor, Params
+from tcuq.reference import SIGNAL_COUNT, Feedback, Monitor, Params
+from tcuq.reference.decide import bounds
+from tcuq.reference.params import EVIDENCE_NUMBERS
 
 PORTION = 50
 """Programs that one process plays."""
-HEAD = ("clip", "reach", "still", "bias", "allowance", "own_looks", "own_mean", "own_most")
-HEAD += ("bet_base", "bet_slope")
-"""Numbers of an evidence head, in the order of a line (SPEC.md, section 15)."""
 
 
 def build(folder: Path, tools: Toolchain, core: Path = CORE) -> Path:
     """Compile the program that prints programs."""
     program = folder / "dump"
     sources = [SOURCES / "dump.c", SOURCES / "sets.c", *sorted(core.glob("*.c"))]
-    flags = ["-std=c99", "-O1", f"-I{SOURCES}", f"-I{core}"]
+    flags = ["-std=c99", "-O1", "-DTCUQ_SIGNALS=0x303FFuL", f"-I{SOURCES}", f"-I{core}"]
     command = [tools.compiler, *flags, *map(str, sources), "-lm", "-o", str(program)]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
@@ -53,30 +51,27 @@ def int8(text: str) -> list[int]:
 
 def params_of(lines: dict[str, str]) -> Params:
     """Return parameters from the lines of a program, by their first words."""
-
-    def numbers(name: str) -> tuple[int, ...]:
-        return tuple(map(int, lines[name].split()))
-
-    scalars = {name: int(value) for name, value in (pair.split("=") for pair in lines["params"].split())}
-    evidence, instant = None, None
-    if "evidence" in lines:
-        named, rest = numbers("evidence")[: len(HEAD)], numbers("evidence")[len(HEAD) :]
-        scalar = dict(zip(HEAD, named, strict=True))
-        evidence = Evidence(coef=rest[:SIGNAL_COUNT], offset=rest[SIGNAL_COUNT:], **scalar)
-    if "instant" in lines:
-        bias, *rest = numbers("instant")
-        instant = Instant(bias, tuple(rest))
-    del scalars["lag_count"], scalars["fingerprint"]
-    return Params(
-        **scalars,
-        lags=numbers("lags"),
-        lag_weights=numbers("lag_weights"),
-        coef=numbers("coef"),
-        clean_mean=numbers("clean_mean"),
-        evidence=evidence,
-        instant=instant,
-        centers=tuple(int8(lines["centers"])) if "centers" in lines else None,
-    )
+    given: dict[str, Any] = {
+        name: int(value) for name, value in (pair.split("=") for pair in lines["params"].split())
+    }
+    for name in ("lags", "lag_weights", "coef", "clean_mean", "evidence", "instant", "feedback"):
+        if name in lines:
+            given[name] = list(map(int, lines[name].split()))
+    if "evidence" in given:
+        numbers = given["evidence"]
+        coef = len(EVIDENCE_NUMBERS)
+        offset = coef + SIGNAL_COUNT
+        given["evidence"] = dict(zip(EVIDENCE_NUMBERS, numbers, strict=False))
+        given["evidence"] |= {"coef": numbers[coef:offset], "offset": numbers[offset:]}
+    if "instant" in given:
+        bias, *of_signals = given["instant"]
+        given["instant"] = {"bias": bias, "coef": of_signals}
+    if "feedback" in given:
+        names = [field.name for field in fields(Feedback)]
+        given["feedback"] = dict(zip(names, given["feedback"], strict=True))
+    if "centers" in lines:
+        given["centers"] = bytes.fromhex(lines["centers"])
+    return Params.of(given)
 
 
 def programs_in(text: str) -> Iterator[tuple[str, dict[str, str], list[str]]]:
@@ -92,11 +87,11 @@ def programs_in(text: str) -> Iterator[tuple[str, dict[str, str], list[str]]]:
 
 
 def disagreement(params: Params, given: dict[str, str], lines: list[str], count: Counter[str]) -> str:
-    """Return the first thing on which core and oracle differ, or an empty string."""
+    """Return the first thing on which core and reference differ, or an empty string."""
     if given["sizes"] != f"{params.ring_size} {params.state_size}":
         return f"sizes are {given['sizes']}, expected {params.ring_size} {params.state_size}"
-    if given["bounds"] != "{} {}".format(*params.bounds()):
-        return f"bounds are {given['bounds']}, expected {params.bounds()}"
+    if given["bounds"] != "{} {}".format(*bounds(params)):
+        return f"bounds are {given['bounds']}, expected {bounds(params)}"
     monitor, state, taken = Monitor(params), b"", 0
     for line in lines:
         what, _, rest = line.partition(" ")
@@ -116,6 +111,12 @@ def disagreement(params: Params, given: dict[str, str], lines: list[str], count:
                 return f"state after step {taken} is {rest}, expected {monitor.save().hex()}"
         elif what == "load":
             monitor = Monitor.load(params, state)
+        elif what == "label":
+            step, label, said_code = rest.split()
+            code = monitor.feedback(int(step), int(label))
+            if code != int(said_code):
+                return f"label {label} of step {step} after step {taken} answers {said_code}, expected {code}"
+            count["taken"] += code == 0
         elif what == "try":
             said_code, _, forged = rest.partition(" ")
             code = Monitor.refusal(params, bytes.fromhex(forged))
@@ -143,7 +144,7 @@ def compare(
 
 def main(words: list[str] | None = None) -> int:
     """Run the command line."""
-    parser = argparse.ArgumentParser(description="Compare the C core with the oracle on random programs.")
+    parser = argparse.ArgumentParser(description="Compare the C core with the reference on random programs.")
     parser.add_argument("--programs", type=int, default=1000, help="how many (default: 1000)")
     parser.add_argument("--steps", type=int, default=40, help="of each program (default: 40)")
     parser.add_argument("--seed", type=int, default=1, help="chooses the programs (default: 1)")
@@ -153,7 +154,7 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--program", type=Path, help=argparse.SUPPRESS)  # a part of a larger comparison
     given = parser.parse_args(words)
     if min(given.programs, given.steps, given.jobs) < 1 or min(given.seed, given.first) < 0:
-        print("against_oracle: --programs, --steps and --jobs are at least 1", file=sys.stderr)
+        print("against_reference: --programs, --steps and --jobs are at least 1", file=sys.stderr)
         return 2
     if given.jobs == 1 and given.program is not None:
         count, found = compare(given.program, given.seed, given.first, given.programs, given.steps)
@@ -164,7 +165,7 @@ def main(words: list[str] | None = None) -> int:
                 program = build(Path(folder), tools, given.core.resolve())
                 count, found = shared(program, given)
         except Unable as error:
-            print(f"against_oracle: {error}", file=sys.stderr)
+            print(f"against_reference: {error}", file=sys.stderr)
             return 2
     for line in found[:10]:
         print(line[:2000])

@@ -1,0 +1,132 @@
+"""Decisions derived from what a log has of each step: risks, answers, signals, looks and labels."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..base.errors import InputError
+from ..log.log import Log
+from ..monitor.monitor import Monitor, watch
+from ..reference import Decider
+from ..reference.params import Evidence
+
+Ints = npt.NDArray[np.int64]
+
+MOST = 65536
+"""Of a signal in either direction, so that its product with a coefficient fits the core's 32 bits."""
+
+
+class Known(NamedTuple):
+    """What an alarm of evidence goes by at each step.
+
+    Signals in Q0.16, the classes that the risk speaks about, looks in 1/256, and where the input stood still.
+    """
+
+    head: Evidence
+    signals: Ints
+    classes: Ints
+    looks: Ints
+    still: list[bool]
+
+
+def rises(decider: Decider, known: Known, risks: list[int]) -> Iterator[int]:
+    """Yield what each step adds to the rise side; the decider takes the mean of the evidence along."""
+    rows = np.clip(known.signals, -MOST, MOST).tolist()
+    columns = (risks, rows, known.classes.tolist(), known.looks.tolist(), known.still)
+    for risk, signals, subject, look, still in zip(*columns, strict=True):
+        evidence = decider.add_evidence(known.head, signals, subject, look, still)
+        yield decider.rising(risk, signals, evidence, look)
+
+
+def stood_still(decider: Decider, head: Evidence, values: Ints, starts: Collection[int]) -> list[bool]:
+    """Return where the input of a fresh monitor stood still, from what looks compare.
+
+    A reset that is not among `starts` can only make steps appear to stand still that did not.
+    """
+    still = []
+    for step, own in enumerate(values.tolist()):
+        if step in starts:
+            decider.reset()
+        still.append(decider.look(head, own)[1])
+    return still
+
+
+def replay(
+    decider: Decider,
+    units: Mapping[str, Ints],
+    answers: Ints,
+    known: Known | None,
+    labels: Mapping[int, list[Any]],
+) -> tuple[dict[str, Ints], Ints]:
+    """Return what the rules say about each step, and the error debt after its labels.
+
+    With an evidence head, alarm and severity need `known`; without it they are left out, and labels are taken
+    to find the alarm off.
+    """
+    p = decider.params
+    risks = units["risk"].tolist()
+    added: Iterator[int | None] = iter([None] * len(risks))
+    if p.evidence is None:
+        added = (risk - p.rise_reference for risk in risks)
+    elif known is not None:
+        added = rises(decider, known, risks)
+    else:
+        decider.alarm = 0
+    decided, severity, debts = [], [], []
+    columns = (risks, units["uncertainty"].tolist(), answers.tolist(), added)
+    for at, (risk, uncertainty, answer, rising) in enumerate(zip(*columns, strict=True)):
+        decided.append(decider.decide(risk, uncertainty, answer, rising))
+        severity.append(decider.severity)
+        for ago, label in labels.get(at, ()):
+            decider.feedback(decider.steps - 1 - ago, label)
+        debts.append(decider.error_debt)
+    table = dict(zip(decided[0]._fields, np.array(decided, dtype=np.int64).T, strict=True))
+    derived = {name: table[name] for name in ("threshold", "flagged", "abstain", "warming_up")}
+    if p.evidence is None or known is not None:
+        derived["alarm"] = table["alarm"]
+        derived["severity"] = np.array(severity, dtype=np.int64) * (p.evidence is not None)
+    derived["expected_accuracy"] = table["expected_accuracy"]
+    return derived, np.array(debts, dtype=np.int64)
+
+
+def label_rows(labels: npt.ArrayLike | None, first: int, count: int, classes: int) -> dict[int, list[Any]]:
+    """Return labels by the place of the step after which they came, in their order.
+
+    A label has the number of the last step when it came, the number of its step, and the true class, -1
+    where none is right or -2 where the answer was.
+    """
+    by_place: dict[int, list[Any]] = defaultdict(list)
+    rows = np.zeros((0, 3), dtype=np.int64) if labels is None else np.asarray(labels)
+    if rows.ndim != 2 or rows.shape[1] != 3 or rows.dtype.kind not in "iu":
+        raise InputError("value", f"labels are {rows.dtype} {rows.shape}, expected rows of three integers")
+    for after, step, label in rows.tolist():
+        if not (step <= after and first <= after < first + count and -2 <= label < classes):
+            raise InputError(
+                "value",
+                f"label {label} for step {step} after step {after}, expected a class, -1 or -2, for that "
+                f"step or one before, and after a step of {first} to {first + count - 1}",
+            )
+        by_place[after - first].append((after - step, label))
+    return by_place
+
+
+def watch_told(monitor: Monitor, log: Log, told: dict[int, list[Any]]) -> tuple[npt.NDArray[Any], ...]:
+    """Run a monitor over a log as `watch` does, with signals, and labels when they came."""
+    parts, values = [], []
+    for piece in log.pieces():
+        if piece.start:
+            monitor.reset()
+        ends = sorted(at + 1 for at in told if piece.start <= at < piece.stop)
+        for start, stop in zip([piece.start, *ends], [*ends, piece.stop], strict=True):
+            if start < stop:
+                steps, signals = watch(monitor, log.take(slice(start, stop)), signals=True)
+                parts.append(steps)
+                values.append(signals)
+            for ago, label in told.get(stop - 1, []) if stop in ends else []:
+                monitor._core.feedback(monitor.steps - 1 - ago, label)
+    return np.concatenate(parts), np.concatenate(values)
