@@ -38,8 +38,8 @@ void prove_check(void)
     PROVE((status == TCUQ_OK) == (tcuq_internal_check(&p) == TCUQ_OK));
     if (status == TCUQ_OK) {
         /* What whole.c, lemmas.c and rates.c begin with. */
-#define IN_RANGE(name, type, low, high, bytes) PROVE(p.name >= (type)(low) && p.name <= (type)(high));
-        TCUQ_PARAMS_FIELDS(IN_RANGE, TCUQ_NO_LIST, TCUQ_NO_LIST, TCUQ_NO_HEAD)
+#define IN_RANGE(error, of, name, type, low, high, bytes) PROVE(of.name >= (type)(low) && of.name <= (type)(high));
+        TCUQ_PARAM_NUMBERS(IN_RANGE)
         PROVE(p.level_num <= 999u && p.budget_num <= 1000u && p.anchor <= 1u && p.about <= 1u);
         PROVE(p.steep_slope <= 16777216u / 2u && p.slope <= p.steep_slope);
         PROVE(p.evidence == NULL || (evidence.clip >= 1u && evidence.clip <= 524288u && evidence.reach >= 256u));

@@ -80,12 +80,10 @@ static void any_numbers(void)
 static void any_monitor(void)
 {
     any_numbers();
-#define IN_PARAMS(name, type, low, high, bytes) ASSUME(p.name >= (type)(low) && p.name <= (type)(high));
-#define IN_EVIDENCE(name, type, low, high, bytes) ASSUME(evidence.name >= (type)(low) && evidence.name <= (type)(high));
-#define IN_INSTANT(name, type, low, high, bytes) ASSUME(instant.name >= (type)(low) && instant.name <= (type)(high));
-    TCUQ_PARAMS_FIELDS(IN_PARAMS, TCUQ_NO_LIST, TCUQ_NO_LIST, TCUQ_NO_HEAD)
-    TCUQ_EVIDENCE_FIELDS(IN_EVIDENCE, TCUQ_NO_LIST, TCUQ_NO_LIST)
-    TCUQ_INSTANT_FIELDS(IN_INSTANT, TCUQ_NO_LIST, TCUQ_NO_LIST)
+#define IN_RANGE(error, of, name, type, low, high, bytes) ASSUME(of.name >= (type)(low) && of.name <= (type)(high));
+    TCUQ_PARAM_NUMBERS(IN_RANGE)
+    TCUQ_EVIDENCE_NUMBERS(IN_RANGE)
+    TCUQ_INSTANT_NUMBERS(IN_RANGE)
     ASSUME(p.level_num < p.level_den && p.budget_num <= p.budget_den);
     p.signals = MASK;
     p.classes = CLASSES;

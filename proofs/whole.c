@@ -32,12 +32,10 @@ static tcuq_step_t out;
 
 static void any_params(void)
 {
-#define PICK_PARAM(name, type, low, high, bytes) p.name = PICK(type, low, high);
-#define PICK_EVIDENCE(name, type, low, high, bytes) evidence.name = PICK(type, low, high);
-#define PICK_INSTANT(name, type, low, high, bytes) instant.name = PICK(type, low, high);
-    TCUQ_PARAMS_FIELDS(PICK_PARAM, TCUQ_NO_LIST, TCUQ_NO_LIST, TCUQ_NO_HEAD)
-    TCUQ_EVIDENCE_FIELDS(PICK_EVIDENCE, TCUQ_NO_LIST, TCUQ_NO_LIST)
-    TCUQ_INSTANT_FIELDS(PICK_INSTANT, TCUQ_NO_LIST, TCUQ_NO_LIST)
+#define PICK_NUMBER(error, of, name, type, low, high, bytes) of.name = PICK(type, low, high);
+    TCUQ_PARAM_NUMBERS(PICK_NUMBER)
+    TCUQ_EVIDENCE_NUMBERS(PICK_NUMBER)
+    TCUQ_INSTANT_NUMBERS(PICK_NUMBER)
     UNKNOWN(p.coef);
     UNKNOWN(p.clean_mean);
     UNKNOWN(evidence.coef);

@@ -8,6 +8,7 @@
  * `try RESULT STATE` tells what tcuq_load() answered to a forged state; the program goes on from an accepted one. */
 #include "forge.h"
 #include "target.h"
+#include "tcuq_fields.h"
 
 static set_t set;
 
@@ -20,9 +21,9 @@ static void print_bytes(const uint8_t *bytes, size_t size)
     printf(size == 0u ? "-" : "");
 }
 
-#define PRINT_PARAM(name, type, least, most, bytes) printf(" " #name "=%lld", (long long)p->name);
-#define PRINT_EVIDENCE(name, type, least, most, bytes) printf(" %lld", (long long)p->evidence->name);
-#define PRINT_FEEDBACK(name, type, least, most, bytes) printf(" %lld", (long long)p->feedback->name);
+#define PRINT_PARAM(error, of, name, type, least, most, bytes) printf(" " #name "=%lld", (long long)p->name);
+#define PRINT_EVIDENCE(error, of, name, type, least, most, bytes) printf(" %lld", (long long)p->evidence->name);
+#define PRINT_FEEDBACK(error, of, name, type, least, most, bytes) printf(" %lld", (long long)p->feedback->name);
 
 static void print_params(void)
 {
@@ -30,7 +31,7 @@ static void print_params(void)
     unsigned i;
     int32_t low, high;
     printf("params");
-    TCUQ_PARAMS_FIELDS(PRINT_PARAM, TCUQ_NO_LIST, TCUQ_NO_LIST, TCUQ_NO_HEAD)
+    TCUQ_PARAM_NUMBERS(PRINT_PARAM)
     printf("\nlags");
     for (i = 0; i < p->lag_count; i++) {
         printf(" %u", p->lags[i]);
@@ -49,7 +50,7 @@ static void print_params(void)
     }
     if (p->evidence != NULL) {
         printf("\nevidence");
-        TCUQ_EVIDENCE_FIELDS(PRINT_EVIDENCE, TCUQ_NO_LIST, TCUQ_NO_LIST)
+        TCUQ_EVIDENCE_NUMBERS(PRINT_EVIDENCE)
         for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
             printf(" %d", p->evidence->coef[i]);
         }
@@ -65,7 +66,7 @@ static void print_params(void)
     }
     if (p->feedback != NULL) {
         printf("\nfeedback");
-        TCUQ_FEEDBACK_FIELDS(PRINT_FEEDBACK, TCUQ_NO_LIST, TCUQ_NO_LIST)
+        TCUQ_FEEDBACK_NUMBERS(PRINT_FEEDBACK)
     }
     if (p->centers != NULL) {
         printf("\ncenters ");

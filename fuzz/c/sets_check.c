@@ -3,16 +3,11 @@
 #include <string.h>
 
 #include "sets.h"
+#include "tcuq_fields.h"
 
-#define PARAM_PLACE(name, type, low, high, bytes) PARAM_##name,
-#define EVIDENCE_PLACE(name, type, low, high, bytes) EVIDENCE_##name,
-#define INSTANT_PLACE(name, type, low, high, bytes) INSTANT_##name,
-#define FEEDBACK_PLACE(name, type, low, high, bytes) FEEDBACK_##name,
+#define PLACE(error, of, name, type, low, high, bytes) error##_##name,
 enum {
-    TCUQ_PARAMS_FIELDS(PARAM_PLACE, TCUQ_NO_LIST, TCUQ_NO_LIST, TCUQ_NO_HEAD)
-    TCUQ_EVIDENCE_FIELDS(EVIDENCE_PLACE, TCUQ_NO_LIST, TCUQ_NO_LIST)
-    TCUQ_INSTANT_FIELDS(INSTANT_PLACE, TCUQ_NO_LIST, TCUQ_NO_LIST)
-    TCUQ_FEEDBACK_FIELDS(FEEDBACK_PLACE, TCUQ_NO_LIST, TCUQ_NO_LIST)
+    TCUQ_NUMBERS(PLACE)
     LIST_LAGS,
     LIST_WEIGHTS,
     LIST_CENTERS,
@@ -28,19 +23,13 @@ enum {
 void spoil_set(set_t *set, source_t *from)
 {
     tcuq_params_t *p = &set->params;
+    tcuq_evidence_t *evidence = &set->evidence;
+    tcuq_instant_t *instant = &set->instant;
+    tcuq_feedback_t *feedback = &set->feedback;
     switch (below(from, PLACES)) {
-#define SPOIL_PARAM(name, type, low, high, bytes) \
-    case PARAM_##name: p->name = (type)edge(from, (int64_t)(low)-2, (int64_t)(high) + 2); break;
-#define SPOIL_EVIDENCE(name, type, low, high, bytes) \
-    case EVIDENCE_##name: set->evidence.name = (type)edge(from, (int64_t)(low)-2, (int64_t)(high) + 2); break;
-#define SPOIL_INSTANT(name, type, low, high, bytes) \
-    case INSTANT_##name: set->instant.name = (type)edge(from, (int64_t)(low)-2, (int64_t)(high) + 2); break;
-#define SPOIL_FEEDBACK(name, type, low, high, bytes) \
-    case FEEDBACK_##name: set->feedback.name = (type)edge(from, (int64_t)(low)-2, (int64_t)(high) + 2); break;
-        TCUQ_PARAMS_FIELDS(SPOIL_PARAM, TCUQ_NO_LIST, TCUQ_NO_LIST, TCUQ_NO_HEAD)
-        TCUQ_EVIDENCE_FIELDS(SPOIL_EVIDENCE, TCUQ_NO_LIST, TCUQ_NO_LIST)
-        TCUQ_INSTANT_FIELDS(SPOIL_INSTANT, TCUQ_NO_LIST, TCUQ_NO_LIST)
-        TCUQ_FEEDBACK_FIELDS(SPOIL_FEEDBACK, TCUQ_NO_LIST, TCUQ_NO_LIST)
+#define SPOIL(error, of, name, type, low, high, bytes) \
+    case error##_##name: of->name = (type)edge(from, (int64_t)(low)-2, (int64_t)(high) + 2); break;
+        TCUQ_NUMBERS(SPOIL)
     case LIST_LAGS: p->lags = NULL; break;
     case LIST_WEIGHTS: p->lag_weights = NULL; break;
     case LIST_CENTERS: p->centers = p->centers == NULL ? set->centers : NULL; break;

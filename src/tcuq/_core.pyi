@@ -4,14 +4,6 @@ import numpy as np
 import numpy.typing as npt
 
 SIGNAL_NAMES: tuple[str, ...]
-SIGNAL_MEANINGS: tuple[str, ...]
-FIELDS: tuple[tuple[str, int, int, int], ...]
-PARAMS_VERSION: int
-STATE_VERSION: int
-LAGGED_SIGNALS: int
-FEATURE_SIGNALS: int
-PAPER_SIGNALS: int
-STANDARD_SIGNALS: int
 ERR_SIZE: int
 ERR_STATE: int
 ERR_VERSION: int

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 from tcuq import SIGNALS, EvidenceHead, Feedback, Params
-from tcuq._core import FIELDS, Core
+from tcuq._core import Core
 from tcuq.monitor.heads import InstantHead
+from tcuq.monitor.made import ROWS, Row
 from tcuq.monitor.signals import PROFILES
 
 EVIDENCE = EvidenceHead({"doubt": 1.0}, [0.0, 0.0, 0.0])
 USED = tuple(name for name in (*PROFILES["paper"], "odds") if name != "instability")
 INSTANT = InstantHead({"doubt": 1.0}, 0.0)
 HEADS = ("evidence", "instant", "feedback")
-SCALARS = [name for name, _, _, printed in FIELDS if printed and " " not in name]
 
 
 def fields(**changes: Any) -> dict[str, Any]:
@@ -26,29 +26,25 @@ def fields(**changes: Any) -> dict[str, Any]:
 
 
 def test_the_dict_holds_the_fields_of_the_core() -> None:
-    lists = {"lags", "lag_weights", "coef", "clean_mean", "centers"}
-    assert set(fields()) == {*SCALARS, *lists, *HEADS} - {"lag_count"}
-    for head in HEADS:
-        inner = {name.removeprefix(f"{head} ") for name, *_ in FIELDS if name.startswith(f"{head} ")}
-        assert set(fields()[head]) == inner
+    for part, given in (("params", fields()), *((head, fields()[head]) for head in HEADS)):
+        rows = {row.name for row in ROWS if row.part == part}
+        assert set(given) == rows - {"lag_count", "fingerprint"}
 
 
-@pytest.mark.parametrize("row", FIELDS, ids=lambda row: row[0])
-def test_a_number_outside_its_range_is_named_with_it(row: tuple[str, int, int, int]) -> None:
-    name, low, high, printed = row
-    if name in ("lag_count", "fingerprint", "centers"):
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.part} {row.name}")
+def test_a_number_outside_its_range_is_named_with_it(row: Row) -> None:
+    if row.name in ("lag_count", "fingerprint", "centers") or row.kind == "part":
         return  # counted, computed, bytes
-    expected = f"expected {low}" if low == high else f"expected {low} to {high}"
-    head, _, inner = name.rpartition(" ")
-    for value in (low - 1, high + 1, 10**30):
+    expected = f"expected {row.low}" if row.low == row.high else f"expected {row.low} to {row.high}"
+    for value in (row.low - 1, row.high + 1, 10**30):
         changed = fields()
-        target = changed[head] if head else changed
-        shown = name
-        if printed:
-            target[inner] = value
+        target = changed[row.part] if row.part in HEADS else changed
+        shown = f"{row.part} {row.name}" if row.part in HEADS else row.name
+        if row.kind == "one":
+            target[row.name] = value
         else:
-            target[inner][1] = value
-            shown = f"{name}[1]"
+            target[row.name][1] = value
+            shown += "[1]"
         with pytest.raises(ValueError) as refused:
             Core(changed)
         assert str(refused.value) == f"{shown} is {value}, {expected}"

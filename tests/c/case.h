@@ -5,24 +5,7 @@
 #define CASE_H
 
 #include "tcuq.h"
-
-/* What a step gives, in the order of vector files. */
-#define STEP_FIELDS(X)             \
-    X(threshold, int32_t)          \
-    X(severity, int32_t)           \
-    X(prediction, uint16_t)        \
-    X(answer, uint16_t)            \
-    X(risk, uint16_t)              \
-    X(uncertainty, uint16_t)       \
-    X(persistence, uint16_t)       \
-    X(look, uint16_t)              \
-    X(expected_accuracy, uint16_t) \
-    X(flagged, uint8_t)            \
-    X(abstain, uint8_t)            \
-    X(alarm, uint8_t)              \
-    X(warming_up, uint8_t)         \
-    X(reason, uint8_t)             \
-    X(low_mass, uint8_t)
+#include "tcuq_fields.h"
 
 #ifdef CASE_CLASSES
 
@@ -43,12 +26,11 @@ static long long number(void);
             (target)[each] = (type)number();                     \
         }                                                        \
     } while (0)
-#define READ_EVIDENCE(name, type, low, high, bytes) evidence.name = (type)number();
-#define READ_FEEDBACK(name, type, low, high, bytes) feedback.name = (type)number();
+#define READ_NUMBER(error, of, name, type, low, high, bytes) of.name = (type)number();
 
 static void read_evidence(void)
 {
-    TCUQ_EVIDENCE_FIELDS(READ_EVIDENCE, TCUQ_NO_LIST, TCUQ_NO_LIST)
+    TCUQ_EVIDENCE_NUMBERS(READ_NUMBER)
     READ_NUMBERS(evidence.coef, int16_t, TCUQ_SIGNAL_COUNT);
     READ_NUMBERS(offsets, int16_t, params.classes);
     evidence.offset = offsets;
@@ -64,7 +46,7 @@ static void read_instant(void)
 
 static void read_feedback(void)
 {
-    TCUQ_FEEDBACK_FIELDS(READ_FEEDBACK, TCUQ_NO_LIST, TCUQ_NO_LIST)
+    TCUQ_FEEDBACK_NUMBERS(READ_NUMBER)
     params.feedback = &feedback;
 }
 

@@ -7,9 +7,9 @@
 #include "check.h"
 
 static tcuq_params_t p;
-static tcuq_evidence_t head;
+static tcuq_evidence_t evidence;
 static tcuq_instant_t instant;
-static tcuq_feedback_t labels;
+static tcuq_feedback_t feedback;
 static int8_t centers[16];
 static uint8_t lags[64];
 static uint16_t weights[64];
@@ -18,9 +18,9 @@ static int16_t offset[5];
 static inline void good(void)
 {
     unsigned i;
-    memset(&head, 0, sizeof head);
+    memset(&evidence, 0, sizeof evidence);
     memset(&instant, 0, sizeof instant);
-    memset(&labels, 0, sizeof labels);
+    memset(&feedback, 0, sizeof feedback);
     memset(weights, 0, sizeof weights);
     for (i = 0; i < 64u; i++) {
         lags[i] = (uint8_t)(i + 1u);
@@ -39,13 +39,13 @@ static inline void good(void)
     p.expected_start = 50000;
     p.rise_limit = 200000;
     p.rise_cap = 300000;
-    head.offset = offset;
-    head.clip = 262144;
-    head.coef[4] = 1800;
-    head.reach = 4000;
-    head.bias = -9000;
+    evidence.offset = offset;
+    evidence.clip = 262144;
+    evidence.coef[4] = 1800;
+    evidence.reach = 4000;
+    evidence.bias = -9000;
     p.instant = &instant;
-    p.evidence = &head;
+    p.evidence = &evidence;
     p.centers = centers;
     p.fingerprint = tcuq_fingerprint(&p);
 }
@@ -54,14 +54,14 @@ static inline void good(void)
 static inline void labeled(void)
 {
     good();
-    labels.memory = 3;
-    labels.error_num = 1;
-    labels.error_den = 10;
-    labels.error_reference = 65535;
-    labels.error_shut = 25;
-    labels.wrong_score = 8192;
-    labels.right_score = 8192;
-    p.feedback = &labels;
+    feedback.memory = 3;
+    feedback.error_num = 1;
+    feedback.error_den = 10;
+    feedback.error_reference = 65535;
+    feedback.error_shut = 25;
+    feedback.wrong_score = 8192;
+    feedback.right_score = 8192;
+    p.feedback = &feedback;
 }
 
 #endif

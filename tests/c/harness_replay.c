@@ -30,11 +30,11 @@ static long long number(void)
     return (int32_t)(bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24);
 }
 
-#define READ_PARAM(name, type, low, high, bytes) params.name = (type)number();
+#define READ_PARAM(error, of, name, type, low, high, bytes) params.name = (type)number();
 
 static void read_params(void)
 {
-    TCUQ_PARAMS_FIELDS(READ_PARAM, TCUQ_NO_LIST, TCUQ_NO_LIST, TCUQ_NO_HEAD)
+    TCUQ_PARAM_NUMBERS(READ_PARAM)
     need(params.classes <= REPLAY_CLASSES && params.features <= TCUQ_MAX_FEATURES && params.lag_count <= TCUQ_MAX_LAG);
     READ_NUMBERS(lags, uint8_t, params.lag_count);
     READ_NUMBERS(lag_weights, uint16_t, params.lag_count);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Breaks every range and every rule of the parameters, one at a time, in numbers of SPEC.md and not of the headers, and
- * prints what the core says of it: "CODE NAME: expected TEXT". The ends of ranges and the nearest that a rule lets pass
+/* Breaks every range of the schema and every rule of the parameters, one at a time, and prints what the core says of it: "CODE NAME: expected TEXT". The ends of ranges and the nearest that a rule lets pass
  * are accepted. Exit status: 0 when each answer is the right one, else 1. */
 #include "good_params.h"
+#include "tcuq_fields.h"
 
 /* What tcuq_init() says of the same: it has checks of its own, in one expression. */
 static int in_short(int error)
@@ -31,57 +31,19 @@ static void expect(const char *what, int expected)
             base();                                                                                    \
             target = (type)ends[each];                                                                 \
             if ((long long)target == ends[each] && each >= 2u) {                                       \
-                expect(#target, error);                                                                \
+                expect(#target, (error) == TCUQ_ERR_PARAM_version ? TCUQ_ERR_VERSION : (error));       \
             } else {                                                                                   \
                 same(#target, 0, each < 2u && tcuq_check(&p) == (error));                              \
             }                                                                                          \
         }                                                                                              \
     } while (0)
-#define RANGE(target, type, low, high, error) RANGE_OF(good, target, type, low, high, error)
+#define RANGE(error, of, name, type, low, high, bytes) RANGE_OF(good, of.name, type, low, high, TCUQ_ERR_##error##_##name);
 
 static void ranges(void)
 {
-    RANGE(p.signals, uint32_t, 1, TCUQ_ALL_SIGNALS, TCUQ_ERR_PARAM_signals);
-    RANGE(p.classes, uint16_t, 2, 1000, TCUQ_ERR_PARAM_classes);
-    RANGE(p.features, uint16_t, 0, 256, TCUQ_ERR_PARAM_features);
-    RANGE(p.zero_point, int16_t, -128, 127, TCUQ_ERR_PARAM_zero_point);
-    RANGE(p.lag_count, uint16_t, 0, 64, TCUQ_ERR_PARAM_lag_count);
-    RANGE(p.bias, int32_t, -16777216, 16777216, TCUQ_ERR_PARAM_bias);
-    RANGE(p.doubt_mix, uint32_t, 0, 65536, TCUQ_ERR_PARAM_doubt_mix);
-    RANGE(p.blend, uint32_t, 0, 65536, TCUQ_ERR_PARAM_blend);
-    RANGE(p.level_num, uint16_t, 1, 65535, TCUQ_ERR_PARAM_level_num);
-    RANGE(p.level_den, uint16_t, 2, 1000, TCUQ_ERR_PARAM_level_den);
-    RANGE(p.reference, uint16_t, 0, 65535, TCUQ_ERR_PARAM_reference);
-    RANGE(p.anchor, uint16_t, 0, 65535, TCUQ_ERR_PARAM_anchor);
-    RANGE(p.about, uint16_t, 0, 65535, TCUQ_ERR_PARAM_about);
-    RANGE(p.horizon, uint16_t, 0, 12, TCUQ_ERR_PARAM_horizon);
-    RANGE(p.expected_start, uint16_t, 0, 65535, TCUQ_ERR_PARAM_expected_start);
-    RANGE(p.slope, uint32_t, 0, 4294967295, TCUQ_ERR_PARAM_slope);
-    RANGE(p.steep_slope, uint32_t, 1, 4294967295, TCUQ_ERR_PARAM_steep_slope);
-    RANGE(p.knee, int32_t, 0, 16777216, TCUQ_ERR_PARAM_knee);
-    RANGE(p.budget_num, uint16_t, 0, 65535, TCUQ_ERR_PARAM_budget_num);
-    RANGE(p.budget_den, uint16_t, 1, 1000, TCUQ_ERR_PARAM_budget_den);
-    RANGE(p.burst, uint16_t, 1, 10000, TCUQ_ERR_PARAM_burst);
-    RANGE(p.rise_reference, uint16_t, 0, 65535, TCUQ_ERR_PARAM_rise_reference);
-    RANGE(p.fall_reference, uint16_t, 0, 65535, TCUQ_ERR_PARAM_fall_reference);
-    RANGE(p.hold, uint16_t, 0, 63, TCUQ_ERR_PARAM_hold);
-    RANGE(p.warmup, uint32_t, 0, 4294967295, TCUQ_ERR_PARAM_warmup);
-    RANGE(p.rise_limit, uint32_t, 0, 4294967295, TCUQ_ERR_PARAM_rise_limit);
-    RANGE(p.rise_cap, uint32_t, 0, 1073741824, TCUQ_ERR_PARAM_rise_cap);
-    RANGE(p.rise_clear, uint32_t, 0, 1073741824, TCUQ_ERR_PARAM_rise_clear);
-    RANGE(p.fall_limit, uint32_t, 0, 4294967295, TCUQ_ERR_PARAM_fall_limit);
-    RANGE(p.fall_cap, uint32_t, 0, 1073741824, TCUQ_ERR_PARAM_fall_cap);
-    RANGE(head.clip, uint32_t, 1, 524288, TCUQ_ERR_EVIDENCE_clip);
-    RANGE(head.reach, uint32_t, 256, 4294967295, TCUQ_ERR_EVIDENCE_reach);
-    RANGE(head.still, uint32_t, 0, 2097152, TCUQ_ERR_EVIDENCE_still);
-    RANGE(head.bias, int32_t, -16777216, 16777216, TCUQ_ERR_EVIDENCE_bias);
-    RANGE(head.allowance, uint32_t, 0, 16777216, TCUQ_ERR_EVIDENCE_allowance);
-    RANGE(head.own_looks, uint32_t, 0, 1000, TCUQ_ERR_EVIDENCE_own_looks);
-    RANGE(head.own_mean, int32_t, -524288, 524288, TCUQ_ERR_EVIDENCE_own_mean);
-    RANGE(head.own_most, uint32_t, 0, 524288, TCUQ_ERR_EVIDENCE_own_most);
-    RANGE(head.bet_base, uint32_t, 0, 1048576, TCUQ_ERR_EVIDENCE_bet_base);
-    RANGE(head.bet_slope, uint32_t, 0, 32767, TCUQ_ERR_EVIDENCE_bet_slope);
-    RANGE(instant.bias, int32_t, -16777216, 16777216, TCUQ_ERR_INSTANT_bias);
+    TCUQ_PARAM_NUMBERS(RANGE)
+    TCUQ_EVIDENCE_NUMBERS(RANGE)
+    TCUQ_INSTANT_NUMBERS(RANGE)
 }
 
 /* A change of params, and what is said of it. */
@@ -165,40 +127,34 @@ static void rules(void)
     BROKEN(slow_used, (p.evidence = NULL, p.signals = 0x30, p.centers = NULL));
     BROKEN(slow_used, (p.evidence = NULL, p.signals = 0x280));
     BROKEN(drift_used, (p.signals = 0x210, p.centers = NULL));
-    BROKEN(evidence_given, head.offset = NULL);
+    BROKEN(evidence_given, evidence.offset = NULL);
     BROKEN(evidence_alone, (p.fall_limit = 1, p.fall_cap = 1));
     /* A factor of at least 257 at the lower clip, below 2^20 at the upper one; the clip counts in 1/256. */
-    KEPT((head.clip = 65536, head.bet_slope = 1000, head.bet_base = 1257));
-    BROKEN(bet_fits, (head.clip = 65536, head.bet_slope = 1000, head.bet_base = 1256));
-    KEPT((head.clip = 65536, head.bet_slope = 1000, head.bet_base = 1047575));
-    BROKEN(bet_fits, (head.clip = 65536, head.bet_slope = 1000, head.bet_base = 1047576));
-    BROKEN(bet_fits, head.bet_base = 1);
-    BROKEN(bet_fits, head.bet_slope = 1);
-    KEPT((head.clip = 524288, head.bet_slope = 128, head.bet_base = 2000));
-    BROKEN(own_used, (head.own_looks = 1, head.bet_slope = 1, head.bet_base = 65536));
-    BROKEN(own_used, head.own_mean = -1);
-    BROKEN(own_used, head.own_most = 1);
+    KEPT((evidence.clip = 65536, evidence.bet_slope = 1000, evidence.bet_base = 1257));
+    BROKEN(bet_fits, (evidence.clip = 65536, evidence.bet_slope = 1000, evidence.bet_base = 1256));
+    KEPT((evidence.clip = 65536, evidence.bet_slope = 1000, evidence.bet_base = 1047575));
+    BROKEN(bet_fits, (evidence.clip = 65536, evidence.bet_slope = 1000, evidence.bet_base = 1047576));
+    BROKEN(bet_fits, evidence.bet_base = 1);
+    BROKEN(bet_fits, evidence.bet_slope = 1);
+    KEPT((evidence.clip = 524288, evidence.bet_slope = 128, evidence.bet_base = 2000));
+    BROKEN(own_used, (evidence.own_looks = 1, evidence.bet_slope = 1, evidence.bet_base = 65536));
+    BROKEN(own_used, evidence.own_mean = -1);
+    BROKEN(own_used, evidence.own_most = 1);
     CASE(good, p.version = 6, TCUQ_ERR_VERSION);
     CASE(good, p.version = 4, TCUQ_ERR_VERSION);
     CASE(good, (p.version = 4, p.burst = 0), TCUQ_ERR_VERSION);
 }
 
 #if ((TCUQ_SIGNALS) & TCUQ_FEEDBACK) != 0
-#define LABEL_RANGE(target, type, low, high, error) RANGE_OF(labeled, target, type, low, high, error)
+#define LABEL_RANGE(error, of, name, type, low, high, bytes) \
+    RANGE_OF(labeled, of.name, type, low, high, TCUQ_ERR_##error##_##name);
 
 static void label_rules(void)
 {
-    LABEL_RANGE(labels.memory, uint16_t, 1, 1024, TCUQ_ERR_FEEDBACK_memory);
-    LABEL_RANGE(labels.error_num, uint16_t, 0, 65535, TCUQ_ERR_FEEDBACK_error_num);
-    LABEL_RANGE(labels.error_den, uint16_t, 1, 1000, TCUQ_ERR_FEEDBACK_error_den);
-    LABEL_RANGE(labels.error_reference, uint16_t, 0, 65535, TCUQ_ERR_FEEDBACK_error_reference);
-    LABEL_RANGE(labels.error_shut, uint16_t, 0, 32767, TCUQ_ERR_FEEDBACK_error_shut);
-    LABEL_RANGE(labels.error_first, uint16_t, 0, 65535, TCUQ_ERR_FEEDBACK_error_first);
-    LABEL_RANGE(labels.wrong_score, uint16_t, 0, 65535, TCUQ_ERR_FEEDBACK_wrong_score);
-    LABEL_RANGE(labels.right_score, uint16_t, 0, 65535, TCUQ_ERR_FEEDBACK_right_score);
-    CASE(labeled, (labels.memory = 1, labels.error_num = 0, labels.error_den = 1, labels.error_shut = 0), TCUQ_OK);
-    CASE(labeled, (labels.memory = 1024, labels.error_num = 999, labels.error_den = 1000, labels.error_shut = 32767), TCUQ_OK);
-    CASE(labeled, labels.error_num = 10, TCUQ_ERR_RULE_feedback_fits);
+    TCUQ_FEEDBACK_NUMBERS(LABEL_RANGE)
+    CASE(labeled, (feedback.memory = 1, feedback.error_num = 0, feedback.error_den = 1, feedback.error_shut = 0), TCUQ_OK);
+    CASE(labeled, (feedback.memory = 1024, feedback.error_num = 999, feedback.error_den = 1000, feedback.error_shut = 32767), TCUQ_OK);
+    CASE(labeled, feedback.error_num = 10, TCUQ_ERR_RULE_feedback_fits);
     CASE(labeled, (p.rise_cap = 268435456), TCUQ_OK);
     CASE(labeled, p.rise_cap = 268435457, TCUQ_ERR_RULE_feedback_fits);
 }

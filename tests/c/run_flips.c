@@ -8,6 +8,7 @@
  * Exit status: 0 when everything held, else 1. A monitor beside it, which sees the same inputs without a flip,
  * says what the signals should be. */
 #include "check.h"
+#include "tcuq_fields.h"
 
 enum { CLASSES = 4, FEATURES = 4, LAGS = 3, DEPTH = 4, WIDE = 10, SEVERITY = 5, COUNTERS = 14, HELD = 13, HOSTILE = 80, CALM = 500, SETS = 11, PAIRS = 300 };
 
@@ -503,7 +504,7 @@ static void verify_finds_every_bit(const tcuq_params_t *good)
     static int8_t own_centers[CLASSES * FEATURES];
     static tcuq_params_t p;
     static tcuq_evidence_t evidence;
-    static tcuq_instant_t own;
+    static tcuq_instant_t instant;
     static tcuq_feedback_t feedback;
     watch_t w;
     p = *good;
@@ -520,38 +521,39 @@ static void verify_finds_every_bit(const tcuq_params_t *good)
         p.evidence = &evidence;
     }
     if (p.instant != NULL) {
-        own = *p.instant;
-        p.instant = &own;
+        instant = *p.instant;
+        p.instant = &instant;
     }
     if (p.feedback != NULL) {
         feedback = *p.feedback;
         p.feedback = &feedback;
     }
     start(&w, &p);
-#define FINDS_PARAM(name, type, low, high, bytes)                                                  \
-    if (offsetof(tcuq_params_t, name) < offsetof(tcuq_params_t, classes) ||                        \
-        offsetof(tcuq_params_t, name) > offsetof(tcuq_params_t, lag_count)) {                      \
-        verify_finds(&w, #name, &p.name, sizeof p.name);                                           \
+#define FINDS(error, of, name, type, low, high, bytes) verify_finds(&w, #of " " #name, &of.name, sizeof of.name);
+#define FINDS_PARAM(error, of, name, type, low, high, bytes)                \
+    if (offsetof(tcuq_params_t, name) < offsetof(tcuq_params_t, classes) || \
+        offsetof(tcuq_params_t, name) > offsetof(tcuq_params_t, lag_count)) { \
+        FINDS(error, of, name, type, low, high, bytes)                      \
     }
-#define FINDS_TABLE(name, type, low, high) verify_finds(&w, #name, p.name, sizeof p.name);
-#define FINDS_EVIDENCE(name, ...) verify_finds(&w, "evidence " #name, &evidence.name, sizeof evidence.name);
-#define FINDS_INSTANT(name, ...) verify_finds(&w, "instant " #name, &own.name, sizeof own.name);
-#define FINDS_FEEDBACK(name, ...) verify_finds(&w, "feedback " #name, &feedback.name, sizeof feedback.name);
-    TCUQ_PARAMS_FIELDS(FINDS_PARAM, TCUQ_NO_LIST, FINDS_TABLE, TCUQ_NO_HEAD)
+    TCUQ_PARAM_NUMBERS(FINDS_PARAM)
+    verify_finds(&w, "coef", p.coef, sizeof p.coef);
+    verify_finds(&w, "clean_mean", p.clean_mean, sizeof p.clean_mean);
     verify_finds(&w, "lags", own_lags, p.lag_count * sizeof own_lags[0]);
     verify_finds(&w, "lag_weights", own_weights, p.lag_count * sizeof own_weights[0]);
     if (p.centers != NULL) {
         verify_finds(&w, "centers", own_centers, sizeof own_centers);
     }
     if (p.evidence != NULL) {
-        TCUQ_EVIDENCE_FIELDS(FINDS_EVIDENCE, TCUQ_NO_LIST, FINDS_EVIDENCE)
+        TCUQ_EVIDENCE_NUMBERS(FINDS)
+        verify_finds(&w, "evidence coef", evidence.coef, sizeof evidence.coef);
         verify_finds(&w, "offset", own_offsets, sizeof own_offsets);
     }
     if (p.instant != NULL) {
-        TCUQ_INSTANT_FIELDS(FINDS_INSTANT, TCUQ_NO_LIST, FINDS_INSTANT)
+        TCUQ_INSTANT_NUMBERS(FINDS)
+        verify_finds(&w, "instant coef", instant.coef, sizeof instant.coef);
     }
     if (p.feedback != NULL) {
-        TCUQ_FEEDBACK_FIELDS(FINDS_FEEDBACK, TCUQ_NO_LIST, TCUQ_NO_LIST)
+        TCUQ_FEEDBACK_NUMBERS(FINDS)
     }
     free(w.ring);
 }

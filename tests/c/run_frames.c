@@ -53,7 +53,7 @@ static tcuq_step_t step_of(const char *text)
 {
     tcuq_step_t step;
     char *end = (char *)text;
-    STEP_FIELDS(STEP_VALUE)
+    TCUQ_STEP_FIELDS(STEP_VALUE)
     return step;
 }
 

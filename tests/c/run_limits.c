@@ -229,12 +229,12 @@ static void answers(void)
         (void)tcuq_feedback(&m, i, TCUQ_WRONG);
     }
     same("three errors", 27, tcuq_error_debt(&m));
-    labels.error_num = 0;
+    feedback.error_num = 0;
     m = stepped(3);
     (void)tcuq_feedback(&m, 2, TCUQ_WRONG);
     same("no debt where any share is allowed", 0, tcuq_error_debt(&m));
     labeled();
-    labels.wrong_score = 1;
+    feedback.wrong_score = 1;
     m = stepped(5);
     m.alarm = 0;
     set_number(1, 0);
@@ -245,7 +245,7 @@ static void answers(void)
     same("another entry", 0, tcuq_feedback(&m, 4, 1));
     same("the least case", 1, ring[17] >> 16);
     labeled();
-    labels.wrong_score = 24575;
+    feedback.wrong_score = 24575;
     m = stepped(5);
     m.alarm = 0;
     set_number(1, 0);
@@ -280,8 +280,8 @@ static void own_reference(void)
 {
     tcuq_t sound;
     good();
-    head.own_looks = 100;
-    head.own_most = 3000;
+    evidence.own_looks = 100;
+    evidence.own_most = 3000;
     sound = stepped(7);
     PASSES((m.own_seen = 25599, m.own = 4096u * 25599u));
     FAILS((m.own_seen = 25599, m.own = 4096u * 25599u + 1u));

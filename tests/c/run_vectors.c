@@ -158,7 +158,7 @@ static void compare_state(const tcuq_t *one, const uint8_t *expected, const char
 
 static void compare_step(unsigned long line, const tcuq_step_t *expected, const tcuq_step_t *got)
 {
-    STEP_FIELDS(SAME_FIELD)
+    TCUQ_STEP_FIELDS(SAME_FIELD)
 }
 
 static void compare_signals(unsigned long line, const uint16_t *expected, const uint16_t *got)
@@ -237,8 +237,8 @@ static void read_case(void)
 }
 
 /* Values need only fit the buffers here: tcuq_check() has the word on ranges. */
-#define COUNT_PARAM(field, type, low, high, bytes) +1
-#define SET_PARAM(field, type, low, high, bytes) \
+#define COUNT_PARAM(error, of, field, type, low, high, bytes) +1
+#define SET_PARAM(error, of, field, type, low, high, bytes) \
     if (strcmp(name, #field) == 0) {             \
         params.field = (type)value;              \
         continue;                                \
@@ -247,14 +247,14 @@ static void read_case(void)
 static void read_params(void)
 {
     /* The number of lags and the fingerprint are no part of the line. */
-    unsigned left = 0u TCUQ_PARAMS_FIELDS(COUNT_PARAM, TCUQ_NO_LIST, TCUQ_NO_LIST, TCUQ_NO_HEAD) - 2u;
+    unsigned left = 0u TCUQ_PARAM_NUMBERS(COUNT_PARAM) - 2u;
     while (left-- > 0u) {
         char *name = next_token(), *equals = strchr(name, '=');
         long long value = equals == NULL ? 0 : to_number(equals + 1);
         if (equals != NULL) {
             *equals = '\0';
         }
-        TCUQ_PARAMS_FIELDS(SET_PARAM, TCUQ_NO_LIST, TCUQ_NO_LIST, TCUQ_NO_HEAD)
+        TCUQ_PARAM_NUMBERS(SET_PARAM)
         malformed("unknown parameter", name);
     }
     if (params.classes > TCUQ_MAX_CLASSES || params.features > TCUQ_MAX_FEATURES) {
@@ -337,7 +337,7 @@ static void read_step(void)
     taken_t got;
     next_bytes(row, params.classes);
     next_bytes(row + params.classes, params.features);
-    STEP_FIELDS(READ_FIELD)
+    TCUQ_STEP_FIELDS(READ_FIELD)
     READ_NUMBERS(signals, uint16_t, TCUQ_SIGNAL_COUNT);
     memset(&got, 0xA5, sizeof got);
     got.line = line_number;
@@ -424,7 +424,7 @@ static void damage_labels(const char *name, uint32_t value)
     malformed("no such counter:", name);
 }
 
-#define SET_COUNTER(counter, type)       \
+#define SET_COUNTER(counter, type, at)       \
     if (strcmp(name, #counter) == 0) {   \
         monitor.counter = (type)value;   \
         return;                          \
@@ -435,17 +435,8 @@ static void do_damage(void)
 {
     const char *name = next_token();
     uint32_t value = (uint32_t)number();
-    SET_COUNTER(steps, uint32_t)
-    SET_COUNTER(debt, int32_t)
-    SET_COUNTER(credit, int32_t)
-    SET_COUNTER(rise, uint32_t)
-    SET_COUNTER(fall, uint32_t)
-    SET_COUNTER(severity, int32_t)
-    SET_COUNTER(stillness, uint32_t)
-    SET_COUNTER(own, uint32_t)
-    SET_COUNTER(own_seen, uint32_t)
-    SET_COUNTER(accuracy, uint32_t)
-    SET_COUNTER(alarm, uint8_t)
+    TCUQ_COUNTER_WORDS(SET_COUNTER)
+    TCUQ_COUNTER_BYTES(SET_COUNTER)
     damage_labels(name, value);
 }
 

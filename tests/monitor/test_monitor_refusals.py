@@ -20,7 +20,7 @@ from tcuq.log.class_names import checked_names
 from tcuq.log.logits import paired, posteriors
 from tcuq.monitor import signals as signals_
 from tcuq.monitor.alarm import alarm_from
-from tcuq.monitor.fixed_point import part_from
+from tcuq.monitor.codec import part_from
 from tcuq.monitor.heads import InstantHead
 from tcuq.monitor.params_file import plain
 from tcuq.monitor.state import HEADER, read_state
@@ -39,7 +39,7 @@ REFUSED: list[tuple[str, Callable[[], Any]]] = [
     ("value", lambda: alarm_from({"rise": 3})),
     ("value", lambda: InstantHead([1.0])),
     ("value", lambda: part_from(InstantHead, "instant", 3)),
-    ("missing", lambda: part_from(InstantHead, "instant", {"bias": 0.0}, ("coef",))),
+    ("missing", lambda: part_from(InstantHead, "instant", {"bias": 0.0})),
     ("value", lambda: EvidenceHead({}, [0.0], bet=(1.0,))),
     ("value", lambda: EvidenceHead({}, [0.0], clip=4.0, bet=(1.0, 0.25))),
     ("value", lambda: signals_.profile_signals("best", 0)),

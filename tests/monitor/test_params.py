@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from refusals import refused
 
 from tcuq import SIGNALS, Alarm, AlarmSide, EvidenceHead, Feedback, Monitor, Params
-from tcuq.monitor import fixed_point
-from tcuq.monitor.fixed_point import RANGE, core_integers
+from tcuq.monitor import codec
+from tcuq.monitor.codec import row_range
 from tcuq.monitor.heads import InstantHead
 from tcuq.monitor.params_file import sealed_content
 from tcuq.monitor.signals import FEATURE_BASED, SLOW
@@ -271,19 +271,20 @@ def test_files_that_are_no_json_are_refused(tmp_path: Path) -> None:
 def test_ranges_are_those_of_the_core() -> None:
     """What Params lets through at its ends, the core takes; beyond them, Params refuses first."""
     for name in ("classes", "features", "burst", "warmup"):
-        low, high = RANGE[name]
+        low, high = row_range(name)
         for value in (low, high):
             assert getattr(Params(**{"classes": 3, name: value}), name) == value
         for value in (low - 1, high + 1):
             with refused("value"):
                 Params(**{"classes": 3, name: value})
     for bias in (-256, 256):
-        assert Params(classes=3, bias=bias).integers()["bias"] in RANGE["bias"]
+        assert Params(classes=3, bias=bias).integers()["bias"] in row_range("bias")
 
 
 def test_integers_are_made_once_and_handed_out_as_copies(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
-    monkeypatch.setattr(fixed_point, "core_integers", lambda p: calls.append(p) or core_integers(p))
+    made = codec.integers
+    monkeypatch.setattr(codec, "integers", lambda p, part: calls.append(part) or made(p, part))
     params = Params(classes=3, signals=("flips", "odds"), evidence=EvidenceHead({"odds": 1.0}, [0.0] * 3))
     fields = params.integers()
     fields["lags"].append(9)
@@ -292,7 +293,7 @@ def test_integers_are_made_once_and_handed_out_as_copies(monkeypatch: pytest.Mon
     Monitor(params)
     assert params.integers()["lags"] == [1, 2, 4] and params.integers()["classes"] == 3
     assert params.integers()["evidence"]["coef"][0] == 0
-    assert params.ring_bytes == params.core().sizes()[0] and len(calls) == 1
+    assert params.ring_bytes == params.core().sizes()[0] and calls == ["params", "evidence"]
 
 
 def of_layout_4(params: Params, **instant: Any) -> dict[str, Any]:

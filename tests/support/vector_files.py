@@ -9,13 +9,14 @@ from typing import Any
 from places import ROOT
 
 from tcuq._core import SIGNAL_NAMES
+from tcuq.monitor.made import ROWS
 
 FILES = sorted((ROOT / "vectors").glob("*.vec"))
 SIGNAL_COUNT = len(SIGNAL_NAMES)
-HEAD_SCALARS = ("clip", "reach", "still", "bias", "allowance")
-HEAD_SCALARS += ("own_looks", "own_mean", "own_most", "bet_base", "bet_slope")
-FEEDBACK = ("memory", "error_num", "error_den", "error_reference", "error_shut", "error_first")
-FEEDBACK += ("wrong_score", "right_score")
+HEAD_SCALARS, FEEDBACK = (
+    tuple(row.name for row in ROWS if (row.part, row.kind) == (part, "one"))
+    for part in ("evidence", "feedback")
+)
 FULL_BUILD = "-DTCUQ_SIGNALS=0x303FFuL"
 """A build of the core that replays every vector: by default labels are left out."""
 LISTS = ("lags", "lag_weights", "coef", "clean_mean")

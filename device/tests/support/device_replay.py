@@ -11,8 +11,8 @@ import numpy.typing as npt
 from places import ROOT
 from vector_files import FEEDBACK, FULL_BUILD, HEAD_SCALARS, Event, VectorCase
 
-from tcuq._core import FIELDS
 from tcuq.export.selfcheck import taken
+from tcuq.monitor.made import ROWS
 from tcuq.monitor.monitor import Monitor
 from tcuq.monitor.params import Params
 from tcuq_device.boards import Board
@@ -24,7 +24,7 @@ Int8 = npt.NDArray[np.int8]
 
 HARNESS = ROOT / "tests" / "c" / "harness_replay.c"
 
-SCALARS = [name for name, *_, size in FIELDS if " " not in name and (size or name == "fingerprint")]
+SCALARS = [row.name for row in ROWS if row.part == "params" and row.kind == "one"]
 """Fields of the core's parameters, in the order in which the firmware reads them."""
 
 

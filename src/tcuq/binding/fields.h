@@ -32,7 +32,4 @@ PyObject *base_new(PyTypeObject *type, PyObject *args, PyObject *kwargs);
 /* Give memory back, also after a failed read. */
 void fields_free(held_params_t *held);
 
-/* A new tuple of (name, lowest, highest, bytes in the fingerprint), one for every number and list of tcuq_fields.h. */
-PyObject *fields_table(void);
-
 #endif

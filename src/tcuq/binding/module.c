@@ -13,12 +13,6 @@ static const struct {
     const char *name;
     long value;
 } constants[] = {
-    {"PARAMS_VERSION", TCUQ_PARAMS_VERSION},
-    {"STATE_VERSION", TCUQ_STATE_VERSION},
-    {"LAGGED_SIGNALS", TCUQ_LAGGED_SIGNALS},
-    {"FEATURE_SIGNALS", TCUQ_FEATURE_SIGNALS},
-    {"PAPER_SIGNALS", TCUQ_PROFILE_PAPER},
-    {"STANDARD_SIGNALS", TCUQ_PROFILE_STANDARD},
     {"ERR_SIZE", TCUQ_ERR_SIZE},
     {"ERR_STATE", TCUQ_ERR_STATE},
     {"ERR_VERSION", TCUQ_ERR_VERSION},
@@ -39,30 +33,11 @@ static int add(PyObject *module, const char *name, PyObject *object)
     return status;
 }
 
-/* A new tuple of what a high value of each signal means. */
-#define SIGNAL_MEANING(name, meaning) meaning,
-static PyObject *signal_meanings(void)
-{
-    static const char *const meanings[] = {TCUQ_SIGNAL_LIST(SIGNAL_MEANING)};
-    PyObject *tuple = PyTuple_New(TCUQ_SIGNAL_COUNT);
-    Py_ssize_t i;
-    for (i = 0; tuple != NULL && i < TCUQ_SIGNAL_COUNT; i++) {
-        PyObject *text = PyUnicode_FromString(meanings[i]);
-        if (text == NULL) {
-            Py_CLEAR(tuple);
-        } else {
-            PyTuple_SetItem(tuple, i, text);
-        }
-    }
-    return tuple;
-}
-
 static int fill_in(PyObject *module)
 {
     size_t i;
     if (step_add_to(PyModule_GetState(module), module) < 0 || add(module, "Core", core_type(module)) < 0 ||
-        add(module, "Bank", bank_type(module)) < 0 || add(module, "FIELDS", fields_table()) < 0 ||
-        add(module, "SIGNAL_MEANINGS", signal_meanings()) < 0) {
+        add(module, "Bank", bank_type(module)) < 0) {
         return -1;
     }
     for (i = 0; i < sizeof constants / sizeof constants[0]; i++) {

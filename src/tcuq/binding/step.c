@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "binding/step.h"
 
+#include "core/tcuq_fields.h"
+
 #include <string.h>
 
 #define ONE 65536.0
 
-#define SIGNAL_NAME(name, meaning) #name,
-static const char *const signal_names[] = {TCUQ_SIGNAL_LIST(SIGNAL_NAME)};
+#define SIGNAL_NAME(name) #name,
+static const char *const signal_names[] = {TCUQ_SIGNAL_NAMES(SIGNAL_NAME)};
 
 static PyStructSequence_Field step_fields[] = {
     {"prediction", "class with the largest posterior"},

@@ -14,29 +14,26 @@
 #define OWN_COUNT (HAS_EVIDENCE ? TCUQ_SIGNAL_COUNT : 4u)
 
 /* Whether params are accepted: one answer for all fields and rules, as every firmware carries it. */
-#define REFUSES_PARAM(name, type, low, high, bytes) || OUTSIDE(type, p->name, low, high)
-#define REFUSES_EVIDENCE(name, type, low, high, bytes) || OUTSIDE(type, evidence->name, low, high)
-#define REFUSES_INSTANT(name, type, low, high, bytes) || OUTSIDE(type, instant->name, low, high)
-#define REFUSES_FEEDBACK(name, type, low, high, bytes) || OUTSIDE(type, feedback->name, low, high)
+#define OR_REFUSED(error, of, name, type, low, high, bytes) || OUTSIDE(type, (of)->name, low, high)
 #define AND_RULE(name, field, condition, expected) && (condition)
 static int accepted(const tcuq_params_t *p)
 {
     const tcuq_evidence_t *evidence = evidence_head(p);
     const tcuq_instant_t *instant = instant_head(p);
     const tcuq_feedback_t *feedback = feedback_head(p);
-    if (0 TCUQ_PARAMS_FIELDS(REFUSES_PARAM, TCUQ_NO_LIST, TCUQ_NO_LIST, TCUQ_NO_HEAD)) {
+    if (0 TCUQ_PARAM_NUMBERS(OR_REFUSED)) {
         return 0;
     }
-    if (evidence != NULL && (0 TCUQ_EVIDENCE_FIELDS(REFUSES_EVIDENCE, TCUQ_NO_LIST, TCUQ_NO_LIST))) {
+    if (evidence != NULL && (0 TCUQ_EVIDENCE_NUMBERS(OR_REFUSED))) {
         return 0;
     }
-    if (instant != NULL && (0 TCUQ_INSTANT_FIELDS(REFUSES_INSTANT, TCUQ_NO_LIST, TCUQ_NO_LIST))) {
+    if (instant != NULL && (0 TCUQ_INSTANT_NUMBERS(OR_REFUSED))) {
         return 0;
     }
     if (!(1 TCUQ_RULES(AND_RULE))) {
         return 0;
     }
-    return feedback == NULL || !(0 TCUQ_FEEDBACK_FIELDS(REFUSES_FEEDBACK, TCUQ_NO_LIST, TCUQ_NO_LIST));
+    return feedback == NULL || !(0 TCUQ_FEEDBACK_NUMBERS(OR_REFUSED));
 }
 
 int tcuq_internal_check(const tcuq_params_t *p)
@@ -366,13 +363,13 @@ void tcuq_step(tcuq_t *m, const int8_t *probs, const int8_t *features, tcuq_step
 
     memcpy(own, p->clean_mean, OWN_COUNT * sizeof own[0]); /* signals without a past */
     tcuq_internal_read(&now, p, probs, features, out);
+    tcuq_internal_layout(&at, p);
     if (instant_head(p) != NULL) {
-        tcuq_internal_layout(&at, p);
         tcuq_internal_beliefs(m, &at, &now, out);
     }
-    tcuq_internal_signals(m, &now, own);
+    tcuq_internal_signals(m, &at, &now, own);
     score(p, &now, own, out);
-    labels = feedback_head(p) != NULL ? tcuq_internal_feedback(m) : NULL;
+    labels = feedback_head(p) != NULL ? tcuq_internal_feedback(m, &at) : NULL;
     expect(m, labels, out);
     flag(m, out);
     doubtful = labels != NULL && doubtful_at(feedback_head(p), (int32_t)*labels, out->risk);

@@ -21,8 +21,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tcuq_fields.h"
-
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -38,48 +36,34 @@ extern "C" {
 #define TCUQ_MAX_LAG 64
 
 /* Signal numbers. (Macros: the preprocessor compares masks of them.) */
-#define TCUQ_DIVERGENCE 0   /* Jensen-Shannon divergence from lagged posteriors */
-#define TCUQ_INSTABILITY 1  /* (1 - cosine to lagged features) / 2 */
-#define TCUQ_FLIPS 2        /* share of lagged predictions that differ from this one */
-#define TCUQ_DOUBT 3        /* low confidence and low margin, mixed */
-#define TCUQ_ODDS 4         /* log-odds against the class, from this posterior */
-#define TCUQ_SEVERITY 5     /* slow mean of the evidence for degraded input */
-#define TCUQ_MAGNITUDE 6    /* log of the sum of squares of the features */
-#define TCUQ_DISTANCE 7     /* log of the squared distance of the features from the center of the class */
-#define TCUQ_DISBELIEF 8    /* log-odds against the class, from the belief at the learned persistence */
-#define TCUQ_DRIFT 9        /* log of how far the features have moved from those of their classes, on average */
+#define TCUQ_DIVERGENCE 0    /* Jensen-Shannon divergence from lagged posteriors */
+#define TCUQ_INSTABILITY 1   /* (1 - cosine to lagged features) / 2 */
+#define TCUQ_FLIPS 2         /* share of lagged predictions that differ from this one */
+#define TCUQ_DOUBT 3         /* low confidence and low margin, mixed */
+#define TCUQ_ODDS 4          /* log-odds against the class, from this posterior */
+#define TCUQ_SEVERITY 5      /* slow mean of the evidence for degraded input */
+#define TCUQ_MAGNITUDE 6     /* log of the sum of squares of the features */
+#define TCUQ_DISTANCE 7      /* log of the squared distance of the features from the center of the class */
+#define TCUQ_DISBELIEF 8     /* log-odds against the class, from the belief at the learned persistence */
+#define TCUQ_DRIFT 9         /* log of how far the features have moved from those of their classes, on average */
 #define TCUQ_SIGNAL_COUNT 10 /* how many signals there are */
 
-/* Signals by number: X(name, what a high value means). Python takes both from here. */
-#define TCUQ_SIGNAL_LIST(X)                                                      \
-    X(divergence, "the posterior differs from recent ones")                      \
-    X(instability, "the features point elsewhere than recently")                 \
-    X(flips, "the prediction differs from recent predictions")                             \
-    X(doubt, "low confidence or a close second class")                           \
-    X(odds, "this posterior is not sure of the class")                           \
-    X(severity, "recent inputs looked degraded")                                 \
-    X(magnitude, "the features are large")                                       \
-    X(distance, "the features are far from those of the class on clean data")    \
-    X(disbelief, "the last steps, as long as classes stay here, speak against the class") \
-    X(drift, "recent features have moved away from those of clean data")
-
-/* Masks of signals: of one, of the profiles that `tcuq fit` offers, of all. */
+/* Masks of signals: of one, and of all. */
 #define TCUQ_BIT(signal) (1uL << (signal)) /* long: an int may have 16 bits */
-#define TCUQ_PROFILE_PAPER 0x00Fu
-#define TCUQ_PROFILE_STANDARD 0x3F0u
 #define TCUQ_ALL_SIGNALS 0x3FFu
+
+/* Signals of the profiles that `tcuq fit` offers, those that compare with single past steps, those that read features,
+ * and slow means that need evidence. */
+#define TCUQ_PROFILE_PAPER 0x00FuL
+#define TCUQ_PROFILE_STANDARD 0x3F0uL
+#define TCUQ_LAGGED_SIGNALS 0x007uL
+#define TCUQ_FEATURE_SIGNALS 0x2C2uL
+#define TCUQ_SLOW_SIGNALS 0x220uL
 
 /* In TCUQ_SIGNALS, beside signals: a reference of the device's own (tcuq_evidence_t.own_looks), and what labels
  * change (tcuq_feedback(), in tcuq_feedback.c), which is left out unless asked for. */
 #define TCUQ_OWN_REFERENCE 0x10000uL
 #define TCUQ_FEEDBACK 0x20000uL
-
-/* Signals that compare with single past steps, signals that read features, and slow means that need evidence. */
-#define TCUQ_LAGGED_SIGNALS \
-    (TCUQ_BIT(TCUQ_DIVERGENCE) | TCUQ_BIT(TCUQ_INSTABILITY) | TCUQ_BIT(TCUQ_FLIPS))
-#define TCUQ_FEATURE_SIGNALS \
-    (TCUQ_BIT(TCUQ_INSTABILITY) | TCUQ_BIT(TCUQ_MAGNITUDE) | TCUQ_BIT(TCUQ_DISTANCE) | TCUQ_BIT(TCUQ_DRIFT))
-#define TCUQ_SLOW_SIGNALS (TCUQ_BIT(TCUQ_SEVERITY) | TCUQ_BIT(TCUQ_DRIFT))
 
 /* What this build can do. Define it as a mask of TCUQ_BIT()s to leave the code of other signals
  * out; tcuq_init() refuses params that need them. Without a signal beyond those of the paper evidence is left
@@ -88,10 +72,8 @@ extern "C" {
 #define TCUQ_SIGNALS (TCUQ_ALL_SIGNALS | TCUQ_OWN_REFERENCE)
 #endif
 
-/* In tcuq_step_t.reason: none, since the step is not flagged or no signal is above its clean mean; and no signal, but
- * the step was held back because labels have shown too many errors (tcuq_feedback_t), also during warm-up. */
-#define TCUQ_REASON_NONE 255u
-#define TCUQ_REASON_ERROR 254u
+/* Parameters. Q0.16 means value * 65536, Q16.16 the same with a sign, Q6.9 value * 512. All of it belongs in read-only
+ * memory: pointers in it are followed. */
 
 /* Values of tcuq_params_t.anchor: what risk leans on beside the uncertainty. */
 #define TCUQ_ANCHOR_CONFIDENCE 0u /* the posterior of the class that the params speak about */
@@ -101,167 +83,146 @@ extern "C" {
 #define TCUQ_ABOUT_PREDICTION 0u
 #define TCUQ_ABOUT_ANSWER 1u /* needs `instant` */
 
-/* Bits of tcuq_step_t.alarm. */
-#define TCUQ_ALARM_RISE 1u /* risk stayed above its clean level, or evidence added up */
-#define TCUQ_ALARM_FALL 2u /* risk stayed below it, as when a network collapses */
-
-/* Parameters. tcuq_fields.h lists the ranges. Q0.16 means value * 65536, Q16.16 the same with a sign,
- * Q6.9 value * 512. All of it belongs in read-only memory: pointers in it are followed. */
-
 /* A second head over the signals, for the alarm: how much more likely this step is on degraded input than on
  * clean, as a natural logarithm. The coefficients of `severity` and `drift` are those of what the alarm sums. */
 typedef struct {
-    const int16_t *offset;  /* one a class, of the class that the step speaks of; value * 256 */
-    uint32_t clip;          /* one step adds or takes off at most this, Q16.16 */
-    uint32_t reach;         /* squared distance from the last input at which one is as new as any */
-    uint32_t still;         /* stillness above which the input stands still, Q16.16; 0: it never does */
-    int32_t bias;           /* of what is summed, Q16.16 */
-    uint32_t allowance;     /* taken off at every step, Q16.16 */
-    uint32_t own_looks;     /* first looks of a device that set a reference of its own; 0: none */
-    int32_t own_mean;       /* what is summed on clean input, on average, Q16.16 */
-    uint32_t own_most;      /* most that the own reference takes off, Q16.16 */
-    uint32_t bet_base;      /* Q16.16; the bet of a step is bet_base + bet_slope * evidence; 0 without a bet */
-    uint32_t bet_slope;     /* Q16.16; 0: the evidence itself is summed */
-    int16_t coef[TCUQ_SIGNAL_COUNT]; /* Q6.9, by signal number */
+    const int16_t *offset;           /* one a class, of the class that the step speaks of, value * 256 */
+    uint32_t clip;                   /* one step adds or takes off at most this, Q16.16 */
+    uint32_t reach;                  /* feature distance (squared) from the last input at which one counts as entirely
+                                      * new */
+    uint32_t still;                  /* stillness above which the input is frozen, Q16.16; 0: it never is */
+    int32_t bias;                    /* of what is summed, Q16.16 */
+    uint32_t allowance;              /* taken off at every step, Q16.16 */
+    uint32_t own_looks;              /* first looks of a device that set a reference of its own, 0 to 1000; 0: none */
+    int32_t own_mean;                /* what is summed on clean input, on average, Q16.16 */
+    uint32_t own_most;               /* most that the own reference takes off, Q16.16 */
+    uint32_t bet_base;               /* the bet of a step is bet_base + bet_slope * evidence, Q16.16; 0 without a
+                                      * bet */
+    uint32_t bet_slope;              /* 0: the evidence itself is summed, Q16.16 */
+    int16_t coef[TCUQ_SIGNAL_COUNT]; /* by signal number, Q6.9 */
 } tcuq_evidence_t;
 
 /* A second head over the signals, for a stream in which neighboring steps have nothing to do with
  * each other. With it the monitor learns how long classes stay, and goes over to the first head as
  * far as they do. */
 typedef struct {
-    int32_t bias;                    /* Q16.16 */
-    int16_t coef[TCUQ_SIGNAL_COUNT]; /* Q6.9, by signal number */
+    int32_t bias;                    /* of this head, Q16.16 */
+    int16_t coef[TCUQ_SIGNAL_COUNT]; /* by signal number, Q6.9 */
 } tcuq_instant_t;
 
 /* What labels that come late may change: the share of wrong answers among accepted steps, the expected accuracy and
  * the limit of the alarm. */
 typedef struct {
-    uint16_t memory;          /* steps back that a label may be for, up to 1024; 2 bytes each */
-    uint16_t error_num;       /* largest share of errors among labeled accepted steps: error_num / error_den; 0: any */
-    uint16_t error_den;       /* up to 1000 */
+    uint16_t memory;          /* steps back that a label may be for, 1 to 1024; 2 bytes each */
+    uint16_t error_num;       /* largest share of errors among labeled accepted steps: error_num / error_den; 0:
+                               * any */
+    uint16_t error_den;       /* of that share, 1 to 1000 */
     uint16_t error_reference; /* risk from which on a step is doubtful, at zero error debt, Q0.16 */
-    uint16_t error_shut;      /* error debt, in 1 / error_den of an error, from which on every step is */
+    uint16_t error_shut;      /* error debt, in 1 / error_den of an error, from which on every step is doubtful */
     uint16_t error_first;     /* not 0: doubtful steps abstain whatever the budget says; 0: the budget is hard */
-    uint16_t wrong_score;     /* a wrong answer: how much more likely on harmful input than on clean, nats * 8192 */
-    uint16_t right_score;     /* a right one: how much less likely */
+    uint16_t wrong_score;     /* a wrong answer: how much more likely on harmful input than on clean, in nats, times
+                               * 8192 */
+    uint16_t right_score;     /* a right one: how much less likely, in nats, times 8192 */
 } tcuq_feedback_t;
 
 /* Everything that is decided before deployment. Written by `tcuq export`; must outlive the monitor. */
 typedef struct {
-    uint16_t version;            /* TCUQ_PARAMS_VERSION */
-    uint32_t signals;            /* mask of the signals in use, TCUQ_BIT()s */
-    uint32_t fingerprint;        /* what tcuq_fingerprint() gives for all the rest */
-    uint16_t classes;            /* values of one posterior, 2 to 1000 */
-    uint16_t features;           /* values of one feature vector, up to 256; not 0 when a signal reads them */
-    int16_t zero_point;          /* of the int8 features */
-    uint16_t lag_count;          /* entries of lags and lag_weights; 0 only when no signal looks back */
-    const uint8_t *lags;         /* steps to look back, 1 to 64, ascending */
-    const uint16_t *lag_weights; /* of each lag in the divergence, value * 32768, sum exactly 32768 */
-    int32_t bias;                /* of the head, Q16.16 */
-    uint32_t doubt_mix;          /* share of confidence in `doubt`, the rest is margin, Q0.16 up to 65536 */
-    uint32_t blend;              /* share of uncertainty in risk, the rest is the anchor, Q0.16 up to 65536 */
-    uint16_t level_num;          /* share of steps to flag: level_num / level_den, below 1 */
-    uint16_t level_den;          /* up to 1000 */
-    uint16_t reference;          /* threshold at zero debt, Q0.16 */
-    uint16_t anchor;             /* a TCUQ_ANCHOR_ */
-    uint16_t about;              /* a TCUQ_ABOUT_ */
-    uint16_t horizon;            /* expected accuracy forgets at rate 2^-horizon, 4 to 12; 0: there is none */
-    uint16_t expected_start;     /* expected accuracy before the first step, Q0.16 */
-    uint32_t slope;              /* threshold per unit of debt near zero, Q0.16 / 256 */
-    uint32_t steep_slope;        /* the same beyond the knee */
-    int32_t knee;                /* debt where the steep slope starts */
-    uint16_t budget_num;         /* largest share of abstentions: budget_num / budget_den, up to 1 */
-    uint16_t budget_den;         /* up to 1000 */
-    uint16_t burst;              /* abstentions that may come at once */
-    uint16_t rise_reference;     /* risk above this feeds the rise alarm, Q0.16; not used with evidence */
-    uint16_t fall_reference;     /* risk below this feeds the fall alarm, Q0.16 */
-    uint16_t hold;               /* steps that a rise alarm stays raised at the least, up to 63 */
-    uint32_t warmup;             /* first steps, which abstain only where `error_first` holds them back */
-    uint32_t rise_limit;         /* sum at which the rise alarm is raised, Q0.16 x steps or evidence; 0: off */
-    uint32_t rise_cap;           /* the sum stops growing here */
-    uint32_t rise_clear;         /* sum at which a raised rise alarm is cleared, below rise_limit */
-    uint32_t fall_limit;         /* as rise_limit, for the fall alarm; 0 with evidence */
-    uint32_t fall_cap;           /* as rise_cap */
-    const int8_t *centers;       /* clean mean features, class by class; NULL without the signal `distance` */
-    const tcuq_instant_t *instant;   /* head without a past: the persistence is learned; or NULL */
-    const tcuq_evidence_t *evidence; /* summed by the rise alarm in place of risk; or NULL */
-    const tcuq_feedback_t *feedback; /* what labels change; or NULL */
-    int16_t coef[TCUQ_SIGNAL_COUNT];        /* of the head, Q6.9, by signal number */
-    uint16_t clean_mean[TCUQ_SIGNAL_COUNT]; /* Q0.16, of each signal on clean data: stands in for a missing past */
+    uint16_t version;                       /* TCUQ_PARAMS_VERSION */
+    uint32_t signals;                       /* mask of the signals in use, TCUQ_BIT()s */
+    uint32_t fingerprint;                   /* what tcuq_fingerprint() gives for all the rest */
+    uint16_t classes;                       /* values of one posterior, 2 to 1000 */
+    uint16_t features;                      /* values of one feature vector, 0 to 256; not 0 when a signal reads
+                                             * them */
+    int16_t zero_point;                     /* of the int8 features, -128 to 127 */
+    uint16_t lag_count;                     /* entries of lags and lag_weights; 0 only when no signal looks back */
+    const uint8_t *lags;                    /* steps to look back, ascending, 1 to 64 */
+    const uint16_t *lag_weights;            /* of each lag in the divergence, sum exactly 32768, value * 32768 */
+    int32_t bias;                           /* of the head, Q16.16 */
+    uint32_t doubt_mix;                     /* share of confidence in `doubt`, the rest is margin, Q0.16 up to
+                                             * 65536 */
+    uint32_t blend;                         /* share of uncertainty in risk, the rest is the anchor, Q0.16 up to
+                                             * 65536 */
+    uint16_t level_num;                     /* share of steps to flag: level_num / level_den */
+    uint16_t level_den;                     /* of the level, 2 to 1000 */
+    uint16_t reference;                     /* threshold at zero debt, Q0.16 */
+    uint16_t anchor;                        /* a TCUQ_ANCHOR_ */
+    uint16_t about;                         /* a TCUQ_ABOUT_ */
+    uint16_t horizon;                       /* expected accuracy forgets at rate 2^-horizon, 0 to 12; 0: there is
+                                             * none */
+    uint16_t expected_start;                /* expected accuracy before the first step, Q0.16 */
+    uint32_t slope;                         /* threshold per unit of debt near zero, Q0.16 / 256 */
+    uint32_t steep_slope;                   /* the same beyond the knee, Q0.16 / 256 */
+    int32_t knee;                           /* debt where the steep slope starts */
+    uint16_t budget_num;                    /* largest share of abstentions: budget_num / budget_den */
+    uint16_t budget_den;                    /* of the budget, 1 to 1000 */
+    uint16_t burst;                         /* abstentions that may come at once, 1 to 10000 */
+    uint16_t rise_reference;                /* risk above this feeds the rise alarm, Q0.16; not used with evidence */
+    uint16_t fall_reference;                /* risk below this feeds the fall alarm, Q0.16 */
+    uint16_t hold;                          /* steps that a rise alarm stays raised at the least, 0 to 63 */
+    uint32_t warmup;                        /* first steps, which abstain only where `error_first` holds them back */
+    uint32_t rise_limit;                    /* sum of risk x steps or evidence at which the rise alarm is raised,
+                                             * Q16.16; 0: off */
+    uint32_t rise_cap;                      /* the sum stops growing here, Q16.16 */
+    uint32_t rise_clear;                    /* sum at which a raised rise alarm is cleared, Q16.16 */
+    uint32_t fall_limit;                    /* as rise_limit, for the fall alarm, Q16.16; 0 with evidence */
+    uint32_t fall_cap;                      /* as rise_cap, Q16.16 */
+    const int8_t *centers;                  /* clean mean features, class by class, -128 to 127; NULL without the
+                                             * signal `distance` */
+    const tcuq_instant_t *instant;          /* head without a past: the persistence is learned; NULL: the persistence
+                                             * is not learned */
+    const tcuq_evidence_t *evidence;        /* summed by the rise alarm in place of risk; NULL: the rise alarm sums
+                                             * risk */
+    const tcuq_feedback_t *feedback;        /* what labels change; NULL: labels are refused */
+    int16_t coef[TCUQ_SIGNAL_COUNT];        /* of the head, by signal number, Q6.9 */
+    uint16_t clean_mean[TCUQ_SIGNAL_COUNT]; /* of each signal on clean data: stands in for a missing past, Q0.16 */
 } tcuq_params_t;
 
-/* What tcuq_feedback() takes beside a class: no class is right, or the answer was wrong; and the answer was right. */
-#define TCUQ_WRONG (-1)
-#define TCUQ_RIGHT (-2)
-
-/* Results of the functions that return int: TCUQ_OK, a size, or a negative error. Errors of
- * parameters are one a field (TCUQ_ERR_PARAM_steep_slope, TCUQ_ERR_EVIDENCE_clip,
- * TCUQ_ERR_INSTANT_bias) and one a rule between fields (TCUQ_ERR_RULE_slope_order), named as in
- * tcuq_fields.h; their numbers belong to one TCUQ_PARAMS_VERSION. */
-#define TCUQ_PARAM_ERROR(name, type, low, high, bytes) TCUQ_ERR_PARAM_##name,
-#define TCUQ_EVIDENCE_ERROR(name, type, low, high, bytes) TCUQ_ERR_EVIDENCE_##name,
-#define TCUQ_INSTANT_ERROR(name, type, low, high, bytes) TCUQ_ERR_INSTANT_##name,
-#define TCUQ_FEEDBACK_ERROR(name, type, low, high, bytes) TCUQ_ERR_FEEDBACK_##name,
-#define TCUQ_RULE_ERROR(name, field, condition, expected) TCUQ_ERR_RULE_##name,
+/* Results of the functions that return int: TCUQ_OK, a size, or a negative error. */
 enum tcuq_error {
-    TCUQ_ERR_FIRST_PARAM = -128, /* errors of parameters are above this and below TCUQ_ERR_LAST_PARAM */
-    TCUQ_PARAMS_FIELDS(TCUQ_PARAM_ERROR, TCUQ_NO_LIST, TCUQ_NO_LIST, TCUQ_NO_HEAD)
-    TCUQ_EVIDENCE_FIELDS(TCUQ_EVIDENCE_ERROR, TCUQ_NO_LIST, TCUQ_NO_LIST)
-    TCUQ_INSTANT_FIELDS(TCUQ_INSTANT_ERROR, TCUQ_NO_LIST, TCUQ_NO_LIST)
-    TCUQ_FEEDBACK_FIELDS(TCUQ_FEEDBACK_ERROR, TCUQ_NO_LIST, TCUQ_NO_LIST)
-    TCUQ_RULES(TCUQ_RULE_ERROR)
-    TCUQ_ERR_LAST_PARAM,   /* errors of parameters are below this */
-    TCUQ_ERR_LABELED = -9, /* a label of a step that has one */
-    TCUQ_ERR_LABEL = -8,   /* a label that is no class, TCUQ_RIGHT or TCUQ_WRONG */
-    TCUQ_ERR_STEP = -7,    /* a label of a step that was not taken, or is not remembered */
-    TCUQ_ERR_OTHER = -6,   /* a state of a monitor with other params; params that have changed */
-    TCUQ_ERR_VERSION = -5, /* a state or params of another layout version */
-    TCUQ_ERR_STATE = -4,   /* not a state, or damaged (checksum, ranges) */
-    TCUQ_ERR_SIZE = -3,    /* a buffer is too small; a state too short for a header */
-    TCUQ_ERR_SIGNALS = -2, /* a signal, or a head, that this build leaves out is asked for */
-    TCUQ_ERR_PARAMS = -1,  /* parameters are refused; tcuq_check() says which one */
-    TCUQ_OK = 0            /* no error */
+    TCUQ_OK = 0,                 /* no error */
+    TCUQ_ERR_PARAMS = -1,        /* parameters are refused; tcuq_check() says which one */
+    TCUQ_ERR_SIGNALS = -2,       /* a signal, or a head, that this build leaves out is asked for */
+    TCUQ_ERR_SIZE = -3,          /* a buffer is too small; a state too short for a header */
+    TCUQ_ERR_STATE = -4,         /* not a state, or damaged (checksum, ranges) */
+    TCUQ_ERR_VERSION = -5,       /* a state or params of another layout version */
+    TCUQ_ERR_OTHER = -6,         /* a state of a monitor with other params; params that have changed */
+    TCUQ_ERR_STEP = -7,          /* a label of a step that was not taken, or is not remembered */
+    TCUQ_ERR_LABEL = -8,         /* a label that is no class, TCUQ_RIGHT or TCUQ_WRONG */
+    TCUQ_ERR_LABELED = -9,       /* a label of a step that has one */
+    TCUQ_ERR_LAST_PARAM = -49,   /* errors of parameters and rules are below this, */
+    TCUQ_ERR_FIRST_PARAM = -128, /* and above this; their numbers belong to one TCUQ_PARAMS_VERSION */
+    TCUQ_ERR_PARAM_version = -127, TCUQ_ERR_PARAM_signals = -126, TCUQ_ERR_PARAM_fingerprint = -125,
+    TCUQ_ERR_PARAM_classes = -124, TCUQ_ERR_PARAM_features = -123, TCUQ_ERR_PARAM_zero_point = -122,
+    TCUQ_ERR_PARAM_lag_count = -121, TCUQ_ERR_PARAM_bias = -120, TCUQ_ERR_PARAM_doubt_mix = -119,
+    TCUQ_ERR_PARAM_blend = -118, TCUQ_ERR_PARAM_level_num = -117, TCUQ_ERR_PARAM_level_den = -116,
+    TCUQ_ERR_PARAM_reference = -115, TCUQ_ERR_PARAM_anchor = -114, TCUQ_ERR_PARAM_about = -113,
+    TCUQ_ERR_PARAM_horizon = -112, TCUQ_ERR_PARAM_expected_start = -111, TCUQ_ERR_PARAM_slope = -110,
+    TCUQ_ERR_PARAM_steep_slope = -109, TCUQ_ERR_PARAM_knee = -108, TCUQ_ERR_PARAM_budget_num = -107,
+    TCUQ_ERR_PARAM_budget_den = -106, TCUQ_ERR_PARAM_burst = -105, TCUQ_ERR_PARAM_rise_reference = -104,
+    TCUQ_ERR_PARAM_fall_reference = -103, TCUQ_ERR_PARAM_hold = -102, TCUQ_ERR_PARAM_warmup = -101,
+    TCUQ_ERR_PARAM_rise_limit = -100, TCUQ_ERR_PARAM_rise_cap = -99, TCUQ_ERR_PARAM_rise_clear = -98,
+    TCUQ_ERR_PARAM_fall_limit = -97, TCUQ_ERR_PARAM_fall_cap = -96, TCUQ_ERR_EVIDENCE_clip = -95,
+    TCUQ_ERR_EVIDENCE_reach = -94, TCUQ_ERR_EVIDENCE_still = -93, TCUQ_ERR_EVIDENCE_bias = -92,
+    TCUQ_ERR_EVIDENCE_allowance = -91, TCUQ_ERR_EVIDENCE_own_looks = -90, TCUQ_ERR_EVIDENCE_own_mean = -89,
+    TCUQ_ERR_EVIDENCE_own_most = -88, TCUQ_ERR_EVIDENCE_bet_base = -87, TCUQ_ERR_EVIDENCE_bet_slope = -86,
+    TCUQ_ERR_INSTANT_bias = -85, TCUQ_ERR_FEEDBACK_memory = -84, TCUQ_ERR_FEEDBACK_error_num = -83,
+    TCUQ_ERR_FEEDBACK_error_den = -82, TCUQ_ERR_FEEDBACK_error_reference = -81, TCUQ_ERR_FEEDBACK_error_shut = -80,
+    TCUQ_ERR_FEEDBACK_error_first = -79, TCUQ_ERR_FEEDBACK_wrong_score = -78, TCUQ_ERR_FEEDBACK_right_score = -77,
+    TCUQ_ERR_RULE_features_used = -76, TCUQ_ERR_RULE_lags_used = -75, TCUQ_ERR_RULE_lags_given = -74,
+    TCUQ_ERR_RULE_lags_ascend = -73, TCUQ_ERR_RULE_lag_weights_sum = -72, TCUQ_ERR_RULE_level_below_one = -71,
+    TCUQ_ERR_RULE_steep_slope_fits = -70, TCUQ_ERR_RULE_slope_order = -69, TCUQ_ERR_RULE_knee_fits = -68,
+    TCUQ_ERR_RULE_budget_up_to_one = -67, TCUQ_ERR_RULE_anchor_used = -66, TCUQ_ERR_RULE_about_used = -65,
+    TCUQ_ERR_RULE_disbelief_used = -64, TCUQ_ERR_RULE_horizon_fits = -63, TCUQ_ERR_RULE_start_used = -62,
+    TCUQ_ERR_RULE_centers_given = -61, TCUQ_ERR_RULE_rise_order = -60, TCUQ_ERR_RULE_fall_order = -59,
+    TCUQ_ERR_RULE_clear_order = -58, TCUQ_ERR_RULE_evidence_given = -57, TCUQ_ERR_RULE_bet_fits = -56,
+    TCUQ_ERR_RULE_own_used = -55, TCUQ_ERR_RULE_look_used = -54, TCUQ_ERR_RULE_slow_used = -53,
+    TCUQ_ERR_RULE_drift_used = -52, TCUQ_ERR_RULE_evidence_alone = -51, TCUQ_ERR_RULE_feedback_fits = -50
 };
 
-/* One monitor. Fields are private: save and load instead of copying. */
-typedef struct {
-    const tcuq_params_t *params;
-    uint32_t *ring;
-    uint8_t alarm; /* TCUQ_ALARM_ bits, and 4 * steps of `hold` that are left; bytes are before words: Thumb reaches them in shorter instructions there */
-    uint8_t head;
-    uint8_t fill;
-    uint8_t held;
-    uint32_t steps;
-    int32_t debt;
-    int32_t credit;
-    uint32_t rise;
-    uint32_t fall;
-    int32_t severity;
-    uint32_t stillness;
-    uint32_t own;
-    uint32_t own_seen;
-    uint32_t accuracy;
-} tcuq_t;
-
-/* What one step says. */
-typedef struct {
-    int32_t threshold;    /* compared with risk; may lie outside 0..65535 */
-    int32_t severity;     /* slow mean of the evidence, Q16.16: how bad, to rank devices by; 0 without evidence */
-    uint16_t prediction;       /* class with the largest posterior, lowest index on a tie */
-    uint16_t answer;      /* class to act on: prediction, or what the last steps make more likely where the params
-                           * speak about it */
-    uint16_t risk;        /* Q0.16 */
-    uint16_t uncertainty; /* Q0.16 */
-    uint16_t persistence; /* Q0.16: 0 where neighboring steps have nothing to do with each other; 0 without `instant` */
-    uint16_t look;        /* Q0.16: how new this input is beside the last one, 1/8 at the least; 0 without evidence */
-    uint16_t expected_accuracy; /* Q0.16, over the last steps; 0 where the params give no `horizon` */
-    uint8_t flagged;      /* 1: risk >= threshold */
-    uint8_t abstain;      /* 1: do not act on answer; flagged, and the budget allows it, or held back for its error */
-    uint8_t alarm;        /* TCUQ_ALARM_ bits, 0 when quiet */
-    uint8_t warming_up;   /* 1: among the first `warmup` steps */
-    uint8_t reason;       /* signal number, TCUQ_REASON_ERROR or TCUQ_REASON_NONE */
-    uint8_t low_mass;     /* 1: posterior sums to less than a half */
-} tcuq_step_t;
+/* Say in words what an error means, as "NAME: expected TEXT". The name is that of the refused
+ * parameter where there is one. Both return "" for what is no error. */
+const char *tcuq_error_name(int error);
+const char *tcuq_error_text(int error);
 
 /* Return TCUQ_OK when every field is in range and the rules between fields hold, else the
  * first error: TCUQ_ERR_VERSION, that of a field or a rule, or TCUQ_ERR_SIGNALS. To be called
@@ -269,10 +230,34 @@ typedef struct {
  * where nobody calls it. */
 int tcuq_check(const tcuq_params_t *params);
 
-/* Say in words what an error means, as "NAME: expected TEXT". The name is that of the refused
- * parameter where there is one. Both return "" for what is no error. */
-const char *tcuq_error_name(int error);
-const char *tcuq_error_text(int error);
+/* Return the CRC-32 that ties a saved state or a log to these params, the same on every machine: what
+ * tcuq_params_t.fingerprint must hold. `tcuq export` writes it; params made by hand need it for
+ * tcuq_save(), tcuq_load() and tcuq_verify(). */
+uint32_t tcuq_fingerprint(const tcuq_params_t *params);
+
+/* The debt, level_den * flagged - level_num * steps, never leaves [low, high],
+ * so |flag rate - level| <= max(-low, high) / level_den / t at every step t. */
+void tcuq_debt_bounds(const tcuq_params_t *params, int32_t *low, int32_t *high);
+
+/* One monitor. Fields are private: save and load instead of copying. */
+typedef struct {
+    const tcuq_params_t *params;
+    uint32_t *ring;
+    uint8_t alarm;      /* TCUQ_ALARM_ bits, and 4 * steps for which it still stays raised */
+    uint8_t head;       /* slot of the ring that is written next */
+    uint8_t fill;       /* filled entries of the ring, at most its depth */
+    uint8_t held;       /* bit 0 when the last input and beliefs hold a value, bit 1 when class mix and deficits do */
+    uint32_t steps;     /* taken so far */
+    int32_t debt;       /* level_den * flagged - level_num * steps */
+    int32_t credit;     /* abstentions that may come, in 1 / budget_den */
+    uint32_t rise;      /* sum of the rise alarm */
+    uint32_t fall;      /* sum of the fall alarm */
+    int32_t severity;   /* slow mean of the evidence, Q16.16 */
+    uint32_t stillness; /* mean doublings that the input is short of a new one, Q16.16; forgotten at a reset */
+    uint32_t own;       /* a sum over looks until `own_seen` is complete, then the own reference, Q16.16 */
+    uint32_t own_seen;  /* looks of the own reference, in 1/256 */
+    uint32_t accuracy;  /* expected accuracy, Q0.24 */
+} tcuq_t;
 
 /* Return the bytes of ring memory that these params need (a multiple of 4), at
  * least 4. Meaningful only for params that pass tcuq_check(). */
@@ -282,12 +267,57 @@ size_t tcuq_ring_size(const tcuq_params_t *params);
  * it. Return TCUQ_OK, TCUQ_ERR_PARAMS, _SIGNALS, _VERSION or _SIZE. */
 int tcuq_init(tcuq_t *monitor, const tcuq_params_t *params, uint32_t *ring, size_t ring_bytes);
 
+/* Bits of tcuq_step_t.alarm. */
+#define TCUQ_ALARM_RISE 1u /* risk stayed above its clean level, or evidence added up */
+#define TCUQ_ALARM_FALL 2u /* risk stayed below it, as when a network collapses */
+
+/* In tcuq_step_t.reason: none, since the step is not flagged or no signal is above its clean mean; and no signal, but
+ * the step was held back because labels have shown too many errors (tcuq_feedback_t), also during warm-up. */
+#define TCUQ_REASON_NONE 255u
+#define TCUQ_REASON_ERROR 254u
+
+/* What one step says. */
+typedef struct {
+    int32_t threshold;          /* compared with risk; may lie outside 0..65535 */
+    int32_t severity;           /* slow mean of the evidence: how bad, to rank devices by, Q16.16; 0 without
+                                 * evidence */
+    uint16_t prediction;        /* class with the largest posterior, lowest index on a tie */
+    uint16_t answer;            /* class to act on: prediction, or what the last steps make more likely where the
+                                 * params are about it */
+    uint16_t risk;              /* what steps are ranked by, the head and the anchor together, Q0.16 */
+    uint16_t uncertainty;       /* that of the head alone, Q0.16 */
+    uint16_t persistence;       /* 0 where neighboring steps have nothing to do with each other, Q0.16; 0 without
+                                 * `instant` */
+    uint16_t look;              /* how new this input is beside the last one, 1/8 at the least, Q0.16; 0 without
+                                 * evidence */
+    uint16_t expected_accuracy; /* over the last steps, Q0.16; 0 where the params give no `horizon` */
+    uint8_t flagged;            /* 1: risk >= threshold */
+    uint8_t abstain;            /* 1: do not act on answer; flagged, and the budget allows it, or held back for its
+                                 * error */
+    uint8_t alarm;              /* TCUQ_ALARM_ bits, 0 when quiet */
+    uint8_t warming_up;         /* 1: among the first `warmup` steps */
+    uint8_t reason;             /* signal number, TCUQ_REASON_ERROR or TCUQ_REASON_NONE */
+    uint8_t low_mass;           /* 1: posterior sums to less than a half */
+} tcuq_step_t;
+
 /* Take one inference: `probs` as an int8 softmax leaves them (scale 1/256, zero
  * point -128), `features` in the scale of the params, or NULL when no signal
  * reads them. `signals` is NULL or TCUQ_SIGNAL_COUNT words that receive the
  * signals in Q0.16 (0 where unused). Nothing is checked here. */
 void tcuq_step(tcuq_t *monitor, const int8_t *probs, const int8_t *features, tcuq_step_t *out,
                uint16_t *signals);
+
+/* Posterior of two classes from one int8 sigmoid output (class 1). */
+void tcuq_two_classes(int8_t sigmoid, int8_t probs[2]);
+
+/* After a gap in the stream: forget past posteriors, features and beliefs. Threshold, budget,
+ * alarm and warm-up go on, or the rates would not hold; so does what was learned of the stream:
+ * its persistence and mix of classes, severity, drift, own reference and expected accuracy. */
+void tcuq_reset(tcuq_t *monitor);
+
+/* What tcuq_feedback() takes beside a class: no class is right, or the answer was wrong; and the answer was right. */
+#define TCUQ_WRONG (-1)
+#define TCUQ_RIGHT (-2)
 
 /* Return how many steps the monitor has taken, resets and saved states included: the number of the next step.
  * In builds with TCUQ_FEEDBACK, like the functions below. */
@@ -310,11 +340,6 @@ int32_t tcuq_error_bound(const tcuq_params_t *params);
 /* The error debt now. */
 int32_t tcuq_error_debt(const tcuq_t *monitor);
 
-/* After a gap in the stream: forget past posteriors, features and beliefs. Threshold, budget,
- * alarm and warm-up go on, or the rates would not hold; so does what was learned of the stream:
- * its persistence and mix of classes, severity, drift, own reference and expected accuracy. */
-void tcuq_reset(tcuq_t *monitor);
-
 /* Return the exact number of bytes that tcuq_save() writes. */
 size_t tcuq_state_size(const tcuq_params_t *params);
 
@@ -332,30 +357,6 @@ int tcuq_load(tcuq_t *monitor, const uint8_t *bytes, size_t size);
  * of the params, which is why they belong in read-only memory. Steps go on whatever it says, except after NULL:
  * SPEC.md section 12 says what comes back by itself, and when. */
 int tcuq_verify(const tcuq_t *monitor);
-
-/* Return the CRC-32 that ties a saved state or a log to these params, the same on every machine: what
- * tcuq_params_t.fingerprint must hold. `tcuq export` writes it; params made by hand need it for
- * tcuq_save(), tcuq_load() and tcuq_verify(). */
-uint32_t tcuq_fingerprint(const tcuq_params_t *params);
-
-/* The debt, level_den * flagged - level_num * steps, never leaves [low, high],
- * so |flag rate - level| <= max(-low, high) / level_den / t at every step t. */
-void tcuq_debt_bounds(const tcuq_params_t *params, int32_t *low, int32_t *high);
-
-/* Posterior of two classes from one int8 sigmoid output (class 1). */
-void tcuq_two_classes(int8_t sigmoid, int8_t probs[2]);
-
-/* One byte more in the CRC-32 of states and frames, which starts and ends with all bits flipped. Four bits
- * at once: a fleet saves a state after every event. */
-static inline uint32_t tcuq_crc_byte(uint32_t crc, uint8_t byte)
-{
-    static const uint32_t table[16] = {
-        0x00000000u, 0x1DB71064u, 0x3B6E20C8u, 0x26D930ACu, 0x76DC4190u, 0x6B6B51F4u, 0x4DB26158u, 0x5005713Cu,
-        0xEDB88320u, 0xF00F9344u, 0xD6D6A3E8u, 0xCB61B38Cu, 0x9B64C2B0u, 0x86D3D2D4u, 0xA00AE278u, 0xBDBDF21Cu};
-    crc ^= byte;
-    crc = (crc >> 4) ^ table[crc & 15u];
-    return (crc >> 4) ^ table[crc & 15u];
-}
 
 #ifdef __cplusplus
 }

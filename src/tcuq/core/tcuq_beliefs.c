@@ -2,11 +2,6 @@
 /* Beliefs about the true class, and how long it stays: section 6 of SPEC.md. */
 #include "tcuq_internal.h"
 
-/* Experts of the learned persistence, in the order of their deficits. The first has no memory, the last
- * takes steps as independent, with a mix of classes that it learns. */
-enum { MEMORYLESS, STICKY_1, STICKY_2, STICKY_4, STICKY_7, CLASS_MIX, EXPERT_COUNT };
-#define STICKY_COUNT 4u
-
 #define MIX_SHIFT 5       /* rate at which the class mix is learned */
 #define HEAD_START 10240u /* log2(32) in 1/2048: what the class mix is ahead at the limit of the alarm */
 #define GUARD 40960u      /* twenty bits: by how much more it stands behind where nothing speaks of a shift */

@@ -9,15 +9,11 @@
 #define MOST_RECOVERED 4095 /* in the bits above the level */
 #define CASE_END 24576      /* 3 nats * 8192: labels have decided against an alarm, or for one */
 
-uint32_t *tcuq_internal_feedback(const tcuq_t *m)
+uint32_t *tcuq_internal_feedback(const tcuq_t *m, const layout_t *at)
 {
     const tcuq_feedback_t *head = m->params->feedback;
-    uint32_t *debt;
-    int8_t *numbers;
-    layout_t at;
-    tcuq_internal_layout(&at, m->params);
-    debt = m->ring + at.feedback;
-    numbers = feedback_numbers(debt);
+    uint32_t *debt = m->ring + at->feedback;
+    int8_t *numbers = feedback_numbers(debt);
     if (*debt + head->error_shut > (uint32_t)error_bound_of(head) + head->error_shut) {
         *debt = 0; /* no label led here: start over */
     }
@@ -34,7 +30,9 @@ int32_t tcuq_error_bound(const tcuq_params_t *p)
 
 COLD int32_t tcuq_error_debt(const tcuq_t *m)
 {
-    return feedback_head(m->params) == NULL ? 0 : (int32_t)*tcuq_internal_feedback(m);
+    layout_t at;
+    tcuq_internal_layout(&at, m->params);
+    return feedback_head(m->params) == NULL ? 0 : (int32_t)*tcuq_internal_feedback(m, &at);
 }
 
 /* What a label changes: `entry` is that of its step, with a certainty in the middle of what it can have been. */
@@ -107,6 +105,7 @@ int tcuq_feedback(tcuq_t *m, uint32_t step, int32_t label)
     uint32_t ago = m->steps - 1u - step, mask = answer_mask(m->params), entry, index;
     uint32_t *debt;
     int8_t *numbers;
+    layout_t at;
     int right;
     if (head == NULL) {
         return TCUQ_ERR_PARAMS;
@@ -117,7 +116,8 @@ int tcuq_feedback(tcuq_t *m, uint32_t step, int32_t label)
     if (step >= m->steps || ago >= head->memory || m->steps == 0xFFFFFFFFu) {
         return TCUQ_ERR_STEP;
     }
-    debt = tcuq_internal_feedback(m);
+    tcuq_internal_layout(&at, m->params);
+    debt = tcuq_internal_feedback(m, &at);
     numbers = feedback_numbers(debt);
     index = number_at(numbers, NEXT);
     index += index > ago ? 0u : head->memory;

@@ -1,151 +1,206 @@
 /* SPDX-License-Identifier: MIT */
-/* The parameters of a monitor as lists, one a struct of tcuq.h, and the rules between them.
- *
- * From these lists come the error codes (tcuq.h), the checks (tcuq.c), the fingerprint (tcuq_state.c), the
- * messages (tcuq_error.c) and Python's reading of parameters. To add a parameter, add it to its struct in tcuq.h
- * and to its list here, raise TCUQ_PARAMS_VERSION and describe it in SPEC.md: a build fails where struct and list
- * differ.
- *
- * Give a list a macro for each kind of member, or one of TCUQ_NO_NUMBER, TCUQ_NO_LIST and TCUQ_NO_HEAD:
- *
- *   NUMBER(name, type, low, high, bytes)   a number in low..high. `bytes` are its bytes in the fingerprint (SPEC.md
- *                                          section 12): 4; 2 where two share a word; 0 where it has no part in it
- *   LIST(name, type, low, high)            a pointer to numbers of the caller, each in low..high
- *   TABLE(name, type, low, high)           one number a signal
- *   HEAD(name, type)                       a pointer to a struct of the caller, or NULL
- */
+/* Lists for the core, made from schema.toml by tools/schema.py: change that file, not this one. */
 #ifndef TCUQ_FIELDS_H
 #define TCUQ_FIELDS_H
 
-#define TCUQ_NO_NUMBER(name, type, low, high, bytes)
-#define TCUQ_NO_LIST(name, type, low, high) /* nor a table */
-#define TCUQ_NO_HEAD(name, type)
+/* Numbers of tcuq_params_t: of its error, variable that points to it, name, type, lowest, highest,
+ * bytes in the fingerprint (SPEC.md section 12). */
+#define TCUQ_PARAM_NUMBERS(X)                            \
+    X(PARAM, p, version, uint16_t, 5, 5, 4)              \
+    X(PARAM, p, signals, uint32_t, 1, 1023, 4)           \
+    X(PARAM, p, fingerprint, uint32_t, 0, 4294967295, 0) \
+    X(PARAM, p, classes, uint16_t, 2, 1000, 4)           \
+    X(PARAM, p, features, uint16_t, 0, 256, 4)           \
+    X(PARAM, p, zero_point, int16_t, -128, 127, 4)       \
+    X(PARAM, p, lag_count, uint16_t, 0, 64, 4)           \
+    X(PARAM, p, bias, int32_t, -16777216, 16777216, 4)   \
+    X(PARAM, p, doubt_mix, uint32_t, 0, 65536, 4)        \
+    X(PARAM, p, blend, uint32_t, 0, 65536, 4)            \
+    X(PARAM, p, level_num, uint16_t, 1, 65535, 4)        \
+    X(PARAM, p, level_den, uint16_t, 2, 1000, 4)         \
+    X(PARAM, p, reference, uint16_t, 0, 65535, 2)        \
+    X(PARAM, p, anchor, uint16_t, 0, 65535, 2)           \
+    X(PARAM, p, about, uint16_t, 0, 65535, 2)            \
+    X(PARAM, p, horizon, uint16_t, 0, 12, 2)             \
+    X(PARAM, p, expected_start, uint16_t, 0, 65535, 4)   \
+    X(PARAM, p, slope, uint32_t, 0, 4294967295, 4)       \
+    X(PARAM, p, steep_slope, uint32_t, 1, 4294967295, 4) \
+    X(PARAM, p, knee, int32_t, 0, 16777216, 4)           \
+    X(PARAM, p, budget_num, uint16_t, 0, 65535, 4)       \
+    X(PARAM, p, budget_den, uint16_t, 1, 1000, 4)        \
+    X(PARAM, p, burst, uint16_t, 1, 10000, 4)            \
+    X(PARAM, p, rise_reference, uint16_t, 0, 65535, 4)   \
+    X(PARAM, p, fall_reference, uint16_t, 0, 65535, 4)   \
+    X(PARAM, p, hold, uint16_t, 0, 63, 4)                \
+    X(PARAM, p, warmup, uint32_t, 0, 4294967295, 4)      \
+    X(PARAM, p, rise_limit, uint32_t, 0, 4294967295, 4)  \
+    X(PARAM, p, rise_cap, uint32_t, 0, 1073741824, 4)    \
+    X(PARAM, p, rise_clear, uint32_t, 0, 1073741824, 4)  \
+    X(PARAM, p, fall_limit, uint32_t, 0, 4294967295, 4)  \
+    X(PARAM, p, fall_cap, uint32_t, 0, 1073741824, 4)
 
-/* tcuq_params_t, in the order of the struct and of the fingerprint. */
-#define TCUQ_PARAMS_FIELDS(NUMBER, LIST, TABLE, HEAD)                    \
-    NUMBER(version, uint16_t, TCUQ_PARAMS_VERSION, TCUQ_PARAMS_VERSION, 4) \
-    NUMBER(signals, uint32_t, 1, TCUQ_ALL_SIGNALS, 4)                    \
-    NUMBER(fingerprint, uint32_t, 0, 4294967295, 0)                      \
-    NUMBER(classes, uint16_t, 2, TCUQ_MAX_CLASSES, 4)                    \
-    NUMBER(features, uint16_t, 0, TCUQ_MAX_FEATURES, 4)                  \
-    NUMBER(zero_point, int16_t, -128, 127, 4)                            \
-    NUMBER(lag_count, uint16_t, 0, TCUQ_MAX_LAG, 4)                      \
-    LIST(lags, uint8_t, 1, TCUQ_MAX_LAG)                                 \
-    LIST(lag_weights, uint16_t, 0, 32768)                                \
-    NUMBER(bias, int32_t, -16777216, 16777216, 4)                        \
-    NUMBER(doubt_mix, uint32_t, 0, 65536, 4)                             \
-    NUMBER(blend, uint32_t, 0, 65536, 4)                                 \
-    NUMBER(level_num, uint16_t, 1, 65535, 4)                             \
-    NUMBER(level_den, uint16_t, 2, 1000, 4)                              \
-    NUMBER(reference, uint16_t, 0, 65535, 2)                             \
-    NUMBER(anchor, uint16_t, 0, 65535, 2)                                \
-    NUMBER(about, uint16_t, 0, 65535, 2)                                 \
-    NUMBER(horizon, uint16_t, 0, 12, 2)                                  \
-    NUMBER(expected_start, uint16_t, 0, 65535, 4)                        \
-    NUMBER(slope, uint32_t, 0, 4294967295, 4)                            \
-    NUMBER(steep_slope, uint32_t, 1, 4294967295, 4)                      \
-    NUMBER(knee, int32_t, 0, 16777216, 4)                                \
-    NUMBER(budget_num, uint16_t, 0, 65535, 4)                            \
-    NUMBER(budget_den, uint16_t, 1, 1000, 4)                             \
-    NUMBER(burst, uint16_t, 1, 10000, 4)                                 \
-    NUMBER(rise_reference, uint16_t, 0, 65535, 4)                        \
-    NUMBER(fall_reference, uint16_t, 0, 65535, 4)                        \
-    NUMBER(hold, uint16_t, 0, 63, 4)                                     \
-    NUMBER(warmup, uint32_t, 0, 4294967295, 4)                           \
-    NUMBER(rise_limit, uint32_t, 0, 4294967295, 4)                       \
-    NUMBER(rise_cap, uint32_t, 0, 1073741824, 4)                         \
-    NUMBER(rise_clear, uint32_t, 0, 1073741824, 4)                       \
-    NUMBER(fall_limit, uint32_t, 0, 4294967295, 4)                       \
-    NUMBER(fall_cap, uint32_t, 0, 1073741824, 4)                         \
-    LIST(centers, int8_t, -128, 127)                                     \
-    HEAD(instant, tcuq_instant_t)                                        \
-    HEAD(evidence, tcuq_evidence_t)                                      \
-    HEAD(feedback, tcuq_feedback_t)                                      \
-    TABLE(coef, int16_t, -32768, 32767)                                  \
-    TABLE(clean_mean, uint16_t, 0, 65535)
+/* The same of tcuq_evidence_t. */
+#define TCUQ_EVIDENCE_NUMBERS(X)                                 \
+    X(EVIDENCE, evidence, clip, uint32_t, 1, 524288, 4)          \
+    X(EVIDENCE, evidence, reach, uint32_t, 256, 4294967295, 4)   \
+    X(EVIDENCE, evidence, still, uint32_t, 0, 2097152, 4)        \
+    X(EVIDENCE, evidence, bias, int32_t, -16777216, 16777216, 4) \
+    X(EVIDENCE, evidence, allowance, uint32_t, 0, 16777216, 4)   \
+    X(EVIDENCE, evidence, own_looks, uint32_t, 0, 1000, 4)       \
+    X(EVIDENCE, evidence, own_mean, int32_t, -524288, 524288, 4) \
+    X(EVIDENCE, evidence, own_most, uint32_t, 0, 524288, 4)      \
+    X(EVIDENCE, evidence, bet_base, uint32_t, 0, 1048576, 4)     \
+    X(EVIDENCE, evidence, bet_slope, uint32_t, 0, 32767, 4)
 
-/* tcuq_evidence_t. */
-#define TCUQ_EVIDENCE_FIELDS(NUMBER, LIST, TABLE)  \
-    LIST(offset, int16_t, -32768, 32767)           \
-    NUMBER(clip, uint32_t, 1, 524288, 4)           \
-    NUMBER(reach, uint32_t, 256, 4294967295, 4)    \
-    NUMBER(still, uint32_t, 0, 2097152, 4)         \
-    NUMBER(bias, int32_t, -16777216, 16777216, 4)  \
-    NUMBER(allowance, uint32_t, 0, 16777216, 4)    \
-    NUMBER(own_looks, uint32_t, 0, 1000, 4)        \
-    NUMBER(own_mean, int32_t, -524288, 524288, 4)  \
-    NUMBER(own_most, uint32_t, 0, 524288, 4)       \
-    NUMBER(bet_base, uint32_t, 0, 1048576, 4)      \
-    NUMBER(bet_slope, uint32_t, 0, 32767, 4)       \
-    TABLE(coef, int16_t, -32768, 32767)
+/* The same of tcuq_instant_t. */
+#define TCUQ_INSTANT_NUMBERS(X)                                \
+    X(INSTANT, instant, bias, int32_t, -16777216, 16777216, 4)
 
-/* tcuq_instant_t. */
-#define TCUQ_INSTANT_FIELDS(NUMBER, LIST, TABLE)   \
-    NUMBER(bias, int32_t, -16777216, 16777216, 4)  \
-    TABLE(coef, int16_t, -32768, 32767)
+/* The same of tcuq_feedback_t. */
+#define TCUQ_FEEDBACK_NUMBERS(X)                                  \
+    X(FEEDBACK, feedback, memory, uint16_t, 1, 1024, 4)           \
+    X(FEEDBACK, feedback, error_num, uint16_t, 0, 65535, 4)       \
+    X(FEEDBACK, feedback, error_den, uint16_t, 1, 1000, 4)        \
+    X(FEEDBACK, feedback, error_reference, uint16_t, 0, 65535, 4) \
+    X(FEEDBACK, feedback, error_shut, uint16_t, 0, 32767, 4)      \
+    X(FEEDBACK, feedback, error_first, uint16_t, 0, 65535, 4)     \
+    X(FEEDBACK, feedback, wrong_score, uint16_t, 0, 65535, 4)     \
+    X(FEEDBACK, feedback, right_score, uint16_t, 0, 65535, 4)
 
-/* tcuq_feedback_t. */
-#define TCUQ_FEEDBACK_FIELDS(NUMBER, LIST, TABLE)      \
-    NUMBER(memory, uint16_t, 1, 1024, 4)               \
-    NUMBER(error_num, uint16_t, 0, 65535, 4)           \
-    NUMBER(error_den, uint16_t, 1, 1000, 4)            \
-    NUMBER(error_reference, uint16_t, 0, 65535, 4)     \
-    NUMBER(error_shut, uint16_t, 0, 32767, 4)          \
-    NUMBER(error_first, uint16_t, 0, 65535, 4)         \
-    NUMBER(wrong_score, uint16_t, 0, 65535, 4)         \
-    NUMBER(right_score, uint16_t, 0, 65535, 4)
+/* All of them. */
+#define TCUQ_NUMBERS(X) \
+    TCUQ_PARAM_NUMBERS(X) TCUQ_EVIDENCE_NUMBERS(X) TCUQ_INSTANT_NUMBERS(X) TCUQ_FEEDBACK_NUMBERS(X)
 
-/* Rules between fields, in the order in which they are checked: X(name, field, condition, expected). A message
- * names `field` and what was `expected` of it. Conditions speak of accepted numbers `p`, in functions of
- * tcuq_internal.h; each relies on those before it. */
-#define TCUQ_RULES(X)                                                                                              \
-    X(features_used, features, p->features != 0u || !uses(p, TCUQ_FEATURE_SIGNALS),                                \
-      "1 to 256 when a signal reads features")                                                                     \
-    X(lags_used, lags, p->lag_count != 0u || !uses(p, TCUQ_LAGGED_SIGNALS), "at least one when a signal looks back") \
-    X(lags_given, lags, p->lag_count == 0u || (p->lags != NULL && p->lag_weights != NULL),                         \
-      "memory for lags and lag_weights")                                                                           \
-    /* The last lag is the largest: it is the depth of the ring. */                                                \
-    X(lags_ascend, lags, lags_ascend(p), "ascending numbers from 1 to 64")                                         \
-    X(lag_weights_sum, lag_weights, weights_sum(p), "a sum of 32768, and a first weight above 0")                  \
-    /* A level of 1 would flag every step, and the debt would never come back. */                                  \
-    X(level_below_one, level_num, p->level_num < p->level_den, "less than level_den")                              \
-    /* One step moves the debt by less than level_den, and the threshold by steep_slope times that. */             \
-    X(steep_slope_fits, steep_slope, p->steep_slope <= MAP_LIMIT / p->level_den, "at most 16777216 / level_den")   \
-    /* The map bends away from the reference, so the bounds of the debt are where it is steep. */                  \
-    X(slope_order, slope, p->slope <= p->steep_slope, "at most steep_slope")                                       \
-    X(knee_fits, knee, p->slope == 0u || (uint32_t)p->knee <= MAP_LIMIT / p->slope, "at most 16777216 / slope")    \
-    X(budget_up_to_one, budget_num, p->budget_num <= p->budget_den, "at most budget_den")                          \
-    X(anchor_used, anchor, p->anchor <= (instant_head(p) != NULL ? 1u : 0u), "0, or 1 with an instant head")       \
-    X(about_used, about, p->about <= (instant_head(p) != NULL ? 1u : 0u), "0, or 1 with an instant head")          \
-    X(disbelief_used, signals, instant_head(p) != NULL || !uses(p, TCUQ_BIT(TCUQ_DISBELIEF)),                      \
-      "disbelief only with an instant head")                                                                       \
-    /* Shorter ones are noise, longer ones would come too late. */                                                 \
-    X(horizon_fits, horizon, p->horizon == 0u || p->horizon >= 4u, "0, or 4 to 12")                                \
-    X(start_used, expected_start, p->horizon != 0u || p->expected_start == 0u, "0 without a horizon")              \
-    X(centers_given, centers, (p->centers != NULL) == uses(p, TCUQ_BIT(TCUQ_DISTANCE)),                            \
-      "given exactly when the signal distance is used")                                                            \
-    X(rise_order, rise_cap, p->rise_limit != 0u ? p->rise_cap >= p->rise_limit : p->rise_cap == 0u,                \
-      "at least rise_limit; 0 when rise_limit is 0")                                                               \
-    X(fall_order, fall_cap, p->fall_limit != 0u ? p->fall_cap >= p->fall_limit : p->fall_cap == 0u,                \
-      "at least fall_limit; 0 when fall_limit is 0")                                                               \
-    X(clear_order, rise_clear, p->rise_limit != 0u ? p->rise_clear < p->rise_limit : p->rise_clear == 0u,          \
-      "less than rise_limit; 0 when rise_limit is 0")                                                              \
-    X(evidence_given, evidence, evidence_head(p) == NULL || evidence_head(p)->offset != NULL, "memory for offset") \
-    X(bet_fits, evidence, evidence_head(p) == NULL || bet_fits(evidence_head(p)),                                  \
-      "bet_base and bet_slope 0, or factors from 128 to 2^20 at both clips")                                       \
-    /* A bet stays fair only where nothing but clean data moves it. */                                             \
-    X(own_used, evidence, evidence_head(p) == NULL || own_fits(evidence_head(p)),                                  \
-      "an own reference only without a bet; own_mean and own_most 0 without own_looks")                            \
-    /* A look compares features in blocks, or odds. */                                                             \
-    X(look_used, evidence, evidence_head(p) == NULL || uses(p, TCUQ_BIT(TCUQ_ODDS) | TCUQ_BIT(TCUQ_DISTANCE)),      \
-      "given only where the signal odds or distance is used")                                                      \
-    X(slow_used, signals, evidence_head(p) != NULL || !uses(p, TCUQ_SLOW_SIGNALS),                                 \
-      "severity and drift only with evidence")                                                                     \
-    X(drift_used, signals, uses(p, TCUQ_BIT(TCUQ_DISTANCE)) || !uses(p, TCUQ_BIT(TCUQ_DRIFT)),                     \
-      "drift only with the signal distance")                                                                       \
-    /* The fall side sums risk, which evidence takes the place of. */                                              \
-    X(evidence_alone, fall_limit, evidence_head(p) == NULL || p->fall_limit == 0u,                                 \
-      "0 with evidence, which has a rise side only")                                                               \
-    X(feedback_fits, feedback, feedback_fits(p), "error_num less than error_den, and a rise_cap up to 2^28")
+/* Tables of one number a signal: variable, name, type, lowest, highest. */
+#define TCUQ_TABLES(X)                        \
+    X(p, coef, int16_t, -32768, 32767)        \
+    X(p, clean_mean, uint16_t, 0, 65535)      \
+    X(evidence, coef, int16_t, -32768, 32767) \
+    X(instant, coef, int16_t, -32768, 32767)
+
+/* Numbers of the caller: the same, and of what there is one each. */
+#define TCUQ_LISTS(X)                                  \
+    X(p, lags, uint8_t, 1, 64, lag)                    \
+    X(p, lag_weights, uint16_t, 0, 32768, lag)         \
+    X(evidence, offset, int16_t, -32768, 32767, class)
+
+/* Rules: name, parameter, condition of accepted numbers `p`, what is expected. */
+#define TCUQ_RULES(X)                                                                                          \
+    X(features_used, features, p->features != 0u || !uses(p, TCUQ_FEATURE_SIGNALS),                            \
+      "1 to 256 when a signal reads features")                                                                 \
+    X(lags_used, lags, p->lag_count != 0u || !uses(p, TCUQ_LAGGED_SIGNALS),                                    \
+      "at least one when a signal looks back")                                                                 \
+    X(lags_given, lags, p->lag_count == 0u || (p->lags != NULL && p->lag_weights != NULL),                     \
+      "memory for lags and lag_weights")                                                                       \
+    X(lags_ascend, lags, lags_ascend(p),                                                                       \
+      "ascending numbers from 1 to 64")                                                                        \
+    X(lag_weights_sum, lag_weights, weights_sum(p),                                                            \
+      "a sum of 32768, and a first weight above 0")                                                            \
+    X(level_below_one, level_num, p->level_num < p->level_den,                                                 \
+      "less than level_den")                                                                                   \
+    X(steep_slope_fits, steep_slope, p->steep_slope <= MAP_LIMIT / p->level_den,                               \
+      "at most 16777216 / level_den")                                                                          \
+    X(slope_order, slope, p->slope <= p->steep_slope,                                                          \
+      "at most steep_slope")                                                                                   \
+    X(knee_fits, knee, p->slope == 0u || (uint32_t)p->knee <= MAP_LIMIT / p->slope,                            \
+      "at most 16777216 / slope")                                                                              \
+    X(budget_up_to_one, budget_num, p->budget_num <= p->budget_den,                                            \
+      "at most budget_den")                                                                                    \
+    X(anchor_used, anchor, p->anchor <= (instant_head(p) != NULL ? 1u : 0u),                                   \
+      "0, or 1 with an instant head")                                                                          \
+    X(about_used, about, p->about <= (instant_head(p) != NULL ? 1u : 0u),                                      \
+      "0, or 1 with an instant head")                                                                          \
+    X(disbelief_used, signals, instant_head(p) != NULL || !uses(p, TCUQ_BIT(TCUQ_DISBELIEF)),                  \
+      "disbelief only with an instant head")                                                                   \
+    X(horizon_fits, horizon, p->horizon == 0u || p->horizon >= 4u,                                             \
+      "0, or 4 to 12")                                                                                         \
+    X(start_used, expected_start, p->horizon != 0u || p->expected_start == 0u,                                 \
+      "0 without a horizon")                                                                                   \
+    X(centers_given, centers, (p->centers != NULL) == uses(p, TCUQ_BIT(TCUQ_DISTANCE)),                        \
+      "given exactly when the signal distance is used")                                                        \
+    X(rise_order, rise_cap, p->rise_limit != 0u ? p->rise_cap >= p->rise_limit : p->rise_cap == 0u,            \
+      "at least rise_limit; 0 when rise_limit is 0")                                                           \
+    X(fall_order, fall_cap, p->fall_limit != 0u ? p->fall_cap >= p->fall_limit : p->fall_cap == 0u,            \
+      "at least fall_limit; 0 when fall_limit is 0")                                                           \
+    X(clear_order, rise_clear, p->rise_limit != 0u ? p->rise_clear < p->rise_limit : p->rise_clear == 0u,      \
+      "less than rise_limit; 0 when rise_limit is 0")                                                          \
+    X(evidence_given, evidence, evidence_head(p) == NULL || evidence_head(p)->offset != NULL,                  \
+      "memory for offset")                                                                                     \
+    X(bet_fits, evidence, evidence_head(p) == NULL || bet_fits(evidence_head(p)),                              \
+      "bet_base and bet_slope 0, or factors from 128 to 2^20 at both clips")                                   \
+    X(own_used, evidence, evidence_head(p) == NULL || own_fits(evidence_head(p)),                              \
+      "an own reference only without a bet; own_mean and own_most 0 without own_looks")                        \
+    X(look_used, evidence, evidence_head(p) == NULL || uses(p, TCUQ_BIT(TCUQ_ODDS) | TCUQ_BIT(TCUQ_DISTANCE)), \
+      "given only where the signal odds or distance is used")                                                  \
+    X(slow_used, signals, evidence_head(p) != NULL || !uses(p, TCUQ_SLOW_SIGNALS),                             \
+      "severity and drift only with evidence")                                                                 \
+    X(drift_used, signals, uses(p, TCUQ_BIT(TCUQ_DISTANCE)) || !uses(p, TCUQ_BIT(TCUQ_DRIFT)),                 \
+      "drift only with the signal distance")                                                                   \
+    X(evidence_alone, fall_limit, evidence_head(p) == NULL || p->fall_limit == 0u,                             \
+      "0 with evidence, which has a rise side only")                                                           \
+    X(feedback_fits, feedback, feedback_fits(p),                                                               \
+      "error_num less than error_den, and a rise_cap up to 2^28")
+
+/* Other errors, from -1 down: what each is about, what is expected. */
+#define TCUQ_ERRORS(X)                                                       \
+    X("params", "what tcuq_check() accepts; it says which one is refused")   \
+    X("signals", "only what this build has (TCUQ_SIGNALS)")                  \
+    X("size", "a larger buffer, or a state of tcuq_state_size() bytes")      \
+    X("state", "undamaged bytes of tcuq_save()")                             \
+    X("version", "the layout of this tcuq.h: fit or export again")           \
+    X("state", "one saved with the same parameters")                         \
+    X("step", "one of the last steps, as many as `memory`, numbered from 0") \
+    X("label", "a class, TCUQ_RIGHT or TCUQ_WRONG")                          \
+    X("step", "one without a label")
+
+/* Counters that are saved as words: name, type, offset. */
+#define TCUQ_COUNTER_WORDS(X)  \
+    X(steps, uint32_t, 20)     \
+    X(debt, int32_t, 24)       \
+    X(credit, int32_t, 28)     \
+    X(rise, uint32_t, 32)      \
+    X(fall, uint32_t, 36)      \
+    X(severity, int32_t, 40)   \
+    X(stillness, uint32_t, 44) \
+    X(own, uint32_t, 48)       \
+    X(own_seen, uint32_t, 52)  \
+    X(accuracy, uint32_t, 56)
+
+/* Counters that are saved as bytes: name, type, offset. */
+#define TCUQ_COUNTER_BYTES(X) \
+    X(alarm, uint8_t, 60)     \
+    X(fill, uint8_t, 61)      \
+    X(held, uint8_t, 62)
+
+/* tcuq_step_t, in the order of vector files: name, type. */
+#define TCUQ_STEP_FIELDS(X)        \
+    X(threshold, int32_t)          \
+    X(severity, int32_t)           \
+    X(prediction, uint16_t)        \
+    X(answer, uint16_t)            \
+    X(risk, uint16_t)              \
+    X(uncertainty, uint16_t)       \
+    X(persistence, uint16_t)       \
+    X(look, uint16_t)              \
+    X(expected_accuracy, uint16_t) \
+    X(flagged, uint8_t)            \
+    X(abstain, uint8_t)            \
+    X(alarm, uint8_t)              \
+    X(warming_up, uint8_t)         \
+    X(reason, uint8_t)             \
+    X(low_mass, uint8_t)
+
+/* Signals by number. */
+#define TCUQ_SIGNAL_NAMES(X) \
+    X(divergence)            \
+    X(instability)           \
+    X(flips)                 \
+    X(doubt)                 \
+    X(odds)                  \
+    X(severity)              \
+    X(magnitude)             \
+    X(distance)              \
+    X(disbelief)             \
+    X(drift)
 
 #endif

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "tcuq.h"
+#include "tcuq_fields.h"
 #include "tcuq_tables.h"
 
 #define ONE 65536u
@@ -267,6 +268,18 @@ static inline uint32_t get32(const uint8_t *bytes)
     return get16(bytes) | get16(bytes + 2) << 16;
 }
 
+/* One byte more in the CRC-32 of states and frames, which starts and ends with all bits flipped. Four bits at once: a
+ * fleet saves a state after every event. */
+static inline uint32_t crc_byte(uint32_t crc, uint8_t byte)
+{
+    static const uint32_t table[16] = {
+        0x00000000u, 0x1DB71064u, 0x3B6E20C8u, 0x26D930ACu, 0x76DC4190u, 0x6B6B51F4u, 0x4DB26158u, 0x5005713Cu,
+        0xEDB88320u, 0xF00F9344u, 0xD6D6A3E8u, 0xCB61B38Cu, 0x9B64C2B0u, 0x86D3D2D4u, 0xA00AE278u, 0xBDBDF21Cu};
+    crc ^= byte;
+    crc = (crc >> 4) ^ table[crc & 15u];
+    return (crc >> 4) ^ table[crc & 15u];
+}
+
 /* Memory of the past. */
 
 /* Square root of a sum of squares: mant * 2^exp, mant in [2^15, 2^16), or 0. */
@@ -302,12 +315,19 @@ typedef struct {
 
 void tcuq_internal_layout(layout_t *at, const tcuq_params_t *p);
 
+/* Experts of the learned persistence, in the order of their deficits. The first has no memory, the last takes steps as
+ * independent, with a mix of classes that it learns; those between hold a belief each. */
+enum { MEMORYLESS, STICKY_1, STICKY_2, STICKY_4, STICKY_7, CLASS_MIX, EXPERT_COUNT };
+#define STICKY_COUNT 4u
+
+/* The 16-bit numbers of an instant head: beliefs, the class mix, deficits. */
+#define NUMBERS(classes) ((STICKY_COUNT + 1u) * (classes) + EXPERT_COUNT)
+
 static inline uint32_t mean_words(const layout_t *at)
 {
     return HAS_EVIDENCE || HAS_PERSISTENCE || HAS_FEEDBACK ? at->mean_words : 0u;
 }
 
-/* 16-bit numbers: beliefs, the class mix, deficits of the experts. */
 static inline uint32_t number_count(const layout_t *at)
 {
     return HAS_PERSISTENCE ? at->numbers : 0u;
@@ -409,7 +429,7 @@ void tcuq_internal_beliefs(tcuq_t *m, const layout_t *at, inference_t *now, tcuq
 
 /* Compute the signals in use, and let the past take the inference in (sections 5, 6). A signal without a past
  * stays as it is in `signals`. */
-void tcuq_internal_signals(tcuq_t *m, inference_t *now, uint16_t *signals);
+void tcuq_internal_signals(tcuq_t *m, const layout_t *at, inference_t *now, uint16_t *signals);
 
 /* Put an inference back into the ring: its prediction and its bytes, posterior first. */
 void tcuq_internal_restore(tcuq_t *m, const layout_t *at, uint32_t prediction, const int8_t *bytes);
@@ -469,10 +489,10 @@ static inline int32_t error_bound_of(const tcuq_feedback_t *head)
 /* Where it lies, in range whatever memory did to it; and whether it is, in a saved state. Only with feedback: a build
  * without it needs no tcuq_feedback.c. */
 #if ((TCUQ_SIGNALS) & TCUQ_FEEDBACK) != 0
-uint32_t *tcuq_internal_feedback(const tcuq_t *m);
+uint32_t *tcuq_internal_feedback(const tcuq_t *m, const layout_t *at);
 int tcuq_internal_labels_valid(const tcuq_params_t *p, uint32_t steps, const uint8_t *bytes);
 #else
-#define tcuq_internal_feedback(m) ((uint32_t *)NULL) /* typed: C++ compiles this too */
+#define tcuq_internal_feedback(m, at) ((uint32_t *)NULL) /* typed: C++ compiles this too */
 #define tcuq_internal_labels_valid(p, steps, bytes) 1
 #endif
 

@@ -25,7 +25,7 @@ void tcuq_internal_layout(layout_t *at, const tcuq_params_t *p)
 {
     const tcuq_instant_t *instant = instant_head(p);
     at->slow = evidence_head(p) == NULL ? 0u : uses(p, TCUQ_BIT(TCUQ_DISTANCE)) ? BLOCKS : 1u;
-    at->numbers = instant != NULL ? 5u * p->classes + 6u : 0u;
+    at->numbers = instant != NULL ? NUMBERS(p->classes) : 0u;
     at->mean_words = at->slow + if_used(p, TCUQ_BIT(TCUQ_DRIFT), BLOCKS);
     if (HAS_FEEDBACK) {
         at->feedback = at->mean_words;
@@ -402,8 +402,8 @@ NOT_INLINE static uint32_t drift_of(uint32_t *slow, const int32_t *gaps, uint32_
 }
 
 /* Look, evidence and what goes by looks: signals 5 and 9. */
-static void slow_signals(tcuq_t *m, const tcuq_evidence_t *head, inference_t *now, uint32_t moved_by,
-                         const int32_t *gaps, uint16_t *signals)
+static void slow_signals(tcuq_t *m, const layout_t *at, const tcuq_evidence_t *head, inference_t *now,
+                         uint32_t moved_by, const int32_t *gaps, uint16_t *signals)
 {
     const tcuq_params_t *p = m->params;
     uint32_t look = moved_by / (head->reach >> 8);
@@ -423,11 +423,11 @@ static void slow_signals(tcuq_t *m, const tcuq_evidence_t *head, inference_t *no
     m->severity = toward(clipped(m->severity, head->clip), now->evidence, now->look);
     signals[TCUQ_SEVERITY] = saturate((uint32_t)(32768 + shift_floor(m->severity, 4)));
     if (uses(p, TCUQ_BIT(TCUQ_DRIFT))) {
-        signals[TCUQ_DRIFT] = log_of(drift_of(m->ring + BLOCKS, gaps, now->look));
+        signals[TCUQ_DRIFT] = log_of(drift_of(m->ring + at->slow, gaps, now->look));
     }
 }
 
-void tcuq_internal_signals(tcuq_t *m, inference_t *now, uint16_t *signals)
+void tcuq_internal_signals(tcuq_t *m, const layout_t *at, inference_t *now, uint16_t *signals)
 {
     const tcuq_params_t *p = m->params;
     const tcuq_evidence_t *evidence = evidence_head(p);
@@ -436,12 +436,10 @@ void tcuq_internal_signals(tcuq_t *m, inference_t *now, uint16_t *signals)
     signals[TCUQ_DOUBT] = (uint16_t)mix(saturate(ONE - 256u * now->top),
                                         saturate(ONE - 256u * (now->top - now->second)), p->doubt_mix);
     if (uses(p, TCUQ_LAGGED_SIGNALS)) {
-        layout_t at;
-        tcuq_internal_layout(&at, p);
         /* Round the ring, and back into it should memory have failed: nothing else in a state is an index. */
-        m->head = (uint8_t)(m->head < at.depth ? m->head : 0u);
-        lagged_signals(m, &at, now, signals);
-        push(m, &at, &now->kept, now->probs, now->features);
+        m->head = (uint8_t)(m->head < at->depth ? m->head : 0u);
+        lagged_signals(m, at, now, signals);
+        push(m, at, &now->kept, now->probs, now->features);
     }
     if (uses(p, TCUQ_BIT(TCUQ_ODDS))) {
         signals[TCUQ_ODDS] = log_odds(ONE - 256u * (uint32_t)(now->probs[now->subject] + 128));
@@ -463,7 +461,7 @@ void tcuq_internal_signals(tcuq_t *m, inference_t *now, uint16_t *signals)
         signals[TCUQ_DISBELIEF] = log_odds(ONE - now->belief);
     }
     if (evidence != NULL) {
-        slow_signals(m, evidence, now, moved_by, blocks.gaps, signals);
+        slow_signals(m, at, evidence, now, moved_by, blocks.gaps, signals);
     }
     m->held = instant_head(p) != NULL ? HELD_PAST | HELD_STREAM : HELD_PAST;
 }

@@ -18,19 +18,7 @@ enum {
     AT_CLASSES = 12,
     AT_FEATURES = 14,
     AT_FINGERPRINT = 16,
-    AT_STEPS = 20,
-    AT_DEBT = 24,
-    AT_CREDIT = 28,
-    AT_RISE = 32,
-    AT_FALL = 36,
-    AT_SEVERITY = 40,
-    AT_STILLNESS = 44,
-    AT_OWN = 48,
-    AT_OWN_SEEN = 52,
-    AT_ACCURACY = 56,
-    AT_ALARM = 60,
-    AT_FILL = 61,
-    AT_HELD = 62,
+    AT_STEPS = 20, /* the first counter: tcuq_fields.h has their places */
     AT_DEPTH = 63,
     HEADER_BYTES = 64
 };
@@ -64,7 +52,7 @@ static void put32(uint8_t *bytes, uint32_t value)
 static uint32_t crc_add(uint32_t crc, const uint8_t *bytes, size_t size)
 {
     for (; size > 0u; size--) {
-        crc = tcuq_crc_byte(crc, *bytes++);
+        crc = crc_byte(crc, *bytes++);
     }
     return crc;
 }
@@ -79,10 +67,7 @@ static uint32_t crc_word(uint32_t crc, uint32_t value, size_t size)
 
 /* A number as a word of the fingerprint: those of 16 bits keep 16, whatever their sign. */
 #define WORD(value) (sizeof(value) == 2u ? (uint16_t)(value) : (uint32_t)(value))
-#define ADD_PARAM(name, type, low, high, bytes) crc = crc_word(crc, WORD(p->name), bytes);
-#define ADD_EVIDENCE(name, type, low, high, bytes) crc = crc_word(crc, WORD(evidence->name), bytes);
-#define ADD_INSTANT(name, type, low, high, bytes) crc = crc_word(crc, WORD(instant->name), bytes);
-#define ADD_FEEDBACK(name, type, low, high, bytes) crc = crc_word(crc, WORD(feedback->name), bytes);
+#define ADD(error, of, name, type, low, high, bytes) crc = crc_word(crc, WORD((of)->name), bytes);
 
 COLD uint32_t tcuq_fingerprint(const tcuq_params_t *p)
 {
@@ -91,7 +76,7 @@ COLD uint32_t tcuq_fingerprint(const tcuq_params_t *p)
     const tcuq_feedback_t *feedback = feedback_head(p);
     uint32_t crc = CRC_START;
     uint32_t i;
-    TCUQ_PARAMS_FIELDS(ADD_PARAM, TCUQ_NO_LIST, TCUQ_NO_LIST, TCUQ_NO_HEAD)
+    TCUQ_PARAM_NUMBERS(ADD)
     for (i = 0; i < p->lag_count; i++) {
         crc = crc_word(crc, p->lags[i] | (uint32_t)p->lag_weights[i] << 16, 4);
     }
@@ -99,7 +84,7 @@ COLD uint32_t tcuq_fingerprint(const tcuq_params_t *p)
         crc = crc_word(crc, WORD(p->coef[i]) | (uint32_t)p->clean_mean[i] << 16, 4);
     }
     if (evidence != NULL) {
-        TCUQ_EVIDENCE_FIELDS(ADD_EVIDENCE, TCUQ_NO_LIST, TCUQ_NO_LIST)
+        TCUQ_EVIDENCE_NUMBERS(ADD)
         for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
             crc = crc_word(crc, WORD(evidence->coef[i]), 4);
         }
@@ -108,13 +93,13 @@ COLD uint32_t tcuq_fingerprint(const tcuq_params_t *p)
         }
     }
     if (instant != NULL) {
-        TCUQ_INSTANT_FIELDS(ADD_INSTANT, TCUQ_NO_LIST, TCUQ_NO_LIST)
+        TCUQ_INSTANT_NUMBERS(ADD)
         for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
             crc = crc_word(crc, WORD(instant->coef[i]), 4);
         }
     }
     if (feedback != NULL) {
-        TCUQ_FEEDBACK_FIELDS(ADD_FEEDBACK, TCUQ_NO_LIST, TCUQ_NO_LIST)
+        TCUQ_FEEDBACK_NUMBERS(ADD)
     }
     if (uses(p, TCUQ_BIT(TCUQ_DISTANCE))) {
         crc = crc_add(crc, (const uint8_t *)p->centers, (size_t)p->classes * p->features);
@@ -163,38 +148,20 @@ static void put_identity(const tcuq_params_t *p, uint8_t *bytes)
     put32(bytes + AT_FINGERPRINT, p->fingerprint);
 }
 
+#define PUT_WORD(name, type, at) put32(bytes + (at), (uint32_t)m->name);
+#define PUT_BYTE(name, type, at) bytes[at] = m->name;
 static void put_counters(const tcuq_t *m, uint8_t *bytes)
 {
-    put32(bytes + AT_STEPS, m->steps);
-    put32(bytes + AT_DEBT, (uint32_t)m->debt);
-    put32(bytes + AT_CREDIT, (uint32_t)m->credit);
-    put32(bytes + AT_RISE, m->rise);
-    put32(bytes + AT_FALL, m->fall);
-    put32(bytes + AT_SEVERITY, (uint32_t)m->severity);
-    put32(bytes + AT_STILLNESS, m->stillness);
-    put32(bytes + AT_OWN, m->own);
-    put32(bytes + AT_OWN_SEEN, m->own_seen);
-    put32(bytes + AT_ACCURACY, m->accuracy);
-    bytes[AT_ALARM] = m->alarm;
-    bytes[AT_FILL] = m->fill;
-    bytes[AT_HELD] = m->held;
+    TCUQ_COUNTER_WORDS(PUT_WORD)
+    TCUQ_COUNTER_BYTES(PUT_BYTE)
 }
 
+#define GET_WORD(name, type, at) m->name = (type)get32(bytes + (at));
+#define GET_BYTE(name, type, at) m->name = bytes[at];
 static void get_counters(tcuq_t *m, const uint8_t *bytes)
 {
-    m->steps = get32(bytes + AT_STEPS);
-    m->debt = (int32_t)get32(bytes + AT_DEBT);
-    m->credit = (int32_t)get32(bytes + AT_CREDIT);
-    m->rise = get32(bytes + AT_RISE);
-    m->fall = get32(bytes + AT_FALL);
-    m->severity = (int32_t)get32(bytes + AT_SEVERITY);
-    m->stillness = get32(bytes + AT_STILLNESS);
-    m->own = get32(bytes + AT_OWN);
-    m->own_seen = get32(bytes + AT_OWN_SEEN);
-    m->accuracy = get32(bytes + AT_ACCURACY);
-    m->alarm = bytes[AT_ALARM];
-    m->fill = bytes[AT_FILL];
-    m->held = bytes[AT_HELD];
+    TCUQ_COUNTER_WORDS(GET_WORD)
+    TCUQ_COUNTER_BYTES(GET_BYTE)
 }
 
 /* What a valid state holds. */
@@ -338,7 +305,7 @@ static int sum_within(const uint8_t *bytes, uint32_t count, uint32_t most)
     return sum <= most;
 }
 
-/* Numbers of an instant head: four beliefs, the class mix, six deficits of which the best expert has none. */
+/* Numbers of an instant head: beliefs, the class mix, deficits, of which the best expert has none. */
 static int numbers_valid(const tcuq_t *m, const layout_t *at, const uint8_t *bytes)
 {
     uint32_t classes = m->params->classes, i;
@@ -347,18 +314,18 @@ static int numbers_valid(const tcuq_t *m, const layout_t *at, const uint8_t *byt
     if (number_count(at) == 0u) {
         return 1;
     }
-    for (i = 0; i < 4u; i++, bytes += belief) {
+    for (i = 0; i < STICKY_COUNT; i++, bytes += belief) {
         if (!sum_within(bytes, classes, (m->held & HELD_PAST) != 0u ? ONE : 0u)) {
             return 0;
         }
     }
     if ((m->held & HELD_STREAM) == 0u) {
-        return all_zero(bytes, belief + 12u);
+        return all_zero(bytes, belief + 2u * EXPERT_COUNT);
     }
     if (!sum_within(bytes, classes, ONE + 16u * classes)) { /* rounding adds to the class mix */
         return 0;
     }
-    for (i = 0; i < 6u; i++) {
+    for (i = 0; i < EXPERT_COUNT; i++) {
         uint32_t deficit = get16(bytes + belief + 2u * i);
         least = deficit < least ? deficit : least;
     }
@@ -375,7 +342,7 @@ static int memory_valid(const tcuq_t *m, const layout_t *at, const uint8_t *byte
 /* What holds no value stays 0. */
 static void put_memory(const tcuq_t *m, const layout_t *at, uint8_t *bytes)
 {
-    uint32_t kept = 4u * (uint32_t)m->params->classes; /* beliefs: forgotten at a reset */
+    uint32_t kept = STICKY_COUNT * m->params->classes; /* beliefs: forgotten at a reset */
     uint8_t *next = bytes + HEADER_BYTES;
     uint32_t i;
     for (i = 1; i <= m->fill; i++) { /* the newest first */

@@ -51,12 +51,12 @@ def _template(path: str) -> str:
     return text_of(f"export/templates/{path}.in")
 
 
-PARAMS_BYTES, EVIDENCE_BYTES, INSTANT_BYTES, FEEDBACK_BYTES = 160, 64, 28, 16
+PARAMS_BYTES, EVIDENCE_BYTES, INSTANT_BYTES, FEEDBACK_BYTES = 160, 64, 24, 16
 """`sizeof` tcuq_params_t, tcuq_evidence_t, tcuq_instant_t and tcuq_feedback_t with 32-bit pointers."""
 
-CORE_HEADERS = ("tcuq.h", "tcuq_fields.h")
+CORE_HEADERS = ("tcuq.h",)
 CORE_SOURCES = (*("tcuq.c", "tcuq_beliefs.c", "tcuq_error.c"), *("tcuq_signals.c", "tcuq_state.c"))
-CORE_PRIVATE = ("tcuq_internal.h", "tcuq_tables.h")
+CORE_PRIVATE = ("tcuq_internal.h", "tcuq_fields.h", "tcuq_tables.h")
 """Files of the core: what a program includes, what it compiles, and what only the core reads."""
 
 OWN_REFERENCE, FEEDBACK = 0x10000, 0x20000

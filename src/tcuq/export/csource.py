@@ -8,7 +8,7 @@ from typing import Any
 
 from ..base.fixed import ONE
 from ..export.generated import plain_text
-from ..monitor.fixed_point import COEF_UNIT
+from ..monitor.codec import COEF_UNIT
 from ..monitor.heads import EvidenceHead, InstantHead
 from ..monitor.params import Params
 from ..monitor.signals import DESCRIPTION, SIGNALS

@@ -22,11 +22,11 @@ _PARTS = """\
 @name@_names.h | names of the classes, for those who print them
 @name@_selfcheck.h, @name@_selfcheck.c | whether this build gives the right bits; not needed to run
 @glue_file@ | glue: runs the network in @runtime@ and takes a step
-tcuq.h, tcuq_fields.h | the monitor's functions and parameters, each one explained
+tcuq.h | the monitor's functions and parameters, each one explained
 tcuq.c, tcuq_beliefs.c, tcuq_signals.c, tcuq_state.c | the monitor itself
 tcuq_feedback.c | what labels that come late change
 tcuq_error.c | which parameter is refused, in words; only a program that asks carries it
-tcuq_internal.h, tcuq_tables.h | private to these files
+tcuq_internal.h, tcuq_fields.h, tcuq_tables.h | private to these files
 tcuq_frame.h, tcuq_frame.c | steps as frames for a computer; only a program that sends some carries it
 tcuq_softmax.h, tcuq_softmax.c | posteriors from int8 logits
 tcuq_projection.h, tcuq_projection.c | wide features to those of the monitor

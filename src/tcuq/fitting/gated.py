@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..base.fixed import ONE
-from ..monitor.fixed_point import COEF_LIMIT, COEF_UNIT
+from ..monitor.codec import COEF_LIMIT, COEF_UNIT
 from ..monitor.params import Params
 from ..monitor.signals import NUMBER
 from .logistic import fit_in_place

@@ -15,7 +15,7 @@ import numpy as np
 from ..base.errors import InputError
 from ..base.fixed import ONE
 from ..log.log import Log, runs_of
-from ..monitor.fixed_point import COEF_LIMIT, COEF_UNIT, OFFSET_LIMIT
+from ..monitor.codec import COEF_LIMIT, COEF_UNIT, OFFSET_LIMIT
 from .alarms import FEWEST
 from .logistic import fit_logistic
 from .signal_table import Flags, Floats, Ints, SignalTable

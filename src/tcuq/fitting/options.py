@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from ..base.checks import integer, number
 from ..base.errors import wrong_value
+from ..monitor.codec import row_range
 from ..monitor.feedback import HARD
-from ..monitor.fixed_point import RANGE
 from ..monitor.params import WARMUP
 
 
@@ -91,8 +91,8 @@ class FitOptions:
 
     def __post_init__(self) -> None:
         number("l2", self.l2, 1e-9, 1e9)
-        integer("own_looks", self.own_looks, 0, RANGE["evidence own_looks"][1])
-        integer("feedback", self.feedback, 0, RANGE["feedback memory"][1])
+        integer("own_looks", self.own_looks, 0, row_range("own_looks", "evidence")[1])
+        integer("feedback", self.feedback, 0, row_range("memory", "feedback")[1])
         if self.max_error is not None:
             number("max_error", self.max_error, 0.001, 0.999)
         if self.hard not in HARD:

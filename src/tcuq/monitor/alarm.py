@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ..base.checks import Filled, integer, known_only, number
+from ..base.checks import Filled, integer, number, put
 from ..base.errors import InputTypeError, wrong_value
 from ..base.fixed import ONE, snap
-from .fixed_point import RANGE, part_from, put, real_range
-
-FIELDS = ("mean", "rise", "fall", "hold")
-SIDE_FIELDS = {"rise": ("allowance", "limit", "cap", "clear"), "fall": ("allowance", "limit", "cap")}
-"""Of a parameter file."""
+from .codec import part_from, row_range, snapped
 
 
 @dataclass(frozen=True)
@@ -39,15 +34,14 @@ class AlarmSide:
     clear: float = 0.0
 
     def __post_init__(self) -> None:
-        allowance = number("alarm allowance", self.allowance, 0, 1)
-        most = real_range("rise_cap", ONE)[1]
-        given = number("alarm limit", self.limit, 1 / ONE, most)
-        limit = max(1 / ONE, snap(given, ONE))
-        cap = limit if self.cap is None else snap(number("alarm cap", self.cap, given, most), ONE)
-        clear = snap(number("alarm clear", self.clear, 0, most), ONE)
+        most = row_range("rise_cap")[1]
+        limit = snapped("alarm limit", self.limit, 1, most, ONE)
+        cap = limit if self.cap is None else snap(number("alarm cap", self.cap, self.limit, most / ONE), ONE)
+        clear = snapped("alarm clear", self.clear, 0, most, ONE)
         if clear >= limit:
             raise wrong_value("alarm clear", self.clear, f"below the limit, {limit:g}")
-        put(self, allowance=snap(allowance, ONE), limit=limit, cap=max(limit, cap), clear=clear)
+        put(self, allowance=snapped("alarm allowance", self.allowance, 0, ONE, ONE))
+        put(self, limit=limit, cap=max(limit, cap), clear=clear)
 
 
 @dataclass(frozen=True)
@@ -81,8 +75,8 @@ class Alarm:
                 raise InputTypeError("value", f"alarm {name} is {side!r}; an AlarmSide or None is needed")
         if self.fall is not None and self.fall.clear:
             raise wrong_value("clear of alarm fall", self.fall.clear, "0: rise alone has it")
-        put(self, mean=snap(number("alarm mean", self.mean, 0, 1), ONE))
-        put(self, hold=integer("alarm hold", self.hold, *RANGE["hold"]))
+        put(self, mean=snapped("alarm mean", self.mean, 0, ONE, ONE))
+        put(self, hold=integer("alarm hold", self.hold, *row_range("hold")))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the `alarm` object of a parameter file."""
@@ -96,7 +90,7 @@ class Alarm:
         fields = {"hold": self.hold, "rise_clear": 0 if self.rise is None else round(self.rise.clear * ONE)}
         for name, side, sign in (("rise", self.rise, 1), ("fall", self.fall, -1)):
             reference = 0 if side is None else round((self.mean + sign * side.allowance) * ONE)
-            least, most = RANGE[f"{name}_reference"]
+            least, most = row_range(f"{name}_reference")
             fields[f"{name}_reference"] = min(most, max(least, reference))
             fields[f"{name}_limit"] = 0 if side is None else round(side.limit * ONE)
             fields[f"{name}_cap"] = 0 if side is None else round(side.cap * ONE)
@@ -105,14 +99,15 @@ class Alarm:
 
 def alarm_from(content: Any) -> Alarm:
     """Build an alarm from the `alarm` object of a parameter file."""
-    if not isinstance(content, Mapping):
-        raise wrong_value("alarm", content, "an object")
-    known_only("alarm field", content, FIELDS)
-    sides = {}
-    for name, known in SIDE_FIELDS.items():
-        sides[name] = part_from(AlarmSide, f"alarm {name}", content.get(name), known[:2])
-        known_only(f"alarm {name} field", content.get(name) or {}, known)
-    return Alarm(**{**content, **sides})
+    if isinstance(content, dict):
+        sides = {name: content[name] for name in ("rise", "fall") if name in content}
+        content = content | {
+            name: part_from(AlarmSide, f"alarm {name}", side) for name, side in sides.items()
+        }
+    alarm: Alarm | None = part_from(Alarm, "alarm", content)
+    if alarm is None:
+        raise wrong_value("alarm", None, "an object")
+    return alarm
 
 
 def alarm_words(level: int, evidence: bool | None = None) -> str:

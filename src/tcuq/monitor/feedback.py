@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
-from ..base.checks import integer, number
-from ..base.errors import wrong_value
-from ..base.fixed import ONE, nearest, snap
-from .fixed_point import RANGE, put
+from ..base.checks import number, put
+from ..base.fixed import nearest, snap
+from .codec import WORDS, Part, row_range, settle
 
-SCORE_UNIT = 8192
-"""Units of a nat in which the core holds what a label says of the alarm."""
-
-HARD = ("budget", "error")
+HARD = WORDS["hard"]
 
 
 @dataclass(frozen=True)
-class Feedback:
+class Feedback(Part):
     """What the true class of past steps changes: errors among accepted steps, expected accuracy, alarm.
 
     With `max_error` a step is *doubtful* when its risk is at or above a threshold of its own, which wrong
@@ -52,6 +47,9 @@ class Feedback:
     20
     """
 
+    part = "feedback"
+    __hash__ = Part.__hash__
+
     memory: int = 16
     max_error: float | None = None
     reference: float = 0.1
@@ -61,41 +59,17 @@ class Feedback:
     right_score: float = 0.0
 
     def __post_init__(self) -> None:
-        put(self, memory=integer("feedback memory", self.memory, *RANGE["feedback memory"]))
+        settle(self, self.part)
         den = 1
         if self.max_error is not None:
-            share = nearest(number("max_error", self.max_error, 0.001, 0.999), RANGE["feedback error_den"][1])
+            most = row_range("error_den", self.part)[1]
+            share = nearest(number("max_error", self.max_error, 0.001, 0.999), most)
             put(self, max_error=float(share))
             den = share.denominator
-        reference = snap(number("feedback reference", self.reference, 0, 1), ONE)
-        most = RANGE["feedback error_shut"][1] // den
-        shut = snap(number("feedback shut", self.shut, 1 / den, most), den)
-        put(self, reference=min(reference, 1 - 1 / ONE), shut=shut)
-        if self.hard not in HARD:
-            raise wrong_value("feedback hard", self.hard, f"one of {', '.join(HARD)}")
-        for name in ("wrong_score", "right_score"):
-            score = number(f"feedback {name}", getattr(self, name), 0, 8)
-            put(self, **{name: min(snap(score, SCORE_UNIT), 8 - 1 / SCORE_UNIT)})
+        most = row_range("error_shut", self.part)[1] // den
+        put(self, shut=snap(number("feedback shut", self.shut, 1 / den, most), den))
 
     @property
     def above_budget(self) -> bool:
         """Whether doubtful steps may abstain beyond the budget."""
         return self.max_error is not None and self.hard == "error"
-
-    def integers(self) -> dict[str, Any]:
-        """Return the fields of the core's `tcuq_feedback_t`."""
-        share = nearest(self.max_error or 0.0, RANGE["feedback error_den"][1])
-        return {
-            "memory": self.memory,
-            "error_num": share.numerator,
-            "error_den": share.denominator,
-            "error_reference": round(self.reference * ONE),
-            "error_shut": round(self.shut * share.denominator),
-            "error_first": HARD.index(self.hard),
-            "wrong_score": round(self.wrong_score * SCORE_UNIT),
-            "right_score": round(self.right_score * SCORE_UNIT),
-        }
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the `feedback` object of a parameter file."""
-        return asdict(self)

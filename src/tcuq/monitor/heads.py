@@ -9,25 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..base.checks import integer, number
+from ..base.checks import put
 from ..base.errors import InputError, wrong_value
-from ..base.fixed import ONE, snap
-from . import fixed_point as fixed
-from .fixed_point import (
-    COEF_UNIT,
-    OFFSET_LIMIT,
-    OFFSET_UNIT,
-    RANGE,
-    as_json,
-    coefficients,
-    part_from,
-    put,
-    real_range,
-)
+from ..base.fixed import ONE
+from .codec import ROWS, Part, checked, settle
 from .signals import NUMBER, SIGNALS, SLOW
-
-FIELDS = ("coef", "offsets", "clip", "reach", "still", "bias", "allowance", "own", "bet")
-"""Of a parameter file, in its order."""
 
 Floats = npt.NDArray[np.float64]
 
@@ -36,7 +22,7 @@ BET_LEAST, BET_MOST = 258 / ONE, 16.0
 
 
 @dataclass(frozen=True)
-class EvidenceHead:
+class EvidenceHead(Part):
     """How much more likely a step is on degraded input than on clean, as a natural logarithm.
 
     The evidence of a step is the sum of coefficient x signal, over signals of this step, plus the offset of
@@ -81,6 +67,9 @@ class EvidenceHead:
     [1.0, -1.0]
     """
 
+    part = "evidence"
+    __hash__ = Part.__hash__
+
     coef: Mapping[str, float]
     offsets: Sequence[float]
     clip: float = 4.0
@@ -92,68 +81,29 @@ class EvidenceHead:
     own: tuple[int, float, float] | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.offsets, str) or not isinstance(self.offsets, Sequence):
-            raise wrong_value("evidence offsets", self.offsets, "a list")
-        offsets = tuple(
-            fixed.snap_below(f"evidence offsets[{place}]", value, OFFSET_LIMIT, OFFSET_UNIT)
-            for place, value in enumerate(self.offsets)
-        )
-        fixed.put(self, coef=fixed.coefficients("evidence", self.coef), offsets=offsets)
-        for name in ("clip", "still", "bias", "allowance"):
-            least, most = real_range(f"evidence {name}", ONE)
-            value = snap(number(f"evidence {name}", getattr(self, name), least, most), ONE)
-            fixed.put(self, **{name: max(least, value)})
-        fixed.put(self, reach=integer("evidence reach", self.reach, *RANGE["evidence reach"]))
-        fixed.put(self, own=None if self.own is None else self._checked_own(self.own))
-        fixed.put(self, bet=None if self.bet is None else self._checked_bet(self.bet))
-
-    def _checked_own(self, own: Any) -> tuple[int, float, float]:
-        if isinstance(own, str) or not isinstance(own, Sequence) or len(own) != 3:
-            raise wrong_value("evidence own", own, "looks, mean and most")
-        if self.bet is not None:
+        settle(self, self.part, leave=("own", "bet"))
+        if self.own is not None and self.bet is not None:
             raise InputError("conflict", "evidence has both own and bet; a bet is fair only without own")
-        looks = integer("looks of an own reference", own[0], 1, RANGE["evidence own_looks"][1])
-        mean = number("mean of an own reference", own[1], *real_range("evidence own_mean", ONE))
-        most = number("most of an own reference", own[2], 0, real_range("evidence own_most", ONE)[1])
-        return looks, snap(mean, ONE), snap(most, ONE)
+        for name, words in (("own", "looks, mean and most"), ("bet", "base and slope")):
+            if getattr(self, name) is not None:
+                put(self, **{name: self._several(name, getattr(self, name), words)})
+        if self.own is not None and self.own[0] == 0:
+            raise wrong_value("looks of an own reference", 0, "1 to 1000")
+        if self.bet is not None:
+            base, slope = self.bet[0], max(1 / ONE, self.bet[1])
+            if not (base - slope * self.clip >= BET_LEAST and base + slope * self.clip < BET_MOST):
+                expected = f"expected factors from {BET_LEAST:g} to {BET_MOST:g} at both clips"
+                raise InputError("value", f"base and slope of the bet are {base:g} and {slope:g}, {expected}")
+            put(self, bet=(base, slope))
 
-    def _checked_bet(self, bet: Any) -> tuple[float, float]:
-        if isinstance(bet, str) or not isinstance(bet, Sequence) or len(bet) != 2:
-            raise wrong_value("evidence bet", bet, "base and slope")
-        base = snap(number("base of the bet", bet[0], 0, RANGE["evidence bet_base"][1] / ONE), ONE)
-        least, most = 1 / ONE, RANGE["evidence bet_slope"][1] / ONE
-        slope = max(least, snap(number("slope of the bet", bet[1], least, most), ONE))
-        if not (base - slope * self.clip >= BET_LEAST and base + slope * self.clip < BET_MOST):
-            expected = f"expected factors from {BET_LEAST:g} to {BET_MOST:g} at both clips"
-            raise InputError("value", f"base and slope of the bet are {base:g} and {slope:g}, {expected}")
-        return base, slope
-
-    def __hash__(self) -> int:
-        return hash(repr(self.to_dict()))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return fixed.part_from, (EvidenceHead, "evidence", self.to_dict())
-
-    def integers(self) -> dict[str, Any]:
-        """Return the fields of the core's `tcuq_evidence_t`, in its order: exported C relies on it."""
-        looks, mean, most = self.own or (0, 0.0, 0.0)
-        base, slope = self.bet or (0.0, 0.0)
-        return {
-            "clip": round(self.clip * ONE),
-            "reach": self.reach,
-            **{name: round(getattr(self, name) * ONE) for name in ("still", "bias", "allowance")},
-            "own_looks": looks,
-            "own_mean": round(mean * ONE),
-            "own_most": round(most * ONE),
-            "bet_base": round(base * ONE),
-            "bet_slope": round(slope * ONE),
-            "coef": [round(self.coef.get(name, 0.0) * COEF_UNIT) for name in SIGNALS],
-            "offset": [round(value * OFFSET_UNIT) for value in self.offsets],
-        }
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the `evidence` object of a parameter file."""
-        return {name: fixed.as_json(getattr(self, name)) for name in FIELDS}
+    def _several(self, name: str, given: Any, words: str) -> tuple[Any, ...]:
+        """Return the numbers of an option that has some, each in the range of its row."""
+        rows = [row for row in ROWS[self.part].values() if row.real == name]
+        if isinstance(given, str) or not isinstance(given, Sequence) or len(given) != len(rows):
+            raise wrong_value(f"evidence {name}", given, words)
+        return tuple(
+            checked(f"evidence {row.name}", value, row) for row, value in zip(rows, given, strict=True)
+        )
 
     def values(self, signals: Floats, subjects: npt.NDArray[Any]) -> Floats:
         """Return the evidence of each step in nats, as in the core where the input does not stand still.
@@ -196,7 +146,7 @@ class EvidenceHead:
 
 
 @dataclass(frozen=True)
-class InstantHead:
+class InstantHead(Part):
     """A second linear head over the signals, for steps without a past.
 
     With it the monitor learns on line how far classes stay, the persistence s, and weighs the signals by
@@ -216,26 +166,11 @@ class InstantHead:
     -363397
     """
 
+    part = "instant"
+    __hash__ = Part.__hash__
+
     coef: Mapping[str, float]
     bias: float = 0.0
 
     def __post_init__(self) -> None:
-        put(self, coef=coefficients("instant", self.coef))
-        put(self, bias=snap(number("instant bias", self.bias, *real_range("instant bias", ONE)), ONE))
-
-    def __hash__(self) -> int:
-        return hash((tuple(self.coef.items()), self.bias))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return part_from, (InstantHead, "instant", self.to_dict())
-
-    def integers(self) -> dict[str, Any]:
-        """Return the fields of the core's `tcuq_instant_t`."""
-        return {
-            "bias": round(self.bias * ONE),
-            "coef": [round(self.coef.get(name, 0.0) * COEF_UNIT) for name in SIGNALS],
-        }
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the `instant` object of a parameter file."""
-        return {name: as_json(getattr(self, name)) for name in ("coef", "bias")}
+        settle(self, self.part)

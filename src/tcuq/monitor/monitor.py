@@ -18,6 +18,7 @@ from ..base.limits import read_limited
 from ..log.columns import holds_log, is_frame, opened
 from ..log.log import Log
 from ..log.quantize import as_rows, as_vector
+from .made import STATE_VERSION
 from .params import Params
 from .signals import NUMBER, SIGNALS
 from .steps import STEP_DTYPE, StepBuffer, Steps
@@ -25,7 +26,7 @@ from .steps import STEP_DTYPE, StepBuffer, Steps
 _LOAD_ERRORS = {
     _core.ERR_SIZE: "it is truncated or has extra bytes, expected {size} bytes",
     _core.ERR_STATE: "it is damaged or not a monitor state",
-    _core.ERR_VERSION: f"it has another state version; this release reads version {_core.STATE_VERSION}",
+    _core.ERR_VERSION: f"it has another state version; this release reads version {STATE_VERSION}",
     _core.ERR_OTHER: "it belongs to a monitor with other parameters",
 }
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -14,21 +15,28 @@ from typing import Any
 
 from .. import _core
 from ..base.atomic_files import write_whole
-from ..base.checks import Filled, integer, known_only, number
+from ..base.checks import Filled, integer, known_only, number, put
 from ..base.errors import InputError, located, wrong_type, wrong_value
-from ..base.fixed import ONE, snap
+from ..base.fixed import ratio
 from ..base.limits import Limits, read_limited
 from ..log.class_names import checked_names
-from . import fixed_point as fixed
+from . import codec
 from .alarm import Alarm
+from .codec import BUDGET_DEN, LEVEL_DEN, MAP_LIMIT
 from .feedback import Feedback
-from .fixed_point import COEF_LIMIT, RANGE, by_signal
 from .heads import EvidenceHead, InstantHead
+from .made import PARAMS_VERSION
 from .params_file import check_whole, content_from, content_of, plain, values_from
 from .signals import FEATURE_BASED, LAGGED, PROFILES, SLOW, STOCK_BIAS, STOCK_COEF, ordered, profile_signals
 
 WARMUP = 64
 """First steps, which do not abstain, unless told otherwise."""
+
+
+def _whole(value: float) -> int:
+    """Return the nearest integer, upwards from a half."""
+    return math.floor(value + 0.5)
+
 
 HORIZONS = (0, *(2**k for k in range(4, 13)))
 """Steps that the expected accuracy may look back; 0 for none."""
@@ -162,122 +170,117 @@ class Params:
     notes: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._check_inputs()
-        self._check_risk()
-        self._check_decisions()
-        self._check_evidence()
+        codec.settle(self, "params", leave=("coef", "clean_means"))
+        scale = number("feature_scale", self.feature_scale, 1e-30, 1e30)
+        put(self, feature_scale=scale, names=checked_names(self.names, self.classes))
+        put(self, notes=MappingProxyType(plain(self.notes)))
+        self._check_parts()
+        self._check_signals()
+        self._check_rates()
         self._check_classes()
-        fixed.put(self, notes=MappingProxyType(plain(self.notes)))
+        for code, broken, problem in self._rules():
+            if broken:
+                raise InputError(code, problem)
         _ = self._sizes  # the core has the last word
 
     # Computed once: nothing that they depend on can change.
 
     @cached_property
     def _integers(self) -> dict[str, Any]:
-        return fixed.core_integers(self)
+        return codec.integers(self, "params") | self.alarm.integers() | {"version": PARAMS_VERSION}
 
     @cached_property
     def _sizes(self) -> tuple[int, int, int, int]:
         return self.core().sizes()
 
-    def _check_inputs(self) -> None:
-        for name in ("classes", "features", "warmup", "burst"):
-            fixed.put(self, **{name: integer(name, getattr(self, name), *RANGE[name])})
-        zero_point = integer("feature_zero_point", self.feature_zero_point, *RANGE["zero_point"])
-        scale = number("feature_scale", self.feature_scale, 1e-30, 1e30)
-        fixed.put(self, feature_scale=scale, feature_zero_point=zero_point)
+    def _check_parts(self) -> None:
+        parts = {"alarm": Alarm, "evidence": EvidenceHead, "instant": InstantHead, "feedback": Feedback}
+        for name, kind in parts.items():
+            part, optional = getattr(self, name), "" if name == "alarm" else " or None"
+            if not isinstance(part, kind) and (part is not None or name == "alarm"):
+                raise wrong_type(
+                    name, part, f"{'an' if kind.__name__[0] in 'AEI' else 'a'} {kind.__name__}{optional}"
+                )
+
+    def _check_signals(self) -> None:
         names = self.signals
         if isinstance(names, str) or not all(isinstance(name, str) for name in names):
             raise wrong_value("signals", names, "a list of names")
-        signals = ordered(names) if names else profile_signals("paper", self.features)
-        needing = [s for s in signals if s in FEATURE_BASED]
-        if needing and self.features == 0:
-            raise InputError("value", f"features is 0; signal {needing[0]!r} needs 1 or more")
-        lags, weights = fixed.snap_lags(self.lags, self.lag_weights)
-        if not lags and any(s in LAGGED for s in signals):
-            raise InputError("missing", f"lags is empty; at least one of 1 to {fixed.MAX_LAG} is needed")
-        fixed.put(self, signals=signals, lags=lags, lag_weights=weights)
-
-    def _check_risk(self) -> None:
-        for name in ("doubt_mix", "blend", "bias"):
-            value = number(name, getattr(self, name), *fixed.real_range(name, ONE))
-            fixed.put(self, **{name: snap(value, ONE)})
-        for name, words in (("anchor", fixed.ANCHORS), ("about", fixed.ABOUT)):
-            if getattr(self, name) not in words:
-                raise wrong_value(name, getattr(self, name), f"one of {', '.join(words)}")
-        if self.anchor == "belief" and self.instant is None:
-            raise InputError("conflict", "anchor is 'belief'; it needs an instant head")
-        self._check_instant()
+        put(self, signals=ordered(names) if names else profile_signals("paper", self.features))
+        lags, weights = codec.snap_lags(self.lags, self.lag_weights)
+        put(self, lags=lags, lag_weights=weights)
         stock = {name: value for name, value in STOCK_COEF.items() if name in self.signals}
-        coef = stock if self.coef is None else self.coef
-        means = {} if self.clean_means is None else self.clean_means
-        coef = by_signal("coef", coef, self.signals, (-COEF_LIMIT, COEF_LIMIT), fixed.COEF_UNIT)
-        fixed.put(self, coef=coef, clean_means=by_signal("clean_means", means, self.signals, (0, 1), ONE))
+        for name, row, default in (("coef", "coef", stock), ("clean_means", "clean_mean", {})):
+            given: Any = getattr(self, name)
+            given = default if given is None else given
+            unknown = [signal for signal in given if signal not in self.signals]
+            if unknown:
+                expected = f"expected one of {', '.join(self.signals)}"
+                raise InputError("unknown", f"{name} names {unknown[0]!r}, {expected}")
+            whole = {signal: given.get(signal, 0.0) for signal in self.signals}
+            put(self, **{name: codec.checked(name, whole, codec.ROWS["params"][row])})
+        for head, name in ((self.evidence, "evidence"), (self.instant, "instant")):
+            known_only(f"{name} signal", head.coef if head is not None else {}, self.signals)
 
-    def _check_instant(self) -> None:
-        if self.instant is None:
-            if "disbelief" in self.signals or self.about == "answer":
-                needing = "signal 'disbelief'" if "disbelief" in self.signals else "about='answer'"
-                raise InputError("missing", f"instant is None; {needing} needs an InstantHead")
-            return
-        if not isinstance(self.instant, InstantHead):
-            raise wrong_type("instant", self.instant, "an InstantHead or None")
-        known_only("instant signal", self.instant.coef, self.signals)
+    def _check_rates(self) -> None:
+        level = ratio("level", self.level, Fraction(1, LEVEL_DEN), 1 - Fraction(1, LEVEL_DEN), LEVEL_DEN)
+        budget = ratio("budget", self.budget, Fraction(0), Fraction(1), BUDGET_DEN)
+        put(self, level=float(level), budget=float(budget))
+        unit = codec.slope_unit(level.denominator)
+        steep = _whole(number("steep_slope", self.steep_slope, 1e-7, 1) * unit)
+        steep = min(max(1, steep), MAP_LIMIT // level.denominator)
+        near = min(_whole(number("slope", self.slope, 0, self.steep_slope) * unit), steep)
+        bend = _whole(number("knee", self.knee, 0, 16000) * level.denominator)
+        bend = min(bend, MAP_LIMIT // near) if near else bend
+        put(self, slope=near / unit, steep_slope=steep / unit, knee=bend / level.denominator)
 
     def _check_classes(self) -> None:
         """Check what is said class by class, and the expected accuracy."""
-        if (self.centers is None) == ("distance" in self.signals):
-            given = "missing" if self.centers is None else "given"
-            raise InputError("conflict", f"centers are {given}, expected exactly with the signal 'distance'")
         if self.centers is not None:
-            low, high = RANGE["centers"]
             if len(self.centers) != self.classes or any(len(row) != self.features for row in self.centers):
                 raise InputError("value", f"centers have not {self.classes} rows of {self.features} values")
-            rows = (tuple(integer("center", c, low, high) for c in row) for row in self.centers)
-            fixed.put(self, centers=tuple(rows))
-        fixed.put(self, names=checked_names(self.names, self.classes))
+            ends = codec.row_range("centers")
+            put(self, centers=tuple(tuple(integer("center", c, *ends) for c in row) for row in self.centers))
+        if self.evidence is not None and len(self.evidence.offsets) != self.classes:
+            problem = (
+                f"evidence has {len(self.evidence.offsets)} offsets, expected {self.classes}, one per class"
+            )
+            raise InputError("value", problem)
         if self.horizon not in HORIZONS or isinstance(self.horizon, bool):
             raise wrong_value("horizon", self.horizon, f"one of {', '.join(map(str, HORIZONS))}")
-        start = number("expected_start", self.expected_start, 0, 1)
-        if start and not self.horizon:
-            raise wrong_value("expected_start", start, "0 without a horizon")
-        fixed.put(self, expected_start=min(snap(start, ONE), 1 - 1 / ONE) if start else 0.0)
+        if self.expected_start and not self.horizon:
+            raise wrong_value("expected_start", self.expected_start, "0 without a horizon")
         errors: Any = self.accuracy_error
         if errors is not None:
             if not self.horizon or not isinstance(errors, (tuple, list)) or len(errors) != 2:
                 raise wrong_value("accuracy_error", errors, "two numbers, or none without a horizon")
-            fixed.put(self, accuracy_error=tuple(number("accuracy_error", each, 0, 1) for each in errors))
+            put(self, accuracy_error=tuple(number("accuracy_error", each, 0, 1) for each in errors))
 
-    def _check_decisions(self) -> None:
-        level, budget = fixed.snap_rates(self.level, self.budget)
-        reference = min(1 - 1 / ONE, snap(number("reference", self.reference, 0, 1), ONE))
-        fixed.put(self, level=float(level), budget=float(budget), reference=reference)
-        slopes = fixed.snap_slopes(self.slope, self.steep_slope, self.knee, level.denominator)
-        fixed.put(self, **dict(zip(("slope", "steep_slope", "knee"), slopes, strict=True)))
-        if not isinstance(self.alarm, Alarm):
-            raise wrong_type("alarm", self.alarm, "an Alarm")
-        if self.feedback is not None and not isinstance(self.feedback, Feedback):
-            raise wrong_type("feedback", self.feedback, "a Feedback or None")
-
-    def _check_evidence(self) -> None:
-        head = self.evidence
-        if "drift" in self.signals and "distance" not in self.signals:
-            raise InputError("missing", "signal 'drift' needs the signal 'distance'")
-        if head is None:
-            slow = [name for name in self.signals if name in SLOW]
-            if slow:
-                raise InputError("missing", f"evidence is None; signal {slow[0]!r} needs an EvidenceHead")
-            return
-        if not isinstance(head, EvidenceHead):
-            raise wrong_type("evidence", head, "an EvidenceHead or None")
-        if len(head.offsets) != self.classes:
-            count = len(head.offsets)
-            raise InputError("value", f"evidence has {count} offsets, expected {self.classes}, one per class")
-        known_only("evidence signal", head.coef, self.signals)
-        if not {"odds", "distance"} & set(self.signals):
-            raise InputError("missing", "evidence needs the signal odds or distance: they tell what is new")
-        if self.alarm.fall is not None:
-            raise InputError("conflict", "alarm fall is on; with evidence the alarm has the rise side only")
+    def _rules(self) -> Iterator[tuple[str, bool, str]]:
+        """Yield the code of a rule between parameters, whether it is broken, and what to say then."""
+        used, most = set(self.signals), codec.row_range("lags")[1]
+        reading, slow = ([s for s in self.signals if s in some] for some in (FEATURE_BASED, SLOW))
+        if reading:
+            yield "value", not self.features, f"features is 0; signal {reading[0]!r} needs 1 or more"
+        if used & set(LAGGED):
+            yield "missing", not self.lags, f"lags is empty; at least one of 1 to {most} is needed"
+        if self.instant is None:
+            yield "conflict", self.anchor == "belief", "anchor is 'belief'; it needs an instant head"
+            needing = "signal 'disbelief'" if "disbelief" in used else "about='answer'"
+            needs = "disbelief" in used or self.about == "answer"
+            yield "missing", needs, f"instant is None; {needing} needs an InstantHead"
+        if "drift" in used:
+            yield "missing", "distance" not in used, "signal 'drift' needs the signal 'distance'"
+        given = "missing" if self.centers is None else "given"
+        wrong = (self.centers is None) == ("distance" in used)
+        yield "conflict", wrong, f"centers are {given}, expected exactly with the signal 'distance'"
+        if self.evidence is not None:
+            lacks = not {"odds", "distance"} & used
+            yield "missing", lacks, "evidence needs the signal odds or distance: they tell what is new"
+            falls = self.alarm.fall is not None
+            yield "conflict", falls, "alarm fall is on; with evidence the alarm has the rise side only"
+        elif slow:
+            yield "missing", True, f"evidence is None; signal {slow[0]!r} needs an EvidenceHead"
 
     @property
     def profile(self) -> str:

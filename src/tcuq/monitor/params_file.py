@@ -14,38 +14,30 @@ from ..base.checks import known_only
 from ..base.errors import InputError, wrong_value
 from ..base.json_text import from_json
 from ..base.limits import Limits
-from .alarm import FIELDS as ALARM_FIELDS
-from .alarm import SIDE_FIELDS, Alarm, alarm_from
+from .alarm import Alarm, AlarmSide, alarm_from
+from .codec import as_json, part_from, row_range
 from .feedback import Feedback
-from .fixed_point import RANGE, as_json, part_from
 from .heads import EvidenceHead, InstantHead
+from .made import PARAMS_VERSION as VERSION
 
 if TYPE_CHECKING:
     from .params import Params
 
 FORMAT = "tcuq-params"
 
-VERSION = 5
-"""Of the parameter file; those of layout 4 (version 0.3) are read too."""
+OLD = 4
+"""Layout of version 0.3, which is read too."""
 
-_PARTS: dict[str, tuple[type[Any], tuple[str, ...]]] = {
-    "evidence": (EvidenceHead, ("coef", "offsets")),
-    "instant": (InstantHead, ("coef",)),
-    "feedback": (Feedback, ()),
-}
-"""What may be null, and the fields that an object of it must have."""
+_PARTS: dict[str, type[Any]] = {"evidence": EvidenceHead, "instant": InstantHead, "feedback": Feedback}
+"""What may be null."""
 
 
 def content_of(params: Params) -> dict[str, Any]:
     """Return the content of a parameter file."""
-    content: dict[str, Any] = {"format": FORMAT, "version": VERSION}
-    for item in fields(params):
-        value = as_json(getattr(params, item.name))
-        if isinstance(value, (Alarm, EvidenceHead, Feedback, InstantHead)):
-            value = value.to_dict()
-        if value is not None or item.name != "feedback":
-            content[item.name] = value
-    return sealed_content(content)
+    values = {item.name: as_json(getattr(params, item.name)) for item in fields(params)}
+    if params.feedback is None:
+        del values["feedback"]
+    return sealed_content({"format": FORMAT, "version": VERSION, **values})
 
 
 def checksum_of(content: Mapping[str, Any]) -> str:
@@ -71,13 +63,13 @@ def check_whole(content: Mapping[str, Any], kind: type[Params], sealed: bool) ->
     _complete("field", content, [item.name for item in fields(kind) if item.name != "feedback"])
     for name in ("coef", "clean_means"):
         _complete(name, content[name], content["signals"])
-    _complete("alarm field", content["alarm"], ALARM_FIELDS)
-    for name in ("rise", "fall"):
-        if content["alarm"][name] is not None:
-            _complete(f"alarm {name} field", content["alarm"][name], SIDE_FIELDS[name])
-    for name, (part, _) in _PARTS.items():
-        if content.get(name) is not None:
-            _complete(f"{name} field", content[name], tuple(part.__dataclass_fields__))
+    alarm = content["alarm"]
+    _complete("alarm field", alarm, [item.name for item in fields(Alarm)])
+    for name, side in (("rise", alarm["rise"]), ("fall", alarm["fall"])):
+        known = [item.name for item in fields(AlarmSide) if (name, item.name) != ("fall", "clear")]
+        _complete(f"alarm {name} field", side, known)
+    for name, part in _PARTS.items():
+        _complete(f"{name} field", content.get(name), [item.name for item in fields(part)])
     given, expected = content.get("checksum"), checksum_of(content)
     if sealed and given != expected:
         problem = f"checksum is {'missing' if given is None else repr(given)}, expected {expected!r}"
@@ -85,10 +77,10 @@ def check_whole(content: Mapping[str, Any], kind: type[Params], sealed: bool) ->
         raise InputError("damaged", f"{problem}: the file is damaged, or was edited; {way}")
 
 
-def _complete(what: str, values: Mapping[str, Any], names: Sequence[str]) -> None:
-    """Refuse what lacks a name: a default in its place would be another monitor."""
+def _complete(what: str, values: Mapping[str, Any] | None, names: Sequence[str]) -> None:
+    """Refuse what is there and lacks a name: a default in its place would be another monitor."""
     for name in names:
-        if name not in values:
+        if values is not None and name not in values:
             raise InputError("missing", f"{what} {name!r} is missing, expected all of {', '.join(names)}")
 
 
@@ -102,15 +94,15 @@ def values_from(content: Any, kind: type[Params]) -> dict[str, Any]:
     if not isinstance(content, Mapping) or content.get("format") != FORMAT:
         raise InputError("damaged", f'not a parameter file: "format" must be "{FORMAT}"')
     version = content.get("version")
-    if version not in (4, VERSION) or not isinstance(version, int):
+    if version not in (OLD, VERSION) or not isinstance(version, int):
         advice = "use a newer tcuq" if isinstance(version, int) and version > VERSION else "fit again"
         raise InputError("unsupported", f"parameters have version {version!r}, expected {VERSION}; {advice}")
-    if version == 4:
+    if version == OLD:
         content = _from_layout_4(content)
     values = {k: v for k, v in content.items() if k not in ("format", "version", "checksum")}
     known_only("field", values, [item.name for item in fields(kind)])
     if "classes" not in values:
-        low, high = RANGE["classes"]
+        low, high = row_range("classes")
         raise InputError("missing", f"field 'classes' is missing, expected {low} to {high}")
     for name in ("signals", "lags", "lag_weights"):
         if name in values:
@@ -122,9 +114,9 @@ def values_from(content: Any, kind: type[Params]) -> dict[str, Any]:
             raise wrong_value(name, values[name], "an object")
     if "alarm" in values:
         values["alarm"] = alarm_from(values["alarm"])
-    for name, (part, needed) in _PARTS.items():
+    for name, part in _PARTS.items():
         if name in values:
-            values[name] = part_from(part, name, values[name], needed)
+            values[name] = part_from(part, name, values[name])
     for name in ("accuracy_error", "centers", "names"):
         if values.get(name) is not None:
             values[name] = _list(name, values[name])

@@ -5,33 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from .. import _core
 from ..base.errors import InputError, wrong_value
+from . import made
 
-SIGNALS: tuple[str, ...] = _core.SIGNAL_NAMES
+SIGNALS: tuple[str, ...] = tuple(made.SIGNALS)
 """Names by number; a number is never given to another signal."""
 
 NUMBER = {name: number for number, name in enumerate(SIGNALS)}
 
-
-def _of(mask: int) -> tuple[str, ...]:
-    """Return the names of the signals in a mask."""
-    return tuple(name for name, number in NUMBER.items() if mask >> number & 1)
-
-
-LAGGED = _of(_core.LAGGED_SIGNALS)
+LAGGED = made.LAGGED
 """Signals that read single past steps through the ring."""
 
-FEATURE_BASED = _of(_core.FEATURE_SIGNALS)
+FEATURE_BASED = made.FEATURE
 """Signals that read features."""
 
-SLOW = ("severity", "drift")
+SLOW = made.SLOW
 """Signals that are slow means of the past, this step included; they need an evidence head."""
 
-BELIEF = ("disbelief",)
-"""Signals that read a belief over the classes, which includes the current step."""
-
-PROFILES = {"standard": _of(_core.STANDARD_SIGNALS), "paper": _of(_core.PAPER_SIGNALS)}
+PROFILES = {"standard": made.PROFILE_STANDARD, "paper": made.PROFILE_PAPER}
 """Sets of signals by the name that `fit` takes; without features, those that read features are left out."""
 
 STOCK_COEF = {"divergence": 1.5, "flips": 1.0, "doubt": 3.0, "odds": 0.5}
@@ -48,14 +39,13 @@ STOCK_INSTANT = ({"odds": EVEN_ODDS}, -EVEN_ODDS / 2)
 STOCK_STEADY = ({"disbelief": EVEN_ODDS}, -EVEN_ODDS / 2)
 """Head for full persistence without labels: uncertainty is one minus the belief."""
 
-DESCRIPTION = dict(zip(SIGNALS, _core.SIGNAL_MEANINGS, strict=True))
+DESCRIPTION = made.SIGNALS
 """What it means when a signal is high, in words for reports."""
 
-
-REASONS = {**NUMBER, "error_limit": 254}
+REASONS = {**NUMBER, **{name: number for name, (number, _) in made.REASONS.items()}}
 """Why a step was not trusted: a signal, or labels have shown too many errors. 255 is none."""
 
-MEANING = {**DESCRIPTION, "error_limit": "labels have shown too many errors at such a risk"}
+MEANING = {**DESCRIPTION, **{name: text for name, (_, text) in made.REASONS.items()}}
 
 
 def profile_signals(profile: str, features: int, evidence: bool = True) -> tuple[str, ...]:

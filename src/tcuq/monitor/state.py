@@ -6,16 +6,15 @@ import struct
 import zlib
 from dataclasses import dataclass
 
-from .._core import STATE_VERSION as VERSION
 from ..base.errors import InputError
+from .made import COUNTER_CODES
+from .made import STATE_VERSION as VERSION
 from .params import Params
 from .signals import NUMBER, SIGNALS, SLOW
 
 MAGIC = b"TCUQ"
-HEADER = struct.Struct("<4sHHIHHIIiiIIiIiIIBBBB")
-"""Magic, version, zero, signals, classes, features, fingerprint; steps, debt, credit, rise, fall, severity,
-stillness, own, own_seen, accuracy; alarm and four times what is left of its hold, fill, what holds a value,
-depth."""
+HEADER = struct.Struct(f"<4sHHIHHI{COUNTER_CODES}B")
+"""Magic, version, zero, signals, classes, features, fingerprint; the counters; depth."""
 CRC_BYTES = 4
 
 _FEEDBACK_BYTES = range(16, 2064, 4)

@@ -3,6 +3,8 @@
  * caller's buffer holds what is sent and nothing else is needed. */
 #include "tcuq_frame.h"
 
+#include "tcuq_internal.h"
+
 #define CRC_BYTES 4u
 #define SIZE_BYTES 3u /* size of the whole state, after the header of one of its parts */
 #define BLOCK 255u    /* code of a block of COBS that is full */
@@ -33,7 +35,7 @@ static void stuff(tcuq_frame_t *frame, uint8_t byte)
 /* One byte of content. */
 static void put(tcuq_frame_t *frame, uint8_t byte)
 {
-    frame->crc = tcuq_crc_byte(frame->crc, byte);
+    frame->crc = crc_byte(frame->crc, byte);
     frame->content++;
     stuff(frame, byte);
 }

@@ -11,8 +11,8 @@ import numpy as np
 
 from ...log.log import Log
 from ...metrics import auroc
+from ...monitor.codec import COEF_LIMIT
 from ...monitor.cost import cost
-from ...monitor.fixed_point import COEF_LIMIT
 from ...monitor.params import Params
 from ...monitor.signals import FEATURE_BASED, ordered
 from ..alarms import alarms_in

@@ -11,7 +11,7 @@ import numpy as np
 from ...base.errors import InputError
 from ...base.fixed import ONE
 from ...metrics import auroc
-from ...monitor.fixed_point import COEF_LIMIT
+from ...monitor.codec import COEF_LIMIT
 from ...monitor.signals import FEATURE_BASED, ordered
 from ..gated import Gated, Scores, Taught, learn_gated, scores
 from ..logistic import balanced_weights, fit_logistic, linear, log_loss

@@ -13,7 +13,7 @@ from tcuq.fitting.logistic import fit_logistic
 from tcuq.fitting.signal_table import FOLDS, folds
 from tcuq.log.log import Log
 from tcuq.log.quantize import choose_feature_scale
-from tcuq.monitor.fixed_point import COEF_LIMIT
+from tcuq.monitor.codec import COEF_LIMIT
 from tcuq.monitor.monitor import Monitor, watch
 from tcuq.monitor.params import Params
 from tcuq.monitor.signals import NUMBER, ordered, profile_signals

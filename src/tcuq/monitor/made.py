@@ -1,0 +1,114 @@
+"""What Python knows of the core, made from schema.toml by tools/schema.py: change that file, not this one."""
+
+from typing import NamedTuple
+
+PARAMS_VERSION = 5
+STATE_VERSION = 4
+
+SIGNALS = {
+    "divergence": "the posterior differs from recent ones",
+    "instability": "the features point elsewhere than recently",
+    "flips": "the prediction differs from recent predictions",
+    "doubt": "low confidence or a close second class",
+    "odds": "this posterior is not sure of the class",
+    "severity": "recent inputs looked degraded",
+    "magnitude": "the features are large",
+    "distance": "the features are far from those of the class on clean data",
+    "disbelief": "the last steps, as long as classes stay here, speak against the class",
+    "drift": "recent features have moved away from those of clean data",
+}
+"""By number; what a high value means."""
+
+PROFILE_PAPER = ("divergence", "instability", "flips", "doubt")
+PROFILE_STANDARD = ("odds", "severity", "magnitude", "distance", "disbelief", "drift")
+LAGGED = ("divergence", "instability", "flips")
+FEATURE = ("instability", "magnitude", "distance", "drift")
+SLOW = ("severity", "drift")
+REASONS = {"error_limit": (254, "labels have shown too many errors at such a risk")}
+COUNTER_CODES = "IiiIIiIIIIBBB"
+"""As `struct` reads them."""
+
+
+class Row(NamedTuple):
+    """A parameter: its name in the core and in Python, how many there are, what one is worth, its range."""
+
+    part: str
+    name: str
+    real: str
+    kind: str
+    unit: str
+    low: int
+    high: int
+
+
+_TABLE = """
+params version - one int 5 5
+params signals signals one mask 1 1023
+params fingerprint - one int 0 4294967295
+params classes classes one int 2 1000
+params features features one int 0 256
+params zero_point feature_zero_point one int -128 127
+params lag_count - one count 0 64
+params lags lags lag lags 1 64
+params lag_weights lag_weights lag weights 0 32768
+params bias bias one q16 -16777216 16777216
+params doubt_mix doubt_mix one q16 0 65536
+params blend blend one q16 0 65536
+params level_num level one ratio 1 65535
+params level_den level_den one den 2 1000
+params reference reference one q16 0 65535
+params anchor anchor one confidence|belief 0 65535
+params about about one prediction|answer 0 65535
+params horizon horizon one log2 0 12
+params expected_start expected_start one q16 0 65535
+params slope slope one slope 0 4294967295
+params steep_slope steep_slope one slope 1 4294967295
+params knee knee one flags 0 16777216
+params budget_num budget one ratio 0 65535
+params budget_den budget_den one den 1 1000
+params burst burst one int 1 10000
+params rise_reference - one q16 0 65535
+params fall_reference - one q16 0 65535
+params hold - one int 0 63
+params warmup warmup one int 0 4294967295
+params rise_limit - one q16 0 4294967295
+params rise_cap - one q16 0 1073741824
+params rise_clear - one q16 0 1073741824
+params fall_limit - one q16 0 4294967295
+params fall_cap - one q16 0 1073741824
+params centers centers class_x_feature int -128 127
+params instant instant part int 0 0
+params evidence evidence part int 0 0
+params feedback feedback part int 0 0
+params coef coef signal q9 -32768 32767
+params clean_mean clean_means signal q16 0 65535
+evidence offset offsets class q8 -32768 32767
+evidence clip clip one q16 1 524288
+evidence reach reach one int 256 4294967295
+evidence still still one q16 0 2097152
+evidence bias bias one q16 -16777216 16777216
+evidence allowance allowance one q16 0 16777216
+evidence own_looks own one int 0 1000
+evidence own_mean own one q16 -524288 524288
+evidence own_most own one q16 0 524288
+evidence bet_base bet one q16 0 1048576
+evidence bet_slope bet one q16 0 32767
+evidence coef coef signal q9 -32768 32767
+instant bias bias one q16 -16777216 16777216
+instant coef coef signal q9 -32768 32767
+feedback memory memory one int 1 1024
+feedback error_num max_error one ratio 0 65535
+feedback error_den error_den one den 1 1000
+feedback error_reference reference one q16 0 65535
+feedback error_shut shut one errors 0 32767
+feedback error_first hard one budget|error 0 65535
+feedback wrong_score wrong_score one q13 0 65535
+feedback right_score right_score one q13 0 65535
+"""
+
+
+def _row(part: str, name: str, real: str, kind: str, unit: str, low: str, high: str) -> Row:
+    return Row(part, name, real, kind, unit, int(low), int(high))
+
+
+ROWS = [_row(*line.split()) for line in _TABLE.split("\n") if line]
