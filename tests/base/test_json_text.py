@@ -8,7 +8,7 @@ from refusals import refused
 from slow_lines import attack, in_time
 
 from tcuq.base.json_text import depth_of, from_json
-from tcuq.io.jsonl import parse_object
+from tcuq.io.rows import parse_object
 
 
 @pytest.mark.parametrize("end", ["", "\\", '"', "]"])

@@ -78,7 +78,7 @@ def test_version(capsys):
 
 
 USER_ERRORS = {
-    "": ["", "dance", "inspect in.npz", "audit in.csv m.json", "demo --out m.json"],
+    "": ["dance", "inspect in.npz", "audit in.csv m.json", "demo --out m.json"],
     "fit in.npz": ["", "-o missing/p.json", "-o .", "-o - --json"],
     "fit in.npz -o p.json": ["--budget much", "--max-error few", "--level low", "--budget 1.5"],
     "fit in.npz -o p.json --level budget": ["--budget 0"],

@@ -196,7 +196,7 @@ def test_a_log_of_another_shape_than_the_parameters_is_refused(tmp_path):
 
 
 def test_csv_takes_a_byte_order_mark_blank_lines_quotes_crlf_and_words(tmp_path):
-    content = b'\xef\xbb\xbf"p0", p1,shifted\r\n0.5,"0.5",True\r\n\r\n0.25,0.75,false\r\n'
+    content = b'\xef\xbb\xbf\r\n"p0", p1,shifted\r\n0.5,"0.5",True\r\n\r\n0.25,0.75,false\r\n'
     log = read_log(write(tmp_path, "a.csv", content))
     assert len(log) == 2 and log.shifted.tolist() == [True, False]
 

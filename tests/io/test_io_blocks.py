@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 from tcuq import InputError, Log, Params
 from tcuq.io import read_decisions, read_log, write_log
-from tcuq.io.logs import Table
+from tcuq.io.log_rows import CsvRows
 
 LINES = 3000
 HEADER = "p0,p1,time,f0,f1,label,segment,shifted\n"
@@ -34,7 +35,7 @@ def outcome(path: Path, skip: bool, monkeypatch: pytest.MonkeyPatch, together: b
     said: list[str] = []
     with monkeypatch.context() as patch:
         if not together:
-            patch.setattr(Table, "add_all", lambda self, lines: False)
+            patch.setattr("tcuq.io.rows._takes", lambda rows, block: False)
         try:
             log = read_log(path, on_bad=said.append if skip else None)
         except InputError as error:
@@ -83,14 +84,56 @@ def test_lines_together_are_read_as_each_alone(
     assert together == alone
 
 
+JSON_WRITTEN = {
+    "as they are": {},
+    "names": {"names": ["a", "b"]},
+    "a class by name": {"label": "a"},
+    "a shift by name": {"shifted": "fog"},
+    "true": {"shifted": True},
+    "a key more": {"segment": 3},
+    "a key that is not read": {"time": 7},
+    "too wide": {"features": [1, 2, 3]},
+    "an odd value": {"features": [1, None]},
+    "no list": {"probs": 0.5},
+    "far from one": {"probs": [0.5, 0.25]},
+    "not int8": {"probs": [200, 0]},
+    "too large": {"features": [10**400, 0]},
+    "label too large": {"label": 2},
+    "a label that is true": {"label": True},
+    "shift too large": {"shifted": 256},
+}
+
+
+@pytest.mark.parametrize("skip", [False, True])
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("case", JSON_WRITTEN)
+@pytest.mark.filterwarnings("ignore:.*key 'time' is not used")
+def test_objects_together_are_read_as_each_alone(
+    case: str, whole: bool, skip: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cells = [line.split(",") for line in lines(whole)]
+    steps = [
+        {"probs": f"[{p}, {q}]", "features": f"[{f}, {g}]", "label": label, "shifted": str(int(kind))}
+        for p, q, _, f, g, label, _, kind in cells
+    ]
+    rows = ["{" + ", ".join(f'"{key}": {value}' for key, value in step.items()) + "}" for step in steps]
+    if case != "as they are":
+        before = {} if case == "names" else json.loads(rows[2000])
+        rows[2000] = json.dumps(before | JSON_WRITTEN[case])
+    path = tmp_path / "log.jsonl"
+    path.write_text("\n".join(rows), encoding="utf-8")
+    together, alone = (outcome(path, skip, monkeypatch, each) for each in (True, False))
+    assert together == alone
+
+
 def test_lines_are_taken_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only the first block, whose first line settles what the numbers are, is read line by line."""
-    path, calls, add = tmp_path / "log.csv", [], Table.add
+    """Only the first line, which settles what the numbers are, is read alone."""
+    path, sizes, take = tmp_path / "log.csv", [], CsvRows.take
     path.write_text("p0,p1\n" + "0.25,0.75\n" * LINES, encoding="utf-8")
     monkeypatch.setattr(
-        Table, "add", lambda self, line, number: calls.append(number) or add(self, line, number)
+        CsvRows, "take", lambda self, lines, numbers: sizes.append(len(lines)) or take(self, lines, numbers)
     )
-    assert len(read_log(path)) == LINES and len(calls) == 1024
+    assert len(read_log(path)) == LINES and sizes == [1, 1024, 1024, 951]
 
 
 PEAK = """

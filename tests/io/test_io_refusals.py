@@ -14,7 +14,7 @@ import pytest
 from refusals import refused
 
 from tcuq import Log, Monitor, Params
-from tcuq.io import Decisions, jsonl, read_decisions, read_log, tables, write_decisions, write_log
+from tcuq.io import Decisions, read_decisions, read_log, rows, tables, write_decisions, write_log
 from tcuq.io.decisions import COLUMNS
 
 PARAMS = Params(classes=3, names=("cat", "dog", "owl"))
@@ -95,7 +95,7 @@ def test_a_line_that_is_too_wide_nests_deeply_or_has_no_end(tmp_path: Path) -> N
     deep: list[Any] = []
     for _ in range(100_000):
         deep = [deep]
-    assert jsonl._short(deep) == "a deeply nested value"
+    assert rows.short(deep) == "a deeply nested value"
 
 
 def test_an_npz_of_inputs_says_which_command_wants_it(tmp_path: Path) -> None:

@@ -201,15 +201,16 @@ def answer_lines(
     import numpy as np
 
     from ..io.decisions import RowText, decision_columns
-    from ..io.jsonl import RowParser
+    from ..io.log_rows import JsonRows
+    from ..io.rows import refuse
     from ..io.sources import STANDARD, decode_lines, read_lines, shown
-    from ..io.values import Shape, refuse
+    from ..io.values import Shape
     from ..log.logits import paired, softmax
 
     params, where = monitor.params, shown(STANDARD)
     told = logits_given(args)
     apply = (lambda row: softmax(paired(row), told["logits_scale"])) if told["logits"] else None
-    parser, segment = RowParser(Shape.of(params), apply), None
+    rows, segment = JsonRows(Shape.of(params), apply, where), None
     counts = dict.fromkeys(("steps", "flags", "abstentions", "alarm_steps"), 0)
     number, seen, notes = monitor.steps, [], None
     names, text = params.names, None
@@ -219,21 +220,25 @@ def answer_lines(
             if not content.strip():
                 continue
             try:
-                row = parser.parse(content, line)
-                if row is None:
+                rows.take([content], [line])
+                if not rows.rows:  # names of the classes
                     continue
-                if counts["steps"] and row.segment != segment:
+                log = rows.log()
+                begins = None if log.segments is None else log.segments[0]
+                if counts["steps"] and begins != segment:
                     monitor.reset()
-                step = monitor.step(row.probs, row.features if params.features else None)
+                step = monitor.step(
+                    log.probs[0], log.features[0] if params.features and log.features is not None else None
+                )
             except (ValueError, TypeError) as error:
                 refuse(worded(placed(error, f"{where}, line {line}")), bad if args.skip_bad else None)
                 continue
             if text is None:  # the stream itself may name its classes, before its first step
-                names = params.names or parser.names
+                names = params.names or rows.names
                 text = RowText(decision_columns(None, True, names is not None), "jsonl")
             for name, hit in zip(counts, (True, step.flagged, step.abstain, step.alarm > 0), strict=True):
                 counts[name] += hit
-            segment = row.segment
+            segment = begins
             cells: tuple[Any, ...] = (number, step.prediction, step.answer, step.risk, step.threshold)
             cells += (step.uncertainty, step.abstain, step.alarm, step.warming_up, step.reason or "")
             cells += (step.persistence, step.look, step.severity, step.expected_accuracy)
@@ -242,7 +247,7 @@ def answer_lines(
             print(text.line((*cells, params.fingerprint)), end="", flush=True)
             number += 1
             if notes is None:
-                seen.append(row.probs)
+                seen.append(log.probs[0])
                 if len(seen) == LOOKED_AT:
                     notes = odd_posteriors(args, where, np.array(seen))
     finally:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,21 +11,19 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.checks import guess, note_unknown
-from ..base.errors import InputError, located, placed, wrong_value
+from ..base.errors import InputError, located, wrong_value
 from ..base.fixed import ONE
 from ..base.limits import Limits, limits_given
 from ..log.class_names import checked_name, checked_names
 from ..monitor.signals import NUMBER, REASONS, SIGNALS
 from ..monitor.steps import NO_REASON, STEP_DTYPE
 from .decisions import COLUMNS, NAME, NEWER, OWN_COLUMN, Decisions, fingerprint_number
-from .jsonl import parse_object
-from .rows import name_in_csv
-from .sources import TABLES, check_length, decode_lines, format_of, read_bytes, read_lines, shown
+from .rows import csv_rows, lines_of, name_in_csv, parse_object, taken
+from .sources import TABLES, check_length, format_of, read_bytes, shown
 from .tables import TableFile, arrays_of, cells_of
 from .values import BESIDE, number_shown
 
-Told = dict[int, str]
-"""Names of classes, as far as a file tells them."""
+Columns = dict[str, npt.NDArray[Any]]
 
 _FRACTIONS = {*(name for name in STEP_DTYPE.names or () if STEP_DTYPE[name].kind == "f"), *SIGNALS}
 _FLAGS = {"abstain", "warming_up", "low_mass"}
@@ -64,136 +61,128 @@ def read_decisions(path: str | Path, format: str | None = None, *, limits: Limit
         How large the file may be, as of `read_log`.
     """
     kind, where, limits = format_of(path, format), shown(path), limits_given(limits)
+    unit, numbers, names = "row", None, None
+    columns: Columns
     if kind == "npz":
         columns = arrays_of(read_bytes(path, limits), where, (*_KNOWN, "names"), COLUMNS, limits)
-        names = columns.pop("names", None)
-        _known_columns(list(columns), where)
+        given = columns.pop("names", None)
+        with located(where):
+            _known_columns(list(columns), where)
         for name, values in columns.items():
             if values.ndim != 1 or values.dtype.kind not in "iufb" or len(values) != len(columns["step"]):
                 shape = f"{values.dtype} of shape {values.shape}"
                 raise InputError("value", f"{where}: {name} is {shape}, expected one number per step")
-        lines = list(range(len(columns["step"])))
         with located(where):
-            told = {} if names is None else dict(enumerate(checked_names(names, names.size) or ()))
-        return _assemble(columns, lines, where, "row", told)
-    if kind in TABLES:
-        return _from_table(TableFile(path, kind, limits), where)
-    filled = []
-    for number, text in enumerate(decode_lines(read_lines(path, limits, whole=True)), 1):
-        with located(f"{where}, line {number}"):
-            check_length(text)
-        if text.strip():
-            filled.append((number, text.rstrip("\r\n")))
-    told = {}
-    read, rows = (_csv_rows if kind == "csv" else _jsonl_rows)(filled, where, told)
-    lines = [number for number, _ in filled[kind == "csv" :]]
-    table = np.array(rows, dtype=np.float64).reshape(len(rows), len(read))
-    return _assemble({name: table[:, i] for i, name in enumerate(read)}, lines, where, "line", told)
+            names = None if given is None else checked_names(given, given.size)
+    elif kind in TABLES:
+        columns = _from_table(TableFile(path, kind, limits), where)
+    else:
+        rows, unit = DecisionRows(kind, where), "line"
+        for _ in taken(lines_of(path, limits), rows, where):
+            pass
+        columns, numbers = rows.joined(), rows.numbers
+    return _assemble(columns, numbers, where, unit, names)
 
 
-def _from_table(file: TableFile, where: str) -> Decisions:
+def _from_table(file: TableFile, where: str) -> Columns:
     """Read decisions from a Parquet or Arrow file, whose columns are those of the text formats."""
-    names = _known_columns(file.names, where)
-    if NAME in file.names:
-        names = [*names, NAME]
+    with located(where):
+        names = _known_columns(file.names, where)
     parts = [{name: cells_of(piece, name) for name in names} for piece in file.pieces(names)]
-    if not sum(len(part["step"]) for part in parts):
-        raise InputError("missing", f"{where}: holds no steps, expected at least one")
-    columns = {name: np.concatenate([part[name] for part in parts]) for name in names}
-    lines = list(range(len(columns["step"])))
-    named = columns.pop(NAME, None)
+    columns = {name: np.concatenate([part[name] for part in parts]) for name in names if parts}
     with located(where):
         for name, values in columns.items():
-            if name in ("reason", "params"):
-                values = np.array(_coded(name, values))
-            if values.dtype.kind not in "iufb":
-                raise InputError("value", f"column {name!r} holds {values.dtype}, expected numbers")
-            columns[name] = values
-        told: Told = {}
-        if named is not None and "answer" in columns:
-            texts = ["" if text is None else text for text in named.tolist()]
-            if odd := [text for text in texts if not isinstance(text, str)]:
-                raise wrong_value(NAME, odd[0], "text")
-            for answer, text in sorted(set(zip(columns["answer"].tolist(), texts, strict=True))):
-                _told(told, answer, text)
-    return _assemble(columns, lines, where, "row", told)
+            words = name in ("reason", "params")
+            if values.dtype.kind not in ("OU" if words else "iufbOU" if name == NAME else "iufb"):
+                expected = "text" if words else "numbers"
+                raise InputError("value", f"column {name!r} holds {values.dtype}, expected {expected}")
+            columns[name] = _numbers(name, values.tolist()) if words else values
+    return columns
 
 
-def _coded(name: str, values: npt.NDArray[Any]) -> list[int]:
-    """Return the numbers of words, of which there are few kinds."""
-    if values.dtype.kind not in "OU":
-        raise InputError("value", f"column {name!r} holds {values.dtype}, expected text")
-    texts = values.tolist()
-    if odd := [text for text in texts if not isinstance(text, str)]:
-        raise wrong_value(name, odd[0], "text")
-    numbers = {text: int(_CODED[name](text)) for text in set(texts)}
-    return [numbers[text] for text in texts]
+def _numbers(name: str, cells: list[Any]) -> npt.NDArray[np.float64]:
+    """Return the numbers of a column; those that are words in text formats have one each."""
+    if name in _CODED:
+        cells = [_CODED[name](cell) for cell in cells]
+    try:
+        return np.array(cells, np.float64)
+    except (ValueError, OverflowError):
+        raise wrong_value(name, cells[0], "a number") from None
 
 
 def _known_columns(names: list[str], where: str) -> list[str]:
     """Return the columns that are read, in the order of the file; note the others, refuse a missing one."""
-    if not names:
-        raise InputError("missing", f"{where}: is empty, expected decisions, as `tcuq run` writes them")
     for name in COLUMNS:
         if name not in names:
             expected = f"expected {', '.join(COLUMNS)}{guess(names, name)}"
-            raise InputError("missing", f"{where}: column {name!r} is missing, {expected}")
-    known = [name for name in names if name in _KNOWN]
+            raise InputError("missing", f"column {name!r} is missing, {expected}")
+    known = [name for name in names if name in (*_KNOWN, NAME)]
     if len(set(known)) != len(known):
         twice = next(name for name in known if known.count(name) > 1)
-        raise InputError("conflict", f"{where}: column {twice!r} is there twice, expected once")
+        raise InputError("conflict", f"column {twice!r} is there twice, expected once")
     if "low_mass" not in known and any(name in OWN_COLUMN for name in known):
-        raise InputError("missing", f"{where}: column 'low_mass' is missing, expected beside signals")
+        raise InputError("missing", "column 'low_mass' is missing, expected beside signals")
     note_unknown("column", [name for name in names if name not in BESIDE[1:]], (*_KNOWN, NAME), where)
     return known
 
 
-def _told(told: Told, answer: float, name: Any) -> None:
-    """Keep the name of a class; refuse one that cannot be shown, and a second one."""
-    if name == "" or not float(answer).is_integer():  # such an answer is refused with all others out of range
-        return
-    if told.setdefault(int(answer), name) != name:
-        raise wrong_value(NAME, name, f"{told[int(answer)]!r} as on a line before")
-    checked_name(name, int(answer))
+class DecisionRows:
+    """Decisions as rows of text; the first line tells their columns."""
 
+    def __init__(self, kind: str, where: str) -> None:
+        self._read, self._where = self._csv if kind == "csv" else self._json, where
+        self.begun, self.numbers = False, list[int]()
+        self._columns: list[str] = []
+        self._parts: list[Columns] = []
 
-def _cells(text: str) -> list[str]:
-    # A name may hold commas, and then stands in quotes.
-    if '"' not in text:
-        return text.split(",")
-    try:
-        return next(csv.reader([text]))
-    except csv.Error as error:
-        raise InputError("damaged", str(error)) from None
+    def take(self, lines: list[str], numbers: list[int]) -> None:
+        """Take some lines; see `tcuq.io.rows.Rows`."""
+        cells = self._read(lines)
+        if cells:
+            named = {NAME: np.array(cells.pop(NAME), object)} if NAME in cells else {}
+            self._parts.append({name: _numbers(name, column) for name, column in cells.items()} | named)
+            self.numbers += numbers
 
+    def joined(self) -> Columns:
+        """Return all columns."""
+        if not self.begun:
+            raise InputError(
+                "missing", f"{self._where}: is empty, expected decisions, as `tcuq run` writes them"
+            )
+        names = self._columns if self._parts else []
+        return {name: np.concatenate([part[name] for part in self._parts]) for name in names}
 
-def _csv_rows(lines: list[tuple[int, str]], where: str, told: Told) -> tuple[list[str], list[list[float]]]:
-    header = lines[0][1].split(",") if lines else []
-    names = _known_columns(header, where)
-    places = [header.index(name) for name in names]
-    named = header.index(NAME) if NAME in header and "answer" in names else None
-    rows = []
-    for number, text in lines[1:]:
-        try:
-            cells = _cells(text)
-            if len(cells) != len(header):
-                raise InputError("value", f"the row has {len(cells)} values, the header has {len(header)}")
-            kept = [cells[place] for place in places]
-            rows.append([_number(name, text) for name, text in zip(names, kept, strict=True)])
-            if named is not None:
-                _told(told, rows[-1][names.index("answer")], name_in_csv(cells[named]))
-        except ValueError as error:
-            raise placed(error, f"{where}, line {number}") from None
-    return names, rows
+    def _csv(self, lines: list[str]) -> dict[str, list[Any]]:
+        if not self.begun:
+            check_length(lines[0])
+            self._header = lines[0].rstrip("\r\n").split(",")
+            self._columns, self.begun = _known_columns(self._header, self._where), True
+            return {}
+        columns = list(zip(*csv_rows(lines, len(self._header)), strict=True))
+        cells = {name: list(columns[self._header.index(name)]) for name in self._columns}
+        if NAME in cells:
+            cells[NAME] = list(map(name_in_csv, cells[NAME]))
+        return cells
 
-
-def _number(name: str, text: str) -> float:
-    if name in ("reason", "params"):
-        return float(_CODED[name](text))
-    try:
-        return float(_CODED[name](text) if name in _CODED else text)
-    except ValueError:
-        raise wrong_value(name, text, "a number") from None
+    def _json(self, lines: list[str]) -> dict[str, list[Any]]:
+        objects = [parse_object(line) for line in lines]
+        if not self.begun:
+            self._columns, self.begun = _known_columns(list(objects[0]), self._where), True
+            self._unread = {*(objects[0].keys() - {*self._columns}), *BESIDE[1:]}
+        for content in objects:
+            if content.keys() - self._unread - {NAME} != {*self._columns} - {NAME}:
+                given = ", ".join(name for name in content if name not in self._unread)
+                expected = f"expected {', '.join(self._columns)} as on the first line"
+                raise InputError("value", f"keys are {given}, {expected}")
+        cells = {name: [content.get(name) for content in objects] for name in self._columns}
+        for name in self._columns:
+            if name in (*_CODED, NAME):
+                continue
+            kinds = {bool} if name in _FLAGS else {int, float} if name in _FRACTIONS else {int}
+            if not {*map(type, cells[name])} <= kinds:
+                odd = next(value for value in cells[name] if type(value) not in kinds)
+                raise wrong_value(name, odd, "true or false" if name in _FLAGS else "a number")
+        return cells
 
 
 def _code(reason: Any) -> int:
@@ -204,46 +193,38 @@ def _code(reason: Any) -> int:
     return REASONS[reason]
 
 
-def _jsonl_rows(
-    lines: Iterable[tuple[int, str]], where: str, told: Told
-) -> tuple[list[str], list[list[float]]]:
-    names: list[str] = []
-    extra: set[str] = set()
-    rows = []
-    for number, text in lines:
-        try:
-            content = parse_object(text)
-            if not names:
-                names = _known_columns(list(content), where)
-                extra = content.keys() - set(names)
-            named = content.get(NAME, "") if NAME in extra else ""
-            unread = {*extra, *BESIDE[1:]}
-            content = {name: value for name, value in content.items() if name not in unread}
-            if content.keys() != set(names):
-                expected = f"expected {', '.join(names)} as on the first line"
-                raise InputError("value", f"keys are {', '.join(content)}, {expected}")
-            content |= {name: _CODED[name](content[name]) for name in _CODED if name in content}
-            for name, value in content.items():
-                kinds = (bool,) if name in _FLAGS else (int, float) if name in _FRACTIONS else (int,)
-                if type(value) not in kinds:
-                    raise wrong_value(name, value, "true or false" if name in _FLAGS else "a number")
-            rows.append([float(content[name]) for name in names])
-            if named and "answer" in content:
-                _told(told, float(content["answer"]), named)
-        except (ValueError, OverflowError) as error:
-            raise placed(error, f"{where}, line {number}") from None
-    return names, rows
+def _names_told(
+    answers: list[float], texts: list[Any], place: Callable[[int], str]
+) -> tuple[str, ...] | None:
+    """Return the names of classes as far as rows tell them; refuse one that changes or cannot be shown."""
+    told: dict[int, str] = {}
+    for row, (answer, text) in enumerate(zip(answers, texts, strict=True)):
+        if text in ("", None) or told.get(int(answer)) == text:
+            continue
+        with located(place(row)):
+            if not isinstance(text, str):
+                raise wrong_value(NAME, text, "text")
+            if int(answer) in told:
+                raise wrong_value(NAME, text, f"{told[int(answer)]!r} as on a line before")
+            told[int(answer)] = checked_name(text, int(answer))
+    return tuple(told.get(number, "") for number in range(1 + max(told))) if told else None
 
 
 def _assemble(
-    columns: dict[str, npt.NDArray[Any]], lines: list[int], where: str, unit: str, told: Told
+    columns: Columns, numbers: list[int] | None, where: str, unit: str, names: tuple[str, ...] | None
 ) -> Decisions:
     """Check every value against its range and put the columns together."""
-    if not lines:
+    count = len(columns.get("step", ()))
+    if not count:
         raise InputError("missing", f"{where}: holds no steps, expected at least one")
-    steps = np.zeros(len(lines), dtype=STEP_DTYPE)
+
+    def place(row: int) -> str:
+        return f"{where}, {unit} {row if numbers is None else numbers[row]}"
+
+    named = columns.pop(NAME, None)
+    steps = np.zeros(count, dtype=STEP_DTYPE)
     steps["expected_accuracy"] = np.nan
-    signals = np.zeros((len(lines), len(SIGNALS)))
+    signals = np.zeros((count, len(SIGNALS)))
     for name, given in columns.items():
         values = given.astype(np.float64)
         with np.errstate(invalid="ignore", over="ignore"):
@@ -268,7 +249,7 @@ def _assemble(
         if wrong.any():
             row = int(wrong.argmax())
             value = number_shown(float(given[row]))
-            raise InputError("value", f"{where}, {unit} {lines[row]}: {name} is {value}, expected {accepted}")
+            raise InputError("value", f"{name} is {value}, expected {accepted}", where=place(row))
         if name in OWN_COLUMN:
             signals[:, NUMBER[name]] = values
         elif name not in ("step", "params"):
@@ -278,7 +259,7 @@ def _assemble(
     if "answer" in missing:  # as in version 0.1, which named a reason on every step
         steps["answer"] = steps["prediction"]
         steps["reason"][~steps["flagged"]] = NO_REASON
-    numbers = columns["step"].astype(np.int64)
+    steps_taken = columns["step"].astype(np.int64)
     with_signals = "low_mass" in columns
     used = tuple(name for name in SIGNALS if name in columns)
     if "severity" in used:
@@ -287,15 +268,18 @@ def _assemble(
         if not (with_signals and steps["look"].any()):  # no evidence, so no signal
             used = tuple(name for name in used if name != "severity")
             signals[:, NUMBER["severity"]] = 0.0
-    named = None
+    if named is not None and "answer" in columns:
+        names = _names_told(columns["answer"].tolist(), named.tolist(), place)
+    if names is not None and "answer" in columns:
+        names += ("",) * (1 + int(steps["answer"].max()) - len(names))
+    fingerprint = None
     if "params" in columns:
         fingerprints = [f"{int(value):08x}" for value in np.unique(columns["params"])]
         if len(fingerprints) > 1:
             both = " and ".join(fingerprints[:2])
             raise InputError("conflict", f"{where}: params is {both}, expected decisions of one monitor")
-        named = fingerprints[0]
-    names = tuple(told.get(number, "") for number in range(1 + max(told))) if told else None
-    if names is not None and "answer" in columns:
-        names += ("",) * (1 + int(steps["answer"].max()) - len(names))
+        fingerprint = fingerprints[0]
     shown_signals = signals if with_signals else None
-    return Decisions(steps, int(numbers[0]), shown_signals, used, numbers, named, names, missing)
+    return Decisions(
+        steps, int(steps_taken[0]), shown_signals, used, steps_taken, fingerprint, names, missing
+    )

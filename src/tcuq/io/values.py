@@ -1,25 +1,20 @@
-"""What the formats share: int8 or float, rows that cannot be right, and the shape that parameters ask for."""
+"""What the formats share: rows that cannot be right, and the shape that parameters ask for."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ..base.errors import InputError, located, placed, wrong_value
+from ..base.errors import InputError, located, wrong_value
 from ..log.class_names import classes_expected
 from ..log.columns import ALIASES as ALIASES
 from ..log.log import NO_LABEL, Log
-from ..log.quantize import LEAST_TOLERANCE, ONE_OUTPUT, other_outputs, sigmoid_pairs, sum_tolerances
+from ..log.quantize import ONE_OUTPUT, other_outputs, sigmoid_pairs, sum_tolerances
 from ..monitor.params import Params
 from ..monitor.signals import FEATURE_BASED
-
-Bad = Callable[[str], None]
-"""Called with the message of a bad line, which is then skipped."""
 
 Softmax = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
 """Makes posteriors of logits; given to a reader when its numbers are logits."""
@@ -28,116 +23,15 @@ BESIDE = ("step", "time", "boot", "seq", "label", "given_label", "given_segment"
 """Keys that `tcuq live` writes beside those of a step or a decision. Other commands do not read them, and say
 nothing of them."""
 
-LOW, HIGH = -128, 127
-BLOCK = 1 << 10
-"""Lines that are taken together, as far as they are all good."""
-
 LOOKED_AT = 1 << 16
 """Rows that are checked at a time."""
 
 MOST = float(np.finfo(np.float32).max)
 
-_INTEGERS = re.compile(r"[\s,+\-0-9]*")
-
 
 def number_shown(value: float) -> str:
     """Return a number as a person wrote it."""
     return f"{value:.10g}"
-
-
-def written_whole(cells: Sequence[str] | Sequence[float]) -> bool:
-    """Tell whether every number is written as an integer: without a point and without an exponent."""
-    if isinstance(cells[0], str):
-        return _INTEGERS.fullmatch(",".join(map(str, cells))) is not None
-    return set(map(type, cells)) == {int}
-
-
-def written_int8(values: Sequence[float], cells: Sequence[str] | Sequence[float], posteriors: bool) -> bool:
-    """Tell int8 from float by how one row is written; the one rule of all text formats.
-
-    Integers in -128 to 127 are int8. A one-hot row of posteriors is float: many programs write a certain
-    1.0 as 1. A lone 0 or 1 is a sigmoid output, which makes a one-hot row of two classes. `cells` are the
-    same row as it is written.
-    """
-    if not written_whole(cells) or min(values) < LOW or max(values) > HIGH:
-        return False
-    certain = min(values) >= 0 and max(values) <= 1 and (len(values) == 1 or sum(values) == 1)
-    return not (posteriors and certain)
-
-
-class Kind:
-    """Whether the posteriors, or the features, of one stream are int8 or float.
-
-    The first valid row settles it; every row is then judged by that. Logits are any finite numbers.
-    """
-
-    def __init__(self, name: str, columns: Sequence[str] | None = None, logits: bool = False) -> None:
-        self._name, self._columns = name, columns
-        self._posteriors = name == "probs" and not logits
-        self._what = "features" if name == "features" else "logits" if logits else "posteriors"
-        self._raw: bool | None = None
-        self._line = 0
-
-    def judge(self, values: Sequence[float], cells: Sequence[str] | Sequence[float]) -> bool:
-        """Return whether a row is int8; refuse one that cannot be right or contradicts the first."""
-        raw = self._raw
-        if raw is None:
-            raw = written_int8(values, cells, self._posteriors)
-        if raw:
-            self._judge_int8(values, cells)
-        elif not _plausible(values, self._posteriors):
-            self._judge_float(values, cells)
-        return raw
-
-    def certain(self, rows: npt.NDArray[np.float64], whole: bool) -> bool:
-        """Tell whether many rows are certainly good; `whole` where all are written as integers."""
-        if self._raw:
-            return whole and bool(rows.min() >= LOW and rows.max() <= HIGH)
-        return not (bad_posteriors if self._posteriors else bad_features)(rows)
-
-    def settle(self, raw: bool, line: int) -> None:
-        """Keep what the first valid row is; later calls change nothing."""
-        if self._raw is None:
-            self._raw, self._line = raw, line
-
-    def _judge_int8(self, values: Sequence[float], cells: Sequence[str] | Sequence[float]) -> None:
-        if not written_whole(cells):
-            at = next(i for i in range(len(cells)) if not written_whole(cells[i : i + 1]))
-            expected = f"an integer in {LOW} to {HIGH}{self._since('int8')}"
-            shown = str(cells[at]).strip()
-            name = self._column(at)
-            raise InputError("value", f"{name} is {shown}, expected {expected} (write 1 as 1.0)", name)
-        if min(values) < LOW or max(values) > HIGH:
-            at = next(i for i, value in enumerate(values) if not LOW <= value <= HIGH)
-            expected = f"{LOW} to {HIGH}{self._since('int8')}"
-            raise wrong_value(self._column(at), float(values[at]), expected)
-
-    def _judge_float(self, values: Sequence[float], cells: Sequence[str] | Sequence[float]) -> None:
-        table = np.array([values], dtype=np.float64)
-        bad = bad_posteriors if self._posteriors else bad_features
-        problems = bad(table, self._columns)
-        if not problems:
-            return
-        hint = logits_hint(table[0]) if self._posteriors else ""
-        if written_whole(cells):
-            hint = (f", or int8 {LOW} to {HIGH}" if self._raw is None else self._since("float")) + hint
-        raise InputError("value", problems[0] + hint)
-
-    def _column(self, at: int) -> str:
-        return self._columns[at] if self._columns else f"{self._name}[{at}]"
-
-    def _since(self, kind: str) -> str:
-        return f", as {self._what} were read as {kind} from line {self._line} on"
-
-
-def _plausible(values: Sequence[float], posteriors: bool) -> bool:
-    """Tell whether a row of floats is certainly good; cheap, as nearly all rows are."""
-    total = sum(values)  # NaN and infinity spread into it and fail every comparison
-    if not posteriors:
-        return abs(total) < 1e38 and min(values) > -1e38 and max(values) < 1e38
-    if min(values) < 0 or max(values) > 1:
-        return False
-    return abs(total - 1) < LEAST_TOLERANCE * 0.99 or (len(values) == 1 and total >= 0)
 
 
 def logits_hint(row: npt.NDArray[Any]) -> str:
@@ -235,55 +129,6 @@ def refuse_bad_rows(log: Log, where: str, start: int = 0) -> None:
         if bad:
             row = min(bad)
             raise InputError("value", f"{where}, row {start + at + row}: {bad[row]}")
-
-
-class _Steps(Protocol):
-    """Takes lines of a text format and makes logs of them; a bad line is an error and leaves no trace."""
-
-    rows: int
-
-    def add(self, line: str, number: int) -> None: ...
-
-    def add_all(self, lines: list[str]) -> bool: ...  # False, and nothing taken, where one may be bad
-
-    def log(self) -> Log: ...
-
-
-def log_parts(
-    lines: Iterator[tuple[int, str]], steps: _Steps, where: str, on_bad: Bad | None, size: int | None
-) -> Iterator[Log]:
-    """Read a log from lines with their numbers, about `size` steps at a time; blank lines are skipped.
-
-    `on_bad` is called with the message of each bad line, which is skipped; without it, it is an error.
-    """
-
-    def made() -> Log:
-        with located(where):
-            return steps.log()
-
-    begun = False
-    while block := list(islice(lines, BLOCK)):
-        block = [(number, line) for number, line in block if line.strip()]
-        if not steps.add_all([line for _, line in block]):
-            for number, line in block:
-                try:
-                    steps.add(line, number)
-                except ValueError as error:
-                    refuse(placed(error, f"{where}, line {number}"), on_bad)
-        if size is not None and steps.rows >= size:
-            begun = True
-            yield made()
-    if not steps.rows and not begun:
-        raise InputError("missing", f"{where}: holds no steps, expected at least one row")
-    if steps.rows:
-        yield made()
-
-
-def refuse(error: InputError, on_bad: Bad | None) -> None:
-    """Raise an error, or hand its text to `on_bad` when bad lines are skipped."""
-    if on_bad is None:
-        raise error from None
-    on_bad(str(error))
 
 
 _SAID = "as the parameters say"

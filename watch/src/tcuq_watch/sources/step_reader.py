@@ -18,9 +18,9 @@ from tcuq.base.json_text import check_depth, not_json
 from tcuq.base.limits import Limits, limits_given
 from tcuq.io.binary_frames import DecisionsFrame, Decoder, Item, StateFrame, Text
 from tcuq.io.decision_files import LIMITS
-from tcuq.io.jsonl import NAMES
+from tcuq.io.log_rows import NAMES, written_int8
 from tcuq.io.rows import name_in_csv
-from tcuq.io.values import Softmax, check_label, written_int8
+from tcuq.io.values import Softmax, check_label
 from tcuq.log.class_names import checked_names, class_number
 from tcuq.log.columns import Layout
 from tcuq.monitor.signals import NUMBER, REASONS
@@ -351,7 +351,7 @@ def _numbers(key: str, values: Any, posteriors: bool) -> tuple[str, Sequence[flo
         return "d", values
     if not kinds or not kinds <= {int, float}:
         raise Refused(key, f"{key} is {str(values)[:60]}, expected a list of numbers")
-    if kinds == {int} and written_int8(values, values, posteriors):
+    if kinds == {int} and written_int8(values, posteriors):
         return "b", values
     try:
         return "d", list(map(float, values))

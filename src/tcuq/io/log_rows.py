@@ -1,0 +1,389 @@
+"""Logs as rows of text: what a line of CSV or JSON must hold, and int8 told from float."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..base.checks import guess, note_unknown
+from ..base.errors import InputError, placed, wrong_value
+from ..base.limits import Limits
+from ..log.class_names import ShiftNumbers, checked_names, class_number
+from ..log.columns import ALIASES, EXPECTED, PLAIN, Layout
+from ..log.log import Log
+from .rows import Lines, csv_rows, parse_object, short
+from .sources import check_length
+from .values import BESIDE, Shape, Softmax, bad_features, bad_posteriors, check_label, logits_hint, make_log
+
+LOW, HIGH = -128, 127
+
+_INTEGERS = re.compile(r"[\s,+\-0-9]*")
+
+
+def written_whole(cells: Sequence[str] | Sequence[float]) -> bool:
+    """Tell whether every number is written as an integer: without a point and without an exponent."""
+    if isinstance(cells[0], str):
+        return _INTEGERS.fullmatch(",".join(map(str, cells))) is not None
+    return set(map(type, cells)) == {int}
+
+
+def written_int8(values: Sequence[float], posteriors: bool) -> bool:
+    """Tell int8 from float by how one row is written, as integers; the one rule of all text formats.
+
+    Integers in -128 to 127 are int8. A one-hot row of posteriors is float: many programs write a certain
+    1.0 as 1. A lone 0 or 1 is a sigmoid output, which makes a one-hot row of two classes.
+    """
+    if min(values) < LOW or max(values) > HIGH:
+        return False
+    certain = min(values) >= 0 and max(values) <= 1 and (len(values) == 1 or sum(values) == 1)
+    return not (posteriors and certain)
+
+
+class Table(NamedTuple):
+    """Posteriors or features, one row a line: as numbers, as they are written, and whether as integers."""
+
+    values: npt.NDArray[np.float64]
+    cells: Sequence[Sequence[str] | Sequence[float]]
+    whole: bool
+
+
+class Kind:
+    """Whether the posteriors, or the features, of one stream are int8 or float.
+
+    The first valid row settles it; every row is then judged by that. Logits are any finite numbers.
+    """
+
+    def __init__(self, name: str, columns: Sequence[str] | None = None, logits: bool = False) -> None:
+        self._name, self._columns = name, columns
+        self._posteriors = name == "probs" and not logits
+        self._what = "features" if name == "features" else "logits" if logits else "posteriors"
+        self._raw: bool | None = None
+        self._line = 0
+
+    def judge(self, table: Table) -> bool:
+        """Return whether rows are int8; refuse one that cannot be right or contradicts the first."""
+        values, cells, whole = table
+        raw = self._raw
+        if raw is None:
+            raw = whole and written_int8(values[0].tolist(), self._posteriors)
+        if raw:
+            if not whole or values.min() < LOW or values.max() > HIGH:
+                raise self._not_int8(values[0].tolist(), cells)
+        elif bad := (bad_posteriors if self._posteriors else bad_features)(values, self._columns):
+            hint = logits_hint(values[0]) if self._posteriors else ""
+            if whole:
+                hint = (f", or int8 {LOW} to {HIGH}" if self._raw is None else self._since("float")) + hint
+            raise InputError("value", next(iter(bad.values())) + hint)
+        return raw
+
+    def settle(self, raw: bool, line: int) -> None:
+        """Keep what the first valid row is."""
+        self._raw, self._line = raw, line
+
+    def _not_int8(self, values: list[float], cells: Sequence[Any]) -> InputError:
+        if len(cells) > 1:  # the first of several may be good, and what is said of them is not shown
+            return InputError("value", "a row is not int8")
+        whole = [written_whole([cell]) for cell in cells[0]]
+        at = whole.index(False) if False in whole else [LOW <= each <= HIGH for each in values].index(False)
+        name = self._columns[at] if self._columns else f"{self._name}[{at}]"
+        if whole[at]:
+            return wrong_value(name, values[at], f"{LOW} to {HIGH}{self._since('int8')}")
+        expected = f"an integer in {LOW} to {HIGH}{self._since('int8')} (write 1 as 1.0)"
+        return InputError("value", f"{name} is {str(cells[0][at]).strip()}, expected {expected}", name)
+
+    def _since(self, kind: str) -> str:
+        return f", as {self._what} were read as {kind} from line {self._line} on"
+
+
+Read = tuple[Mapping[str, Table], Mapping[str, Sequence[Any]]]
+"""Tables by name, `probs` and perhaps `features`, and the cells of `label`, `segment` and `shifted`."""
+
+
+class LogRows:
+    """The steps of one log; the first valid line settles columns, widths and kinds of number."""
+
+    names: tuple[str, ...] | None = None
+
+    def __init__(self, softmax: Softmax | None) -> None:
+        self.begun, self.rows = False, 0
+        self._softmax, self._shifts = softmax, ShiftNumbers()
+        self._kinds: dict[str, Kind] = {}
+        self._types: dict[str, tuple[type[np.generic], int]] = {}
+        self._kept: dict[str, bytearray] = {}
+
+    def take(self, lines: list[str], numbers: list[int]) -> None:
+        """Take some lines; see `tcuq.io.rows.Rows`."""
+        read = self._read(lines)
+        if read is None:
+            return
+        tables, plain = read
+        raw = {name: self._kinds[name].judge(table) for name, table in tables.items()}
+        columns: dict[str, npt.NDArray[Any]] = {
+            name: table.values.astype(np.int8 if raw[name] else np.float64) for name, table in tables.items()
+        }
+        classes = max(2, tables["probs"].values.shape[1])
+        for name, cells in plain.items():
+            known = {cell: self._integer(name, cell, classes) for cell in dict.fromkeys(cells)}
+            columns[name] = np.array([known[cell] for cell in cells], np.int64)
+        if not self.begun:
+            self.begun = True
+            self._types = {name: (each.dtype.type, each[0].size) for name, each in columns.items()}
+            for name, int8 in raw.items():
+                self._kinds[name].settle(int8, numbers[0])
+        for name, values in columns.items():
+            self._kept.setdefault(name, bytearray()).extend(values.tobytes())
+        self.rows += len(lines)
+
+    def _read(self, lines: list[str]) -> Read | None:
+        """Return what lines hold; None for one that only names the classes."""
+        raise NotImplementedError
+
+    def _cell(self, name: str, cell: Any) -> int | str:
+        """Return a label, segment or mark of a shift: a number, or a name."""
+        raise NotImplementedError
+
+    def _integer(self, name: str, cell: Any, classes: int) -> int:
+        value = self._cell(name, cell)
+        if name == "shifted":
+            return self._shifts.of(value)
+        number = class_number(value, self.names or ()) if isinstance(value, str) else value
+        if name == "label":
+            check_label(number, classes)
+        return number
+
+    def log(self) -> Log:
+        """Return what was taken, and forget it."""
+        columns: dict[str, Any] = {}
+        for name, (kind, width) in self._types.items():
+            values = np.frombuffer(self._kept.pop(name), kind)
+            columns[name] = values.reshape(-1, width) if name in self._kinds else values
+        self.rows = 0
+        shifts = self._shifts.names or None
+        return make_log(**columns, softmax=self._softmax, names=self.names, shift_names=shifts)
+
+
+class CsvRows(LogRows):
+    """Rows below a header. With `names` of the classes, labels may be names."""
+
+    def __init__(self, header: Layout, softmax: Softmax | None, names: Sequence[str] | None) -> None:
+        super().__init__(softmax)
+        self.names = checked_names(names, max(2, len(header.probs)))
+        place = {name: at for at, name in enumerate(header.names)}
+        self._width = len(header.names)
+        parts = {"probs": header.probs, "features": header.features}
+        self._parts = {name: columns for name, columns in parts.items() if columns}
+        self._places = {name: [place[each] for each in columns] for name, columns in self._parts.items()}
+        self._plain = {name: place[name] for name in ("label", "segment", "shifted") if name in place}
+        for name, columns in self._parts.items():
+            self._kinds[name] = Kind(name, columns, name == "probs" and softmax is not None)
+
+    def _read(self, lines: list[str]) -> Read:
+        return self._at_once(lines) or self._cells(lines)
+
+    def _at_once(self, lines: list[str]) -> Read | None:
+        """Read a block by numpy; None where a line has anything but plain numbers."""
+        text = "".join(lines)
+        # Python and numpy read all other numbers alike; of too long a line only the beginning is here.
+        if len(lines) < 2 or any(mark in text for mark in '"_xX') or {*map(type, lines)} != {str}:
+            return None
+        if {line.count(",") for line in lines} != {self._width - 1}:
+            return None
+        used = [*chain.from_iterable(self._places.values()), *self._plain.values()]
+        try:
+            values = np.loadtxt(lines, delimiter=",", comments=None, usecols=used, ndmin=2)
+        except ValueError:
+            return None
+        whole, at = written_whole([text]), 0
+        tables: dict[str, Table] = {}
+        for name, places in self._places.items():
+            tables[name] = Table(values[:, at : at + len(places)], lines, whole)
+            at += len(places)
+        plain = dict(zip(self._plain, values[:, at:].T.tolist(), strict=True))
+        return (tables, plain) if np.isfinite(values).all() else None
+
+    def _cells(self, lines: list[str]) -> Read:
+        rows = csv_rows(lines, self._width)
+        tables = {}
+        for name, places in self._places.items():
+            cells = [[row[place] for place in places] for row in rows]
+            whole = all(map(written_whole, cells))
+            tables[name] = Table(_numbers(self._parts[name], cells), cells, whole)
+        return tables, {name: [row[place] for row in rows] for name, place in self._plain.items()}
+
+    def _cell(self, name: str, cell: str | float) -> int | str:
+        text = cell if isinstance(cell, str) else repr(cell)
+        if name == "shifted" and not _is_number(text):
+            return text
+        if name == "label" and self.names is not None and text.strip() and not _is_number(text):
+            return text.strip()
+        value = _number(name, text)
+        low, high = (0, 255) if name == "shifted" else (-(2**53), 2**53)
+        if value != np.floor(value) or not low <= value <= high:
+            raise wrong_value(name, value, "0 to 255" if name == "shifted" else "an integer")
+        return int(value)
+
+
+_NAMES = re.compile(r"\s*#\s*names\s*:", re.IGNORECASE)
+"""Begins the line before the header that names the classes: ``# names: cat,dog``."""
+
+
+def csv_log(lines: Lines, where: str, softmax: Softmax | None, limits: Limits) -> CsvRows:
+    """Read the header from the numbered lines of a CSV file; return what takes the other lines."""
+    lines = (each for each in lines if each[1].strip())
+    first, classes = next(lines, None), None
+    try:
+        if first is not None and (mark := _NAMES.match(first[1])):
+            check_length(first[1])
+            classes = [cell.strip() for cell in csv_rows([first[1][mark.end() :]])[0]]
+            first = next(lines, None)
+        if first is None:
+            raise InputError("missing", f"is empty, expected a header with {EXPECTED}")
+        cells = csv_rows([first[1]])[0]
+        if len(cells) > limits.fields:
+            expected = limits.beyond("fields", len(cells), "columns")
+            raise InputError("limit", f"the header has {len(cells):,} columns, {expected}")
+        if len(cells) == 1 and ";" in cells[0]:
+            raise InputError("unsupported", "the columns are separated by semicolons, expected commas")
+        if _is_number(cells[0]) and {"p", "p0"}.isdisjoint(map(str.strip, cells)):
+            raise InputError("missing", "the first line must name the columns: p0,p1,...")
+        layout = Layout.of(cells)
+        note_unknown("column", layout.names, layout.known, where)
+        return CsvRows(layout, softmax, classes)
+    except ValueError as error:
+        raise placed(error, where if first is None else f"{where}, line {first[0]}") from None
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _number(name: str, text: str) -> float:
+    accepted = "0 to 255" if name == "shifted" else "an integer" if name in PLAIN else "a number"
+    hint = " (-1: none of the classes)" if name == "label" and not text.strip() else ""
+    value = float(text) if _is_number(text) else np.nan
+    # float() also takes 1_000, which no writer means.
+    if "_" in text or not np.isfinite(value):
+        raise wrong_value(name, text, f"{accepted}{hint}")
+    return value
+
+
+def _numbers(names: Sequence[str], rows: list[list[str]]) -> npt.NDArray[np.float64]:
+    try:
+        values = np.array(rows, np.float64)
+        if np.isfinite(values).all() and not any("_" in text for row in rows for text in row):
+            return values
+    except ValueError:
+        pass
+    return np.array([[_number(name, text) for name, text in zip(names, row, strict=True)] for row in rows])
+
+
+KEYS = ("probs", "features", "label", "segment", "shifted")
+_ALL = ", ".join(KEYS)
+NAMES = "names"
+"""The one key of a line before the first step that names the classes: ``{"names": ["cat", "dog"]}``."""
+
+
+class JsonRows(LogRows):
+    """Objects of one step each, whose keys and lengths are those of the first.
+
+    With a `shape`, a line of another shape is the bad one, also when it is the first. A line ``{"names":
+    [...]}`` before all steps names the classes.
+    """
+
+    def __init__(
+        self, shape: Shape | None, softmax: Softmax | None, where: str, limits: Limits | None = None
+    ) -> None:
+        super().__init__(softmax)
+        self._shape, self._where, self._limits = shape, where, limits
+        self._told = False
+        self._kinds = {"probs": Kind("probs", logits=softmax is not None), "features": Kind("features")}
+
+    def _read(self, lines: list[str]) -> Read | None:
+        objects = [parse_object(line, ALIASES, self._limits) for line in lines]
+        if objects[0].keys() == {NAMES}:
+            self._take_names(objects[0][NAMES])
+            return None
+        for content in objects:
+            self._check_keys(content)
+        keys = [key for key in KEYS if key in objects[0]]
+        columns = {key: [content[key] for content in objects] for key in keys}
+        tables = {key: self._table(key, columns.pop(key)) for key in keys if key in self._kinds}
+        width = tables["probs"].values.shape[1]
+        if self._shape is not None:
+            features = tables["features"].values.shape[1] if "features" in tables else None
+            self._shape.check_row(width, features)
+        if self.names is not None and max(2, width) != len(self.names):
+            raise InputError("value", f"probs has {width} values, and there are {len(self.names)} names")
+        for key, values in columns.items():
+            kinds = {bool, int, str} if key == "shifted" else {int, str} if key == "label" else {int}
+            if not {*map(type, values)} <= kinds:
+                raise _odd(key, next(value for value in values if type(value) not in kinds))
+        return tables, columns
+
+    def _cell(self, name: str, cell: Any) -> int | str:
+        if isinstance(cell, str):
+            if name == "label" and self.names is None:
+                raise _odd(name, cell)
+            return cell
+        low, high = (0, 255) if name == "shifted" else (-(2**53), 2**53)
+        if not low <= cell <= high:
+            raise _odd(name, cell)
+        return int(cell)
+
+    def _take_names(self, names: Any) -> None:
+        if self.begun or self.names is not None:
+            raise InputError("value", "names come after the first line, expected before the first step")
+        if not isinstance(names, list):
+            raise InputError("value", f"names is {short(names)}, expected a list of texts", "names")
+        checked = checked_names(names, len(names) if self._shape is None else self._shape.classes)
+        if self._shape is not None:
+            self._shape.check_names(checked)
+        self.names = checked
+
+    def _check_keys(self, content: dict[str, Any]) -> None:
+        unknown = [key for key in content if key not in KEYS]
+        if "probs" not in content:
+            raise InputError("missing", f"key 'probs' is missing, expected {_ALL}{guess(unknown, 'probs')}")
+        if unknown and not self._told:
+            note_unknown("key", [key for key in content if key not in BESIDE], KEYS, self._where)
+            self._told = True
+        for key in KEYS if self.begun else ():
+            if (key in content) != (key in self._types):
+                first = ", ".join(each for each in KEYS if each in self._types)
+                what = "new" if key in content else "missing"
+                raise InputError("value", f"key {key!r} is {what}; the first line has {first}")
+
+    def _table(self, key: str, rows: list[Any]) -> Table:
+        for values in rows:
+            if not isinstance(values, list) or not values:
+                raise InputError("value", f"{key} is {short(values)}, expected a list of numbers", key)
+        kinds = {*map(type, chain.from_iterable(rows))}
+        if not kinds <= {int, float}:
+            odd = next(each for each in chain.from_iterable(rows) if type(each) not in (int, float))
+            raise InputError("value", f"{key} holds {short(odd)}, expected numbers")
+        width, most = len(rows[0]), 1000 if key == "probs" else 256
+        if self.begun and {*map(len, rows)} != {self._types[key][1]}:
+            expected = f"expected {self._types[key][1]} as on the first line"
+            raise InputError("value", f"{key} has {width} values, {expected}")
+        if width > most:
+            raise InputError("limit", f"{key} has {width} values, expected at most {most}")
+        try:
+            return Table(np.array(rows, np.float64), rows, kinds == {int})
+        except OverflowError:
+            raise InputError("limit", f"{key} holds an integer of more than 300 digits") from None
+
+
+def _odd(key: str, value: Any) -> InputError:
+    """Return the error of a label, a segment or a mark of a shift."""
+    expected = "true, false, 0 to 255 or a name" if key == "shifted" else "an integer"
+    hint = " (-1: none of the classes)" if key == "label" and value is None else ""
+    return InputError("value", f"{key} is {short(value)}, expected {expected}{hint}", key)
