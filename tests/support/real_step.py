@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tcuq import EvidenceHead, Monitor, Params
-from tcuq.monitor.heads import InstantHead
 from tcuq.log.quantize import quantize_probs
+from tcuq.monitor.heads import InstantHead
 from tcuq.monitor.signals import BELIEF, FEATURE_BASED, LAGGED, SIGNALS, SLOW, profile_signals
 
 Reals = npt.NDArray[np.float64]

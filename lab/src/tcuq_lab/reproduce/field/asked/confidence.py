@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tcuq.metrics.inputs import Floats
 from tcuq.log.quantize import quantize_probs
+from tcuq.metrics.inputs import Floats
 
 from .judging import Judge
 
