@@ -214,7 +214,7 @@ def test_a_shift_is_found_in_time_late_or_missed_and_an_alarm_may_be_without_har
     assert value(blind, "found") == "2 of 4" and "without labels, all count as harmful" in blind
 
 
-def test_the_axis_of_the_main_chart_stands_beside_its_area(tmp_path: Path, case: Any) -> None:
+def test_the_axis_stands_beside_its_area_and_rows_stay_low_on_a_phone(tmp_path: Path, case: Any) -> None:
     (tmp_path / "page.html").write_text(case[-1], encoding="utf-8")
     browser = Browser(tmp_path / "profile")
     tab = browser.tab()
@@ -223,7 +223,10 @@ def test_the_axis_of_the_main_chart_stands_beside_its_area(tmp_path: Path, case:
     boxes = "map((each) => each.getBoundingClientRect().toJSON())"
     places = f"(query) => [...document.querySelectorAll(query)].{boxes}"
     ticks, [area] = (tab.js(f"({places})('#acted {name}')") for name in (".y-ticks span", ".area"))
+    tab.size(390, 800, phone=True)
+    rows = tab.js(f"({places})('#acted tbody tr')")
     browser.close()
+    assert len(rows) > 1 and max(row["height"] for row in rows) < 60
     middles = [tick["y"] + tick["height"] / 2 for tick in ticks]
     ends = [area["bottom"], (area["bottom"] + area["top"]) / 2, area["top"]]
     assert middles == pytest.approx(ends, abs=1)
