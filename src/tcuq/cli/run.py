@@ -204,7 +204,7 @@ def answer_lines(
     from ..io.log_rows import JsonRows
     from ..io.rows import refuse
     from ..io.sources import STANDARD, decode_lines, read_lines, shown
-    from ..io.values import Shape
+    from ..io.values import Shape, posteriors
     from ..log.logits import paired, softmax
 
     params, where = monitor.params, shown(STANDARD)
@@ -220,16 +220,14 @@ def answer_lines(
             if not content.strip():
                 continue
             try:
-                rows.take([content], [line])
-                if not rows.rows:  # names of the classes
+                columns = rows.read([content], [line])
+                if columns is None:  # names of the classes
                     continue
-                log = rows.log()
-                begins = None if log.segments is None else log.segments[0]
+                probs, features = posteriors(columns["probs"], apply)[0], columns.get("features", [None])[0]
+                begins = columns.get("segment", [None])[0]
                 if counts["steps"] and begins != segment:
                     monitor.reset()
-                step = monitor.step(
-                    log.probs[0], log.features[0] if params.features and log.features is not None else None
-                )
+                step = monitor.step(probs, features)
             except (ValueError, TypeError) as error:
                 refuse(worded(placed(error, f"{where}, line {line}")), bad if args.skip_bad else None)
                 continue
@@ -247,7 +245,7 @@ def answer_lines(
             print(text.line((*cells, params.fingerprint)), end="", flush=True)
             number += 1
             if notes is None:
-                seen.append(log.probs[0])
+                seen.append(probs)
                 if len(seen) == LOOKED_AT:
                     notes = odd_posteriors(args, where, np.array(seen))
     finally:

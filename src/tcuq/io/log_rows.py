@@ -18,7 +18,17 @@ from ..log.columns import ALIASES, EXPECTED, PLAIN, Layout
 from ..log.log import Log
 from .rows import Lines, csv_rows, parse_object, short
 from .sources import check_length
-from .values import BESIDE, Shape, Softmax, bad_features, bad_posteriors, check_label, logits_hint, make_log
+from .values import (
+    BESIDE,
+    Shape,
+    Softmax,
+    bad_features,
+    bad_posteriors,
+    check_label,
+    logits_hint,
+    make_log,
+    plausible,
+)
 
 LOW, HIGH = -128, 127
 
@@ -74,6 +84,8 @@ class Kind:
         if raw:
             if not whole or values.min() < LOW or values.max() > HIGH:
                 raise self._not_int8(values[0].tolist(), cells)
+        elif len(values) == 1 and plausible(values[0].tolist(), self._posteriors):
+            return False
         elif bad := (bad_posteriors if self._posteriors else bad_features)(values, self._columns):
             hint = logits_hint(values[0]) if self._posteriors else ""
             if whole:
@@ -113,31 +125,37 @@ class LogRows:
         self.begun, self.rows = False, 0
         self._softmax, self._shifts = softmax, ShiftNumbers()
         self._kinds: dict[str, Kind] = {}
-        self._types: dict[str, tuple[type[np.generic], int]] = {}
+        self._types: dict[str, tuple[np.dtype[Any], int]] = {}
         self._kept: dict[str, bytearray] = {}
 
-    def take(self, lines: list[str], numbers: list[int]) -> None:
-        """Take some lines; see `tcuq.io.rows.Rows`."""
+    def read(self, lines: list[str], numbers: list[int]) -> dict[str, npt.NDArray[Any]] | None:
+        """Return the columns of some lines; None for one that only names the classes."""
         read = self._read(lines)
         if read is None:
-            return
+            return None
         tables, plain = read
-        raw = {name: self._kinds[name].judge(table) for name, table in tables.items()}
-        columns: dict[str, npt.NDArray[Any]] = {
-            name: table.values.astype(np.int8 if raw[name] else np.float64) for name, table in tables.items()
-        }
+        columns: dict[str, npt.NDArray[Any]] = {}
+        for name, table in tables.items():
+            raw = self._kinds[name].judge(table)
+            columns[name] = table.values.astype(np.int8) if raw else table.values
         classes = max(2, tables["probs"].values.shape[1])
         for name, cells in plain.items():
             known = {cell: self._integer(name, cell, classes) for cell in dict.fromkeys(cells)}
             columns[name] = np.array([known[cell] for cell in cells], np.int64)
         if not self.begun:
             self.begun = True
-            self._types = {name: (each.dtype.type, each[0].size) for name, each in columns.items()}
-            for name, int8 in raw.items():
-                self._kinds[name].settle(int8, numbers[0])
-        for name, values in columns.items():
-            self._kept.setdefault(name, bytearray()).extend(values.tobytes())
-        self.rows += len(lines)
+            self._types = {name: (values.dtype, values[0].size) for name, values in columns.items()}
+            for name in tables:
+                self._kinds[name].settle(columns[name].dtype == np.int8, numbers[0])
+        return columns
+
+    def take(self, lines: list[str], numbers: list[int]) -> None:
+        """Take some lines; see `tcuq.io.rows.Rows`."""
+        columns = self.read(lines, numbers)
+        if columns is not None:
+            for name, values in columns.items():
+                self._kept.setdefault(name, bytearray()).extend(values.tobytes())
+            self.rows += len(lines)
 
     def _read(self, lines: list[str]) -> Read | None:
         """Return what lines hold; None for one that only names the classes."""
@@ -158,11 +176,11 @@ class LogRows:
 
     def log(self) -> Log:
         """Return what was taken, and forget it."""
+        self.rows, kept, self._kept = 0, self._kept, {}
         columns: dict[str, Any] = {}
         for name, (kind, width) in self._types.items():
-            values = np.frombuffer(self._kept.pop(name), kind)
+            values = np.frombuffer(kept.pop(name), kind)
             columns[name] = values.reshape(-1, width) if name in self._kinds else values
-        self.rows = 0
         shifts = self._shifts.names or None
         return make_log(**columns, softmax=self._softmax, names=self.names, shift_names=shifts)
 
@@ -292,6 +310,10 @@ NAMES = "names"
 """The one key of a line before the first step that names the classes: ``{"names": ["cat", "dog"]}``."""
 
 
+_PLAIN: dict[str, set[type]] = {"label": {int, str}, "segment": {int}, "shifted": {bool, int, str}}
+"""Types of the cells of other keys."""
+
+
 class JsonRows(LogRows):
     """Objects of one step each, whose keys and lengths are those of the first.
 
@@ -313,21 +335,31 @@ class JsonRows(LogRows):
             self._take_names(objects[0][NAMES])
             return None
         for content in objects:
-            self._check_keys(content)
-        keys = [key for key in KEYS if key in objects[0]]
-        columns = {key: [content[key] for content in objects] for key in keys}
-        tables = {key: self._table(key, columns.pop(key)) for key in keys if key in self._kinds}
-        width = tables["probs"].values.shape[1]
+            if content.keys() != self._types.keys():
+                self._check_keys(content)
+        tables, plain = {}, {}
+        for key in KEYS:
+            if key in objects[0]:
+                values = [content[key] for content in objects]
+                if key in self._kinds:
+                    tables[key] = self._table(key, values)
+                else:
+                    plain[key] = self._checked(key, values)
+        if not self.begun:
+            self._check_widths(*(table.values.shape[1] for table in tables.values()))
+        return tables, plain
+
+    def _check_widths(self, probs: int, features: int | None = None) -> None:
         if self._shape is not None:
-            features = tables["features"].values.shape[1] if "features" in tables else None
-            self._shape.check_row(width, features)
-        if self.names is not None and max(2, width) != len(self.names):
-            raise InputError("value", f"probs has {width} values, and there are {len(self.names)} names")
-        for key, values in columns.items():
-            kinds = {bool, int, str} if key == "shifted" else {int, str} if key == "label" else {int}
-            if not {*map(type, values)} <= kinds:
-                raise _odd(key, next(value for value in values if type(value) not in kinds))
-        return tables, columns
+            self._shape.check_row(probs, features)
+        if self.names is not None and max(2, probs) != len(self.names):
+            raise InputError("value", f"probs has {probs} values, and there are {len(self.names)} names")
+
+    def _checked(self, key: str, values: list[Any]) -> list[Any]:
+        kinds = _PLAIN[key]
+        if not {*map(type, values)} <= kinds:
+            raise _odd(key, next(value for value in values if type(value) not in kinds))
+        return values
 
     def _cell(self, name: str, cell: Any) -> int | str:
         if isinstance(cell, str):
@@ -356,11 +388,13 @@ class JsonRows(LogRows):
         if unknown and not self._told:
             note_unknown("key", [key for key in content if key not in BESIDE], KEYS, self._where)
             self._told = True
-        for key in KEYS if self.begun else ():
-            if (key in content) != (key in self._types):
-                first = ", ".join(each for each in KEYS if each in self._types)
-                what = "new" if key in content else "missing"
-                raise InputError("value", f"key {key!r} is {what}; the first line has {first}")
+        if (
+            self.begun and len(content) - len(unknown) != len(self._types)
+        ) or not self._types.keys() <= content.keys():
+            odd = next(key for key in KEYS if (key in content) != (key in self._types))
+            first = ", ".join(key for key in KEYS if key in self._types)
+            what = "new" if odd in content else "missing"
+            raise InputError("value", f"key {odd!r} is {what}; the first line has {first}")
 
     def _table(self, key: str, rows: list[Any]) -> Table:
         for values in rows:

@@ -12,7 +12,7 @@ from ..base.errors import InputError, located, wrong_value
 from ..log.class_names import classes_expected
 from ..log.columns import ALIASES as ALIASES
 from ..log.log import NO_LABEL, Log
-from ..log.quantize import ONE_OUTPUT, other_outputs, sigmoid_pairs, sum_tolerances
+from ..log.quantize import LEAST_TOLERANCE, ONE_OUTPUT, other_outputs, sigmoid_pairs, sum_tolerances
 from ..monitor.params import Params
 from ..monitor.signals import FEATURE_BASED
 
@@ -32,6 +32,15 @@ MOST = float(np.finfo(np.float32).max)
 def number_shown(value: float) -> str:
     """Return a number as a person wrote it."""
     return f"{value:.10g}"
+
+
+def plausible(row: list[float], posteriors: bool) -> bool:
+    """Tell whether a row of floats is certainly good; cheap, as nearly all rows are."""
+    total = sum(row)  # NaN and infinity spread into it and fail every comparison
+    if not posteriors:
+        return abs(total) < 1e38 and min(row) > -1e38 and max(row) < 1e38
+    sums = len(row) == 1 or abs(total - 1) < LEAST_TOLERANCE * 0.99
+    return sums and min(row) >= 0 and max(row) <= 1
 
 
 def logits_hint(row: npt.NDArray[Any]) -> str:
@@ -62,8 +71,7 @@ def bad_posteriors(values: npt.NDArray[Any], names: Sequence[str] | None = None)
 
 def bad_features(values: npt.NDArray[Any], names: Sequence[str] | None = None) -> dict[int, str]:
     """Return what is wrong with each bad row of float features."""
-    with np.errstate(invalid="ignore"):
-        wrong = ~(np.abs(values) <= MOST)
+    wrong = ~(np.abs(values) <= MOST)
     return _first_wrong(wrong, values, "a finite number", "features", names)
 
 
@@ -71,7 +79,9 @@ def _first_wrong(
     wrong: npt.NDArray[np.bool_], values: npt.NDArray[Any], expected: str, name: str, names: Any
 ) -> dict[int, str]:
     """Return a message of the first wrong value of each row that has one."""
-    problems = {}
+    problems: dict[int, str] = {}
+    if not wrong.any():
+        return problems
     for row in np.flatnonzero(wrong.any(axis=1)).tolist():
         column = int(wrong[row].argmax())
         called = names[column] if names else f"{name}[{column}]"
@@ -83,6 +93,13 @@ def check_label(label: int, classes: int) -> None:
     """Refuse a label that is neither a class, nor -1, none of them, nor unknown."""
     if not -1 <= label < classes and label != NO_LABEL:
         raise wrong_value("label", label, classes_expected(label, classes))
+
+
+def posteriors(probs: npt.NDArray[Any], softmax: Softmax | None) -> npt.NDArray[Any]:
+    """Return posteriors from what a log holds for them; one value a step becomes two classes."""
+    if softmax is not None:
+        return softmax(probs.reshape(-1, 1) if probs.ndim == 1 else probs)
+    return sigmoid_pairs(probs)
 
 
 def make_log(
@@ -97,13 +114,9 @@ def make_log(
     feature_zero_point: Any = None,
     shift_names: Any = None,
 ) -> Log:
-    """Return a log; one value a step is a sigmoid output and becomes two classes."""
-    notes: tuple[str, ...] = ()
-    if softmax is not None:
-        probs = softmax(probs.reshape(-1, 1) if probs.ndim == 1 else probs)
-    else:
-        given, probs = probs, sigmoid_pairs(probs)
-        notes = () if probs is given else (ONE_OUTPUT,)
+    """Return a log; see `posteriors`."""
+    given, probs = probs, posteriors(probs, softmax)
+    notes = () if softmax is not None or probs is given else (ONE_OUTPUT,)
     format = {"feature_scale": feature_scale, "feature_zero_point": feature_zero_point}
     for name, value in format.items():
         if value is not None:
