@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from refusals import refused
+from refusals import refuses
 from tiny_models import MODELS, bar_net, bars
 
 import tcuq
@@ -310,8 +310,7 @@ def test_bad_options_are_refused_before_the_model_runs(tmp_path: Path) -> None:
         ({"stream": "none"}, "value"),
         ({"batch": 0}, "value"),
     ):
-        with refused(code):
-            start(net, x, tmp_path / "out", y, **options)  # type: ignore[arg-type]
+        refuses(code, start, net, x, tmp_path / "out", y, **options)
     assert not list(tmp_path.iterdir())
 
 
