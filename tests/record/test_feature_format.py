@@ -47,8 +47,8 @@ def test_the_fit_reads_them_unless_told_otherwise() -> None:
     plain = tcuq.FitOptions(explain=False, drop_unused=False)
     params = tcuq.fit(stream(-7), run_length=100, force=True, options=plain)
     assert (params.feature_scale, params.feature_zero_point) == (0.5, -7)
-    told = replace(plain, feature_scale=2.0, feature_zero_point=1)
-    params = tcuq.fit(stream(-7), run_length=100, force=True, options=told)
+    own_scale = replace(plain, feature_scale=2.0, feature_zero_point=1)
+    params = tcuq.fit(stream(-7), run_length=100, force=True, options=own_scale)
     assert (params.feature_scale, params.feature_zero_point) == (2.0, 1)
     refuses("missing", tcuq.fit, stream(None), run_length=100, force=True, options=plain)
     refuses("conflict", tcuq.fit, stream(-7), clean=stream(3), run_length=100, force=True, options=plain)
@@ -61,8 +61,10 @@ def test_a_run_says_where_features_have_another_scale(
         stream(-7), run_length=100, force=True, options=tcuq.FitOptions(explain=False, drop_unused=False)
     )
     other = stream(3)
-    said = "features have scale 0.5 and zero point 3, the monitor was fitted to scale 0.5 and zero point -7"
-    with pytest.warns(InputNote, match=said):
+    message = (
+        "features have scale 0.5 and zero point 3, the monitor was fitted to scale 0.5 and zero point -7"
+    )
+    with pytest.warns(InputNote, match=message):
         steps = tcuq.Monitor(params).run(other)
     assert len(steps) == 400, "a note, no error"
     with warnings.catch_warnings():

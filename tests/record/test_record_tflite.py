@@ -112,8 +112,8 @@ def test_a_model_that_is_cut_short_is_one_line(tmp_path: Path) -> None:
     content = (MODELS / "int8.tflite").read_bytes()
     for size in (0, 10, 1000, len(content) - 600):
         (tmp_path / "cut.tflite").write_bytes(content[:size])
-        said = r"^cut.tflite: is (no TFLite model .*truncated|empty, expected a TFLite model)"
-        with pytest.raises(ValueError, match=said) as caught:
+        message = r"^cut.tflite: is (no TFLite model .*truncated|empty, expected a TFLite model)"
+        with pytest.raises(ValueError, match=message) as caught:
             tcuq.record(tmp_path / "cut.tflite", X[:5])
         assert "\n" not in str(caught.value)
 
@@ -135,8 +135,8 @@ def test_data_of_another_scale_are_refused() -> None:
 
 
 def test_data_in_a_tiny_part_of_the_range_are_refused() -> None:
-    said = r"x: all values lie between .* and 0.0039\d*, and int8.tflite takes 0 to 0.9999: .*; convert"
-    with pytest.raises(ValueError, match=said):
+    message = r"x: all values lie between .* and 0.0039\d*, and int8.tflite takes 0 to 0.9999: .*; convert"
+    with pytest.raises(ValueError, match=message):
         tcuq.record(MODELS / "int8.tflite", X / 255)
     dim = tcuq.record(MODELS / "int8.tflite", X / 50)  # little light, and no other scale
     assert dim.notes == ()
