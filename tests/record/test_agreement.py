@@ -33,9 +33,9 @@ def test_folders_in_another_order_than_the_outputs(place: Path, capsys: pytest.C
     assert "another order" not in capsys.readouterr().err
     (place / "pictures" / "left").rename(place / "pictures" / "zero")  # now the last one
     assert main(args) == 0
-    said = capsys.readouterr().err
-    assert "0.0 % of the predictions are right, and 100.0 % would be in another order" in said
-    assert "names are probably sorted otherwise than the outputs; pass --names zero,middle,right\n" in said
+    message = capsys.readouterr().err
+    assert "0.0 % of the predictions are right, and 100.0 % would be in another order" in message
+    assert "names are probably sorted otherwise than the outputs; pass --names zero,middle,right\n" in message
     assert main([*args, "--names", "zero,middle,right"]) == 0
     out, err = capsys.readouterr()
     assert "100.0 % of the predictions are right" in out and "another order" not in err
@@ -107,7 +107,7 @@ def test_start_writes_nothing_for_a_model_at_chance(
     monkeypatch.setattr("tcuq.start.run.fit", refuse)
     x, y = bars(600, noise=0.85)
     texts = np.array(["left", "middle", "right"])[y]
-    for labels, more, said in (
+    for labels, more, message in (
         (np.random.default_rng(9).integers(0, 3, 600), [], "(--names, --input-range); nothing is written"),
         ((y + 1) % 3, [], "renumber them, y = numpy.array([2, 0, 1])[y]; nothing is written"),
         (texts, ["--names", "middle,right,left"], "pass --names left,middle,right; nothing is written"),
@@ -115,5 +115,5 @@ def test_start_writes_nothing_for_a_model_at_chance(
         np.savez("data.npz", x=x, y=labels)
         assert main(["start", "bars_net:net", "data.npz", "-o", "out", *more]) == 2
         out, err = capsys.readouterr()
-        assert out == "" and err.count("\n") == 1 and f"{said}, unless with --force\n" in err, err
+        assert out == "" and err.count("\n") == 1 and f"{message}, unless with --force\n" in err, err
         assert not Path("out").exists()

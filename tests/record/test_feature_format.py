@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from refusals import refused
+from refusals import refuses
 
 import tcuq
 from tcuq.cli import main
@@ -32,8 +32,7 @@ ROWS = np.arange(8, dtype=np.int8).reshape(4, 2)
     ],
 )
 def test_what_cannot_be_right_is_refused(features: Any, scale: Any, zero_point: Any, code: str) -> None:
-    with refused(code):
-        tcuq.Log(PROBS, features, feature_scale=scale, feature_zero_point=zero_point)
+    refuses(code, tcuq.Log, PROBS, features, feature_scale=scale, feature_zero_point=zero_point)
 
 
 def stream(zero_point: int | None) -> tcuq.Log:
@@ -48,13 +47,11 @@ def test_the_fit_reads_them_unless_told_otherwise() -> None:
     plain = tcuq.FitOptions(explain=False, drop_unused=False)
     params = tcuq.fit(stream(-7), run_length=100, force=True, options=plain)
     assert (params.feature_scale, params.feature_zero_point) == (0.5, -7)
-    told = replace(plain, feature_scale=2.0, feature_zero_point=1)
-    params = tcuq.fit(stream(-7), run_length=100, force=True, options=told)
+    own_scale = replace(plain, feature_scale=2.0, feature_zero_point=1)
+    params = tcuq.fit(stream(-7), run_length=100, force=True, options=own_scale)
     assert (params.feature_scale, params.feature_zero_point) == (2.0, 1)
-    with refused("missing"):
-        tcuq.fit(stream(None), run_length=100, force=True, options=plain)
-    with refused("conflict"):
-        tcuq.fit(stream(-7), clean=stream(3), run_length=100, force=True, options=plain)
+    refuses("missing", tcuq.fit, stream(None), run_length=100, force=True, options=plain)
+    refuses("conflict", tcuq.fit, stream(-7), clean=stream(3), run_length=100, force=True, options=plain)
 
 
 def test_a_run_says_where_features_have_another_scale(
@@ -64,8 +61,10 @@ def test_a_run_says_where_features_have_another_scale(
         stream(-7), run_length=100, force=True, options=tcuq.FitOptions(explain=False, drop_unused=False)
     )
     other = stream(3)
-    said = "features have scale 0.5 and zero point 3, the monitor was fitted to scale 0.5 and zero point -7"
-    with pytest.warns(InputNote, match=said):
+    message = (
+        "features have scale 0.5 and zero point 3, the monitor was fitted to scale 0.5 and zero point -7"
+    )
+    with pytest.warns(InputNote, match=message):
         steps = tcuq.Monitor(params).run(other)
     assert len(steps) == 400, "a note, no error"
     with warnings.catch_warnings():
@@ -95,5 +94,4 @@ def examples() -> tuple[Any, Any]:
 
 def test_int8_features_of_unknown_scale_are_refused_by_start(tmp_path: Path) -> None:
     x, y = examples()
-    with refused("missing"):
-        start(int8_model, x, tmp_path / "a", y, run_length=100)
+    refuses("missing", start, int8_model, x, tmp_path / "a", y, run_length=100)

@@ -134,10 +134,10 @@ def test_errors_are_told_by_kind_of_shift(place: Path, capsys: pytest.CaptureFix
     x, y = bars(600, noise=0.5)
     np.savez("data.npz", x=x, y=y)
     assert main(["record", "own_net:net", "data.npz", "-o", "dev.npz", "--shifts", "--json"]) == 0
-    told, log = json.loads(capsys.readouterr().out)["wrong_by_kind"], read_log("dev.npz")
+    rates, log = json.loads(capsys.readouterr().out)["wrong_by_kind"], read_log("dev.npz")
     assert log.shift_names is not None and log.kinds is not None
     shown = sorted(set(log.kinds.tolist()) - {0})
-    assert list(told) == ["clean", *(log.shift_names[kind - 1] for kind in shown)] and len(shown) > 3
-    assert told["clean"] == log.errors()[log.kinds == 0].mean() < 0.1
+    assert list(rates) == ["clean", *(log.shift_names[kind - 1] for kind in shown)] and len(shown) > 3
+    assert rates["clean"] == log.errors()[log.kinds == 0].mean() < 0.1
     assert main(["record", "own_net:net", "data.npz", "-o", "dev.npz", "--shifts"]) == 0
-    assert f"\nwrong: clean {100 * told['clean']:.1f} %, " in capsys.readouterr().out
+    assert f"\nwrong: clean {100 * rates['clean']:.1f} %, " in capsys.readouterr().out

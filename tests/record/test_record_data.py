@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from refusals import refused
+from refusals import refused, refuses
 from tiny_models import MODELS, NAMES, bar_net, bars, write_pictures
 
 import tcuq
@@ -54,8 +54,7 @@ def test_npz_with_other_names(tmp_path: Path) -> None:
     log = tcuq.record(same, tmp_path / "data.npz")
     assert log.labels is not None and log.labels.tolist() == Y.tolist()
     np.savez(tmp_path / "data.npz", pictures=X)
-    with refused("missing"):
-        tcuq.record(same, tmp_path / "data.npz")
+    refuses("missing", tcuq.record, same, tmp_path / "data.npz")
 
 
 def test_npy_is_read_piece_by_piece(tmp_path: Path) -> None:
@@ -89,17 +88,14 @@ def test_batches_of_a_function(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     assert len(tcuq.record(same, "own_batches:two")) == 2
-    with refused("unknown"):
-        tcuq.record(same, "own_batches:three")
+    refuses("unknown", tcuq.record, same, "own_batches:three")
 
     def breaks() -> Iterator[Any]:
         yield X, Y
         raise RuntimeError("disk is gone")
 
-    with refused("failed"):
-        tcuq.record(same, breaks)
-    with refused("conflict"):
-        tcuq.record(same, lambda: iter([(X[:20], Y[:20]), X[:20]]))
+    refuses("failed", tcuq.record, same, breaks)
+    refuses("conflict", tcuq.record, same, lambda: iter([(X[:20], Y[:20]), X[:20]]))
 
 
 @pytest.mark.parametrize(
@@ -128,8 +124,7 @@ def test_labels_by_name_and_wrong_numbers_of_names() -> None:
     assert log.labels is not None and log.labels.tolist() == Y.tolist()
     with refused("value", "label"):
         tcuq.record(same, X, np.array(NAMES)[Y], names=["a", "b", "c"])
-    with refused("conflict"):
-        tcuq.record(same, X, Y, names=["a", "b"])
+    refuses("conflict", tcuq.record, same, X, Y, names=["a", "b"])
 
 
 class TestPictures:
@@ -164,8 +159,7 @@ class TestPictures:
         names = ("right", "left", "none", "middle")
         log = tcuq.record(lambda x: np.full((len(x), 4), 0.25), folder, input_shape=SHAPE, names=names)
         assert log.names == names and log.labels is not None and set(log.labels.tolist()) <= {0, 1, 3}
-        with refused("unknown"):
-            tcuq.record(same, folder, input_shape=SHAPE, names=["a", "b"])
+        refuses("unknown", tcuq.record, same, folder, input_shape=SHAPE, names=["a", "b"])
 
     def test_an_int8_model_takes_pixels_on_its_whole_range(self, folder: Path) -> None:
         pytest.importorskip("ai_edge_litert", reason="TFLite: pip install ai-edge-litert")
@@ -185,20 +179,16 @@ class TestPictures:
             (folder, None, "value"),
             (folder, (64,), "value"),
         ):
-            with refused(code):
-                tcuq.record(same, path, input_shape=shape)
+            refuses(code, tcuq.record, same, path, input_shape=shape)
         write_sound(folder / "left" / "a.wav", [0])
-        with refused("conflict"):
-            tcuq.record(same, folder, input_shape=SHAPE)
+        refuses("conflict", tcuq.record, same, folder, input_shape=SHAPE)
         (folder / "left" / "a.wav").unlink()
         (folder / "left" / "bad.png").write_bytes(b"\x89PNG\r\n\x1a\n")
-        with refused("damaged"):
-            tcuq.record(same, folder, input_shape=SHAPE)
+        refuses("damaged", tcuq.record, same, folder, input_shape=SHAPE)
 
     def test_without_pillow(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "PIL.Image", None)
-        with refused("needs"):
-            tcuq.record(same, folder, input_shape=SHAPE)
+        refuses("needs", tcuq.record, same, folder, input_shape=SHAPE)
 
 
 class TestSounds:
@@ -219,14 +209,11 @@ class TestSounds:
     def test_sounds_that_cannot_be_right(self, tmp_path: Path) -> None:
         for name in ("a", "b", "c"):
             write_sound(tmp_path / name / "1.wav", [0, 1])
-        with refused("value"):
-            tcuq.record(same, tmp_path, input_shape=(49, 10))
+        refuses("value", tcuq.record, same, tmp_path, input_shape=(49, 10))
         write_sound(tmp_path / "b" / "1.wav", [0, 1], rate=8000)
-        with refused("conflict"):
-            tcuq.record(same, tmp_path, input_shape=(2,))
+        refuses("conflict", tcuq.record, same, tmp_path, input_shape=(2,))
         (tmp_path / "b" / "1.wav").write_bytes(b"RIFF")
-        with refused("damaged"):
-            tcuq.record(same, tmp_path, input_shape=(2,))
+        refuses("damaged", tcuq.record, same, tmp_path, input_shape=(2,))
 
 
 class TestInputRange:
@@ -264,5 +251,4 @@ class TestInputRange:
 
     def test_ranges_that_cannot_be_meant(self) -> None:
         for x, ends, code in ((X, (1, 0), "value"), (np.full((60, 8, 8, 1), 16.0) * X[:1], (0, 1), "value")):
-            with refused(code):
-                tcuq.record(same, x, input_range=ends)
+            refuses(code, tcuq.record, same, x, input_range=ends)

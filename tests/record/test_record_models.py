@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from refusals import refused
-from tiny_models import bars, expected, weights, write_onnx
+from refusals import refused, refuses
+from tiny_models import bars, expected, torch_net, weights, write_onnx
 
 import tcuq
 
@@ -47,19 +47,16 @@ class TestONNX:
         log = tcuq.record(path, FIRST, features="logits")
         np.testing.assert_allclose(log.features, LOGITS, atol=1e-5)
         assert tcuq.record(path, FIRST, features=False).features is None
-        with refused("unknown"):
-            tcuq.record(path, FIRST, features="h")
+        refuses("unknown", tcuq.record, path, FIRST, features="h")
 
     def test_logits(self, tmp_path: Path) -> None:
         path = write_onnx(tmp_path / "m.onnx", softmax=False)
-        with refused("value"):
-            tcuq.record(path, FIRST)
+        refuses("value", tcuq.record, path, FIRST)
         np.testing.assert_allclose(tcuq.record(path, FIRST, logits=True).probs, PROBS, atol=1e-5)
 
     def test_several_outputs_need_a_name(self, tmp_path: Path) -> None:
         path = write_onnx(tmp_path / "m.onnx", more=("hidden",))
-        with refused("missing"):
-            tcuq.record(path, FIRST)
+        refuses("missing", tcuq.record, path, FIRST)
         log = tcuq.record(path, FIRST, posteriors="shares")
         np.testing.assert_allclose(log.features, HIDDEN, atol=1e-5)
 
@@ -72,24 +69,14 @@ class TestONNX:
 
     def test_a_wrong_shape_says_what_is_expected(self, tmp_path: Path) -> None:
         path = write_onnx(tmp_path / "m.onnx")
-        with refused("value"):
-            tcuq.record(path, np.zeros((3, 5, 8)))
+        refuses("value", tcuq.record, path, np.zeros((3, 5, 8)))
         assert len(tcuq.record(path, X[:, :, :, 0])) == 70  # a length of 1 may be missing
 
 
 class TestTorch:
     @pytest.fixture
     def net(self) -> Any:
-        torch = pytest.importorskip("torch", reason="PyTorch is missing: pip install torch")
-        w = {name: torch.from_numpy(values) for name, values in weights().items()}
-        first, last = torch.nn.Linear(64, 8), torch.nn.Linear(8, 3)
-        with torch.no_grad():
-            for layer, part in ((first, "1"), (last, "2")):
-                layer.weight.copy_(w["w" + part].T)
-                layer.bias.copy_(w["b" + part])
-        return torch.nn.Sequential(
-            torch.nn.Flatten(), first, torch.nn.ReLU(), torch.nn.Dropout(0.5), last, torch.nn.Softmax(1)
-        )
+        return torch_net(dropout=0.5)
 
     def test_posteriors_and_penultimate_layer(self, net: Any) -> None:
         log = tcuq.record(net, X, Y)
@@ -105,15 +92,12 @@ class TestTorch:
         np.testing.assert_array_equal(np.maximum(sums, 0), relu, "number 1 is a submodule, too, and not True")
         assert (sums < 0).any()
         assert tcuq.record(net, X, features=False).features is None
-        with refused("unknown"):
-            tcuq.record(net, X, features="fc")
+        refuses("unknown", tcuq.record, net, X, features="fc")
 
     def test_logits_and_wrong_shapes(self, net: Any) -> None:
-        with refused("value"):
-            tcuq.record(net[:-1], X)
+        refuses("value", tcuq.record, net[:-1], X)
         np.testing.assert_allclose(tcuq.record(net[:-1], X, logits=True).probs, PROBS, atol=1e-5)
-        with refused("failed"):
-            tcuq.record(net, X[:, :4])
+        refuses("failed", tcuq.record, net, X[:, :4])
 
     def test_wide_features_are_left_out_with_a_note(self, net: Any) -> None:
         torch = pytest.importorskip("torch")
@@ -146,8 +130,7 @@ class TestKeras:
         log = tcuq.record(Like(), X[:, :, :, 0].astype(np.float64), Y)
         np.testing.assert_allclose(log.probs, PROBS, atol=1e-5)
         assert log.features is None and "no dense layer" in log.notes[0]
-        with refused("value"):
-            tcuq.record(Like(), X[:, :4])
+        refuses("value", tcuq.record, Like(), X[:, :4])
 
 
 class TestPlain:
@@ -168,8 +151,7 @@ class TestPlain:
             def predict_proba(self, x: Any) -> Any:
                 return np.full((len(x), 2), 0.5)
 
-        with refused("unknown"):
-            tcuq.record(Known(), np.zeros((2, 2)), [3, 4])
+        refuses("unknown", tcuq.record, Known(), np.zeros((2, 2)), [3, 4])
         log = tcuq.record(Known(), np.zeros((2, 2)), [5, -1])
         assert log.labels is not None and log.labels.tolist() == [1, -1]
 
@@ -185,12 +167,9 @@ class TestPlain:
             (lambda x: (expected(x)[1], np.zeros((len(x), 300))), "limit"),
             (lambda x: np.full((len(x), len(x)), 1 / len(x)), "value"),
         ):
-            with refused(code):
-                tcuq.record(model, X)
-        with refused("unsupported"):
-            tcuq.record(fails, X, features="hidden")
-        with refused("value"):
-            tcuq.record(3, X)
+            refuses(code, tcuq.record, model, X)
+        refuses("unsupported", tcuq.record, fails, X, features="hidden")
+        refuses("value", tcuq.record, 3, X)
 
 
 @pytest.mark.parametrize(
@@ -216,5 +195,4 @@ def test_keras_says_whether_it_or_its_backend_is_missing(
     (tmp_path / "keras.py").write_text(f"raise ModuleNotFoundError('No module', name={missing!r})\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "keras", raising=False)
-    with refused(code):
-        tcuq.record(tmp_path / "m.keras", np.zeros((2, 4)))
+    refuses(code, tcuq.record, tmp_path / "m.keras", np.zeros((2, 4)))

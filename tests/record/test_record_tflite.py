@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from chain_tflite import write_chain
-from refusals import refused
+from refusals import refuses
 from stateful_tflite import write_stateful
 from tiny_models import MODELS, bars
 
@@ -80,8 +80,7 @@ def test_fast_kernels_say_that_bits_may_differ() -> None:
 
 
 def test_logits_are_refused_and_int8_ones_become_the_softmax_of_the_exported_c() -> None:
-    with refused("value"):
-        tcuq.record(MODELS / "logits.tflite", X)
+    refuses("value", tcuq.record, MODELS / "logits.tflite", X)
     log = tcuq.record(MODELS / "logits.tflite", X, logits=True)
     raw, _ = by_hand("logits.tflite", X, 10)
     scale = litert.Interpreter(str(MODELS / "logits.tflite")).get_output_details()[0]["quantization"][0]
@@ -106,23 +105,21 @@ def test_features_by_name_or_number(by: str) -> None:
 
 def test_features_can_be_left_out_and_unknown_ones_are_refused() -> None:
     assert tcuq.record(MODELS / "int8.tflite", X[:5], features=False).features is None
-    with refused("unknown"):
-        tcuq.record(MODELS / "int8.tflite", X[:5], features="nothing")
+    refuses("unknown", tcuq.record, MODELS / "int8.tflite", X[:5], features="nothing")
 
 
 def test_a_model_that_is_cut_short_is_one_line(tmp_path: Path) -> None:
     content = (MODELS / "int8.tflite").read_bytes()
     for size in (0, 10, 1000, len(content) - 600):
         (tmp_path / "cut.tflite").write_bytes(content[:size])
-        said = r"^cut.tflite: is (no TFLite model .*truncated|empty, expected a TFLite model)"
-        with pytest.raises(ValueError, match=said) as caught:
+        message = r"^cut.tflite: is (no TFLite model .*truncated|empty, expected a TFLite model)"
+        with pytest.raises(ValueError, match=message) as caught:
             tcuq.record(tmp_path / "cut.tflite", X[:5])
         assert "\n" not in str(caught.value)
 
 
 def test_an_output_that_is_not_there() -> None:
-    with refused("unknown"):
-        tcuq.record(MODELS / "int8.tflite", X, posteriors="p")
+    refuses("unknown", tcuq.record, MODELS / "int8.tflite", X, posteriors="p")
 
 
 def test_data_of_another_scale_are_refused() -> None:
@@ -138,8 +135,8 @@ def test_data_of_another_scale_are_refused() -> None:
 
 
 def test_data_in_a_tiny_part_of_the_range_are_refused() -> None:
-    said = r"x: all values lie between .* and 0.0039\d*, and int8.tflite takes 0 to 0.9999: .*; convert"
-    with pytest.raises(ValueError, match=said):
+    message = r"x: all values lie between .* and 0.0039\d*, and int8.tflite takes 0 to 0.9999: .*; convert"
+    with pytest.raises(ValueError, match=message):
         tcuq.record(MODELS / "int8.tflite", X / 255)
     dim = tcuq.record(MODELS / "int8.tflite", X / 50)  # little light, and no other scale
     assert dim.notes == ()
@@ -177,11 +174,9 @@ def test_an_int8_model_with_a_float_input_has_a_range_as_well(tmp_path: Path) ->
     np.testing.assert_array_equal(log.probs, plain.probs)
     assert log.notes == ()
     pixels = np.round(255 * X).astype(np.uint8)
-    with refused("value"):
-        tcuq.record(path, pixels)
+    refuses("value", tcuq.record, path, pixels)
     assert tcuq.record(path, pixels, input_range=(0, 1)).notes == ()
-    with refused("value"):
-        tcuq.record(path, X / 255)
+    refuses("value", tcuq.record, path, X / 255)
 
 
 def test_shifts_of_ours_are_cut_to_what_the_model_takes(tmp_path: Path) -> None:

@@ -56,15 +56,15 @@ def test_texts_are_told_the_way_out(tmp_path: Path) -> None:
 
 
 def test_one_number_a_step_is_noted_as_a_sigmoid(tmp_path: Path) -> None:
-    said = "one number per step is taken as a sigmoid, the probability of class 1 of two"
-    assert tcuq.record(lambda x: x[:, 0], X).notes == (f"<lambda>: {said}",)
+    message = "one number per step is taken as a sigmoid, the probability of class 1 of two"
+    assert tcuq.record(lambda x: x[:, 0], X).notes == (f"<lambda>: {message}",)
     assert not tcuq.record(lambda x: 9 * x[:, 0] - 4, X, logits=True).notes
     np.savez(tmp_path / "log.npz", probs=X[:, 0])
-    assert said in read_log(tmp_path / "log.npz").notes
+    assert message in read_log(tmp_path / "log.npz").notes
     assert main(["fit", str(tmp_path / "log.npz"), "-o", str(tmp_path / "m.json")]) in (0, 2)
     assert read_log(tmp_path / "log.npz").classes == 2
     pandas = pytest.importorskip("pandas")
-    assert said in tcuq.Log.from_frame(pandas.DataFrame({"p0": X[:, 0]})).notes
+    assert message in tcuq.Log.from_frame(pandas.DataFrame({"p0": X[:, 0]})).notes
 
 
 def test_labels_below_minus_one_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

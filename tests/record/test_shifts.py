@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from refusals import refused
+from refusals import refuses
 from tiny_models import bar_net, bars
 
 import tcuq
@@ -145,8 +145,7 @@ def test_broken_sensors_of_a_row_stay_broken_for_a_stretch() -> None:
         columns.append(tuple(np.flatnonzero(np.ptp(part, axis=0) == 0).tolist()))
         assert 1 <= len(columns[-1]) <= 6, "the same sensors at all steps"
     assert len(set(columns)) > 1, "and others in another stretch"
-    with refused("value"):
-        choose("tables", opened(x[:, :, None]))
+    refuses("value", choose, "tables", opened(x[:, :, None]))
     assert "signals of 12 samples" in choose(True, opened(x[:, :, None])).notes[0]
     with pytest.raises(ValueError, match="a shift is named 'clean', as undegraded input is"):
         choose({"clean": dark}, opened(x))
@@ -183,8 +182,7 @@ def test_functions_of_ones_own_are_kinds_too(tmp_path: Path, monkeypatch: pytest
     assert [each.name for each in chosen.kinds] == ["wet", "a", "b"]
     wet = chosen.kinds[0].apply(pixels[0], 1.0, Generators(0, "w").at(0))
     assert wet.dtype == np.uint8 and (wet != pixels[0]).any(), "rounded and cut to the dtype of the data"
-    with refused("value"):
-        choose("shift_functions:x", opened(x))
+    refuses("value", choose, "shift_functions:x", opened(x))
     kept = pixels[0].copy()
 
     def spoil(x: npt.NDArray[Any], rng: np.random.Generator) -> npt.NDArray[Any]:
@@ -217,10 +215,8 @@ def test_bad_shifts_are_refused_in_one_line() -> None:
         ([dark, {"dark": dark}], x, "conflict"),
     ]
     for shifts, data, code in cases:
-        with refused(code):
-            tcuq.record(bar_net, data, y, shifts=shifts)
-    with refused("value"):
-        tcuq.record(bar_net, x, y, shifts=3)  # type: ignore[arg-type]
+        refuses(code, tcuq.record, bar_net, data, y, shifts=shifts)
+    refuses("value", tcuq.record, bar_net, x, y, shifts=3)
 
 
 def test_inputs_of_no_family_can_still_be_held() -> None:
@@ -244,8 +240,7 @@ def test_indices_are_neither_shaken_nor_degraded() -> None:
     assert len(log) == 500 and all(row.tobytes() in given for batch in seen for row in batch)
     assert log.notes[0].startswith("inputs are taken as indices: an example that is held comes again as it i")
     assert not any("indices" in each for each in tcuq.record(net, tokens, y, stream="dwell=8").notes)
-    with refused("unsupported"):
-        tcuq.record(net, tokens, y, shifts=True)
+    refuses("unsupported", tcuq.record, net, tokens, y, shifts=True)
     own = tcuq.record(net, tokens, y, shifts={"typos": lambda x, rng: rng.permutation(x)})
     assert own.kinds is not None and own.kinds.any()
     assert len(choose("signals", opened(tokens)).kinds) == 10, "the user knows better"
@@ -256,8 +251,7 @@ def test_the_model_says_whether_it_takes_indices() -> None:
     wide = opened(RNG.integers(0, 9, (20, 12)))
     i64, f32, i8 = Model("i64"), Model("f32"), Model("i8")
     i64.input, i8.input = np.dtype(np.int64), np.dtype(np.int8)
-    with refused("unsupported"):
-        choose(True, small, None, i64)
+    refuses("unsupported", choose, True, small, None, i64)
     i8.quantized = Format(0.5, 0)
     for data, model in ((small, None), (wide, f32), (wide, i8), (small, i8)):
         assert len(choose(True, data, None, model).kinds) == 10

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from refusals import refused
+from refusals import refuses
 from tiny_models import MODELS, bar_net, bars
 
 import tcuq
@@ -172,13 +172,13 @@ def test_a_tflite_model(
         assert log.probs.dtype == np.int8 and log.feature_scale is not None
         assert Path(model, "firmware", "tcuq_softmax.c").exists() is scaled
         # What its README says to do writes the same files again.
-        said = re.search(r"`tcuq (export own.json firmware .*)`", Path(model, "README.md").read_text())
-        assert said is not None
+        message = re.search(r"`tcuq (export own.json firmware .*)`", Path(model, "README.md").read_text())
+        assert message is not None
         before = {each: each.read_bytes() for each in Path(model, "firmware").glob("*.*")}
         shutil.copy(Path(model, "monitor.json"), Path(model, "own.json"))
         with monkeypatch.context() as patch:
             patch.chdir(model)
-            assert main(said[1].split()) == 0
+            assert main(message[1].split()) == 0
         assert before == {each: each.read_bytes() for each in Path(model, "firmware").glob("*.*")}
         capsys.readouterr()
 
@@ -199,8 +199,8 @@ def test_a_stream_of_ones_own_is_respected(place: Path, capsys: pytest.CaptureFi
     assert "Your data are a stream already" in Path("out/README.md").read_text()
     assert main(["start", "own_net:net", "real.npz", "-o", "none", "--shifts", "none", "--quiet"]) == 0
     capsys.readouterr()
-    said = refusal(capsys, "own_net:net", "real.npz", "-o", "two", "--stream")
-    assert "real.npz: has segments or shifted, so it is a stream already; leave out --stream" in said
+    message = refusal(capsys, "own_net:net", "real.npz", "-o", "two", "--stream")
+    assert "real.npz: has segments or shifted, so it is a stream already; leave out --stream" in message
     np.savez("short.npz", x=x[:300], y=y[:300], segments=segments[:300])
     assert "short.npz: holds 300 steps, expected at least 400" in refusal(
         capsys, "own_net:net", "short.npz", "-o", "two"
@@ -224,8 +224,8 @@ def test_kinds_of_an_own_stream_have_names_and_stay_apart(tmp_path: Path, text: 
     for key in ("shifts", "shifts_alarmed"):
         assert sum(row.get(key, 0) for row in found["by_kind"].values()) == found[key], key
     page, readme = ((tmp_path / "out" / each).read_text() for each in ("report.html", "README.md"))
-    told = found["lines"][0].partition("  ")[2].strip()
-    assert re.search(rf'data-key="verdict">(<b class="fail">FAIL</b> )?{re.escape(html.escape(told))}', page)
+    first = found["lines"][0].partition("  ")[2].strip()
+    assert re.search(rf'data-key="verdict">(<b class="fail">FAIL</b> )?{re.escape(html.escape(first))}', page)
     for name in names:
         assert f">{name}<" in page and f"\n| {name} | " in readme
     assert read_log(tmp_path / "out" / "test.npz").shift_names == tuple(names)
@@ -260,17 +260,20 @@ def test_a_single_shift_of_ones_own_is_in_both_parts(place: Path, capsys: pytest
 def test_an_existing_folder_is_kept_unless_forced(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("out").mkdir()
     Path("out/mine.txt").write_text("mine")
-    said = refusal(capsys, "own_net:net", "data.npz", "-o", "out")
-    assert "out: exists and is not empty; choose another folder, or replace files with --force" in said
-    assert "force=" not in said
+    message = refusal(capsys, "own_net:net", "data.npz", "-o", "out")
+    assert "out: exists and is not empty; choose another folder, or replace files with --force" in message
+    assert "force=" not in message
     assert main(["start", "own_net:net", "data.npz", "-o", "out", "--force"]) == 0
     assert {each.name for each in Path("out").iterdir()} == FILES | {"mine.txt"}
     assert Path("out/mine.txt").read_text() == "mine"
     Path("out/firmware/src").mkdir()
     Path("out/firmware/src/tcuq.h").write_text("")
     capsys.readouterr()
-    said = refusal(capsys, "own_net:net", "data.npz", "-o", "out", "--force")
-    assert "out/firmware: holds src/tcuq.h, as --form " in said and "for --form c choose another fold" in said
+    message = refusal(capsys, "own_net:net", "data.npz", "-o", "out", "--force")
+    assert (
+        "out/firmware: holds src/tcuq.h, as --form " in message
+        and "for --form c choose another fold" in message
+    )
 
 
 def test_errors_are_one_line_and_nothing_is_left(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -278,7 +281,7 @@ def test_errors_are_one_line_and_nothing_is_left(place: Path, capsys: pytest.Cap
     Path("gen.py").write_text(
         "import numpy as np\ndef batches():\n    yield np.zeros((9, 8, 8, 1)), [0] * 9\n"
     )
-    for args, said in (
+    for args, message in (
         (["data.npz", "--shifts", "bad_shift:late"], "shift late: failed on an input of data.npz: ZeroDivi"),
         (["few.npz"], "few.npz: holds 300 examples, a stream needs 400"),
         (["gen:batches"], "gen:batches: gives batches in one order only"),
@@ -288,11 +291,11 @@ def test_errors_are_one_line_and_nothing_is_left(place: Path, capsys: pytest.Cap
         (["data.npz", "--budget", "2"], "budget is 2"),
         (["gone.npz"], "gone.npz: No such file or directory"),
     ):
-        assert said in refusal(capsys, "own_net:net", *args, "-o", "out")
-    said = refusal(capsys, "--stream", "own_net:net", "data.npz", "-o", "out")
-    assert "argument --stream: stream is 'own_net:net', expected mixed, or a list of shuffled" in said
-    said = refusal(capsys, "--shifts", "net.tflite", "data.npz", "-o", "out")
-    assert "shifts is 'net.tflite', expected pictures" in said and "put --shifts after DATA" in said
+        assert message in refusal(capsys, "own_net:net", *args, "-o", "out")
+    message = refusal(capsys, "--stream", "own_net:net", "data.npz", "-o", "out")
+    assert "argument --stream: stream is 'own_net:net', expected mixed, or a list of shuffled" in message
+    message = refusal(capsys, "--shifts", "net.tflite", "data.npz", "-o", "out")
+    assert "shifts is 'net.tflite', expected pictures" in message and "put --shifts after DATA" in message
     assert "folder no does not exist" in refusal(capsys, "own_net:net", "data.npz", "-o", "no/out")
     assert "is the current folder" in refusal(capsys, "own_net:net", "data.npz", "-o", ".", "--force")
     assert "data.npz: is a file" in refusal(capsys, "own_net:net", "data.npz", "-o", "data.npz")
@@ -310,8 +313,7 @@ def test_bad_options_are_refused_before_the_model_runs(tmp_path: Path) -> None:
         ({"stream": "none"}, "value"),
         ({"batch": 0}, "value"),
     ):
-        with refused(code):
-            start(net, x, tmp_path / "out", y, **options)  # type: ignore[arg-type]
+        refuses(code, start, net, x, tmp_path / "out", y, **options)
     assert not list(tmp_path.iterdir())
 
 
@@ -330,8 +332,8 @@ def test_the_verdict_says_what_the_alarm_finds_and_when_not_to_rely_on_it() -> N
     few, loud = {**fit, "found": 1, "delay": None}, {**fit, "on_clean": 0.4}
     for bad in ({"left_out": few}, {"left_out": loud}, {"by_kind": missed}):
         assert verdict(base | bad).startswith("DO NOT RELY ON THE ALARM: it found ")
-    said = "(more examples rarely change that: try shifts of your device, or a recorded stream); "
-    assert said in verdict(base | {"by_kind": missed, "made": True})
+    message = "(more examples rarely change that: try shifts of your device, or a recorded stream); "
+    assert message in verdict(base | {"by_kind": missed, "made": True})
     assert "examples" not in verdict(base | {"by_kind": missed}) + verdict(base | {"made": True})
     assert verdict({"has_alarm": False}).startswith("there is no alarm")
     assert verdict({"has_alarm": True}).startswith("whether the alarm finds shifts is open")
@@ -387,10 +389,10 @@ def test_a_class_of_too_few_examples_is_named(place: Path, capsys: pytest.Captur
     rare[rare == 2] = np.where(np.arange((rare == 2).sum()) < 4, 2, 1)
     np.savez("rare.npz", x=x[kept], y=rare.astype(float), names=["left", "middle", "right"])
     main(["start", "own_net:net", "rare.npz", "-o", "out", "--force"])
-    said = capsys.readouterr().err
+    message = capsys.readouterr().err
     assert (
         "too few examples for two parts, so figures of these classes say little: 2 (right) 4; add some"
-        in said
+        in message
     )
     main(["start", "own_net:net", "data.npz", "-o", "out", "--force"])
     assert "too few examples" not in capsys.readouterr().err
@@ -411,11 +413,11 @@ def test_steps_of_one_example_count_as_one() -> None:
 @pytest.mark.usefixtures("bare_package")
 def test_a_model_that_is_always_right_is_no_error(tmp_path: Path) -> None:
     x, y = bars(400, noise=0.05)
-    told: list[tuple[int, int, str]] = []
-    more: dict[str, Any] = {"shifts": None, "progress": lambda *each: told.append(each)}
+    stages: list[tuple[int, int, str]] = []
+    more: dict[str, Any] = {"shifts": None, "progress": lambda *each: stages.append(each)}
     found = start(bar_net, x, tmp_path / "out", y, **more)
-    assert (6000, 6000, "inferences") in told and told[-1] == (0, 1, "writing")
-    assert any(text.startswith("fitting: ") for _, _, text in told)
+    assert (6000, 6000, "inferences") in stages and stages[-1] == (0, 1, "writing")
+    assert any(text.startswith("fitting: ") for _, _, text in stages)
     assert found["wrong_model"] == 0 and found["auroc_confidence"] is None
     assert found["fit_kinds"] == () and summary(found) == found["lines"]
     assert any("open: there is no wrong answer" in line for line in found["lines"])

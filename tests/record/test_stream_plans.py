@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from hypothesis import given
 from hypothesis import strategies as st
-from refusals import refused
+from refusals import refuses
 from tiny_models import NAMES, bar_net, bars, write_pictures
 
 import tcuq
@@ -185,8 +185,7 @@ def test_without_labels_examples_are_held_or_shuffled() -> None:
     assert log.labels is None and "without labels no class can stay" in log.notes[0]
     assert log.shifted is None and "no shifted stretches" in log.notes[2]
     assert log.notes[1].startswith("inputs are taken as pictures of 8 x 8"), "held examples are shaken"
-    with refused("missing"):
-        tcuq.record(bar_net, x, stream="dwell=4")
+    refuses("missing", tcuq.record, bar_net, x, stream="dwell=4")
 
 
 def test_what_cannot_be_a_stream_is_refused(tmp_path: Path) -> None:
@@ -208,7 +207,5 @@ def test_what_cannot_be_a_stream_is_refused(tmp_path: Path) -> None:
         (x, {"stream": True, "seed": -1}, "value"),
     ]
     for data, options, code in cases:
-        with refused(code):
-            tcuq.record(bar_net, data, **options)
-    with refused("value"):
-        tcuq.record(bar_net, x, stream=4)  # type: ignore[arg-type]
+        refuses(code, tcuq.record, bar_net, data, **options)
+    refuses("value", tcuq.record, bar_net, x, stream=4)

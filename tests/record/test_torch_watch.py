@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from refusals import refused
-from tiny_models import bars, weights
+from refusals import refused, refuses
+from tiny_models import bars, torch_net
 
 import tcuq
 import tcuq.torch
@@ -22,20 +22,9 @@ X, Y = bars(300, seed=2, noise=0.9)
 T = torch.from_numpy(X)
 
 
-def make_net(softmax: bool = True) -> Any:
-    w = {name: torch.from_numpy(values) for name, values in weights().items()}
-    first, last = torch.nn.Linear(64, 8), torch.nn.Linear(8, 3)
-    with torch.no_grad():
-        for layer, part in ((first, "1"), (last, "2")):
-            layer.weight.copy_(w["w" + part].T)
-            layer.bias.copy_(w["b" + part])
-    parts = [torch.nn.Flatten(), first, torch.nn.ReLU(), last]
-    return torch.nn.Sequential(*parts, *([torch.nn.Softmax(1)] if softmax else []))
-
-
 @pytest.fixture(scope="module")
 def params() -> tcuq.Params:
-    log = tcuq.record(make_net(), X, Y)
+    log = tcuq.record(torch_net(), X, Y)
     return tcuq.fit(
         log, run_length=100, force=True, options=tcuq.FitOptions(explain=False, drop_unused=False)
     )
@@ -50,7 +39,7 @@ def same(found: Any, expected: Any) -> bool:
 
 
 def test_steps_come_while_the_loop_runs(params: tcuq.Params) -> None:
-    net = make_net()
+    net = torch_net()
     expected = tcuq.Monitor(params).run(tcuq.record(net, X))
     with torch.no_grad(), tcuq.torch.watch(net, params) as watch:
         assert len(watch.steps) == len(watch.last) == 0
@@ -64,7 +53,7 @@ def test_steps_come_while_the_loop_runs(params: tcuq.Params) -> None:
 
 
 def test_the_model_is_left_as_it_is(params: tcuq.Params) -> None:
-    net = make_net().train()
+    net = torch_net().train()
     x = T[:4].clone().requires_grad_()
     alone = net(x)
     watch = tcuq.torch.watch(net, params)
@@ -78,7 +67,7 @@ def test_the_model_is_left_as_it_is(params: tcuq.Params) -> None:
 
 
 def test_a_log_for_a_fit_without_params() -> None:
-    net = make_net(softmax=False)
+    net = torch_net(softmax=False)
     with tcuq.torch.watch(net, logits=True) as watch:
         net(T[:200])
         watch.reset()
@@ -94,23 +83,24 @@ def test_a_log_for_a_fit_without_params() -> None:
     assert tcuq.fit(log, run_length=100, force=True, options=tcuq.FitOptions(explain=False)).classes == 3
     with refused("missing"):
         watch.steps  # noqa: B018
-    with refused("missing"):
-        tcuq.torch.watch(net).log()
+    refuses("missing", tcuq.torch.watch(net).log)
 
 
 def test_logits_are_refused_with_the_option_named(params: tcuq.Params) -> None:
-    net = make_net(softmax=False)
+    net = torch_net(softmax=False)
     with tcuq.torch.watch(net, params), refused("value"):
         net(T)
     with tcuq.torch.watch(net, params, logits=True) as watch:
         net(T)
     assert len(watch.steps) == 300
-    with refused("conflict"):
-        watch.log()
+    refuses(
+        "conflict",
+        watch.log,
+    )
 
 
 def test_a_gap_forgets_past_outputs_and_keeps_the_rates(params: tcuq.Params) -> None:
-    net, log = make_net(), tcuq.record(make_net(), X)
+    net, log = torch_net(), tcuq.record(torch_net(), X)
     cut = tcuq.Log(log.probs, log.features, segments=np.repeat([0, 1], [100, 200]))
     with tcuq.torch.watch(net, params) as watch:
         net(T[:100])
@@ -123,7 +113,7 @@ def test_a_gap_forgets_past_outputs_and_keeps_the_rates(params: tcuq.Params) -> 
 class Several(torch.nn.Module):
     def __init__(self, form: str) -> None:
         super().__init__()
-        self.net, self.form = make_net(), form
+        self.net, self.form = torch_net(), form
 
     def forward(self, x: Any) -> Any:
         found = self.net(x)
@@ -145,14 +135,13 @@ def test_of_several_outputs_one_is_named(form: str, name: Any, params: tcuq.Para
 
 
 def test_features_are_named_found_or_missed(params: tcuq.Params) -> None:
-    net = make_net()
+    net = torch_net()
     with tcuq.torch.watch(net, features="2") as watch:
         net(T)
     found = watch.log().features
     recorded = tcuq.record(net, X).features
     assert found is not None and recorded is not None and np.array_equal(found, recorded)
-    with refused("unknown"):
-        tcuq.torch.watch(net, features="fc")
+    refuses("unknown", tcuq.torch.watch, net, features="fc")
     bare = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.AdaptiveAvgPool1d(3), torch.nn.Softmax(1))
     with tcuq.torch.watch(bare, params), refused("value"):
         bare(T)
@@ -162,7 +151,7 @@ def test_features_are_named_found_or_missed(params: tcuq.Params) -> None:
 
 
 def test_only_the_last_steps_may_be_kept(params: tcuq.Params) -> None:
-    net = make_net()
+    net = torch_net()
     with tcuq.torch.watch(net, params, keep=50) as watch:
         for start in range(0, 300, 20):
             net(T[start : start + 20])
@@ -174,7 +163,7 @@ def test_only_the_last_steps_may_be_kept(params: tcuq.Params) -> None:
 
 def test_half_precision_and_wrapped_modules(params: tcuq.Params, tmp_path: Path) -> None:
     params.save(tmp_path / "params.json")
-    net = make_net()
+    net = torch_net()
     expected = tcuq.Monitor(params).run(tcuq.record(net, X))
     parallel = torch.nn.DataParallel(net)
     with tcuq.torch.watch(parallel, tmp_path / "params.json", features="2") as watch:
@@ -190,7 +179,7 @@ def test_half_precision_and_wrapped_modules(params: tcuq.Params, tmp_path: Path)
 
 @pytest.mark.slow
 def test_a_compiled_module_gives_the_same_steps(params: tcuq.Params) -> None:
-    net = make_net()
+    net = torch_net()
     expected = tcuq.Monitor(params).run(tcuq.record(net, X))
     compiled = torch.compile(net, backend="eager")
     with tcuq.torch.watch(compiled, params) as watch:
@@ -199,8 +188,7 @@ def test_a_compiled_module_gives_the_same_steps(params: tcuq.Params) -> None:
 
 
 def test_what_is_no_module_is_refused() -> None:
-    with refused("value"):
-        tcuq.torch.watch(make_net)
+    refuses("value", tcuq.torch.watch, torch_net)
 
 
 def test_the_package_is_not_taken_for_pytorch() -> None:
@@ -260,8 +248,7 @@ def test_outputs_without_a_batch() -> None:
     cube = nn.Sequential(nn.Linear(4, 3))
     with watch(cube, logits=True), refused("value"):
         cube(torch.randn(2, 5, 4))
-    with refused("conflict"):
-        watch(model, keep=5)
+    refuses("conflict", watch, model, keep=5)
 
 
 def test_a_function_may_use_its_memory_again() -> None:

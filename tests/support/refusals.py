@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
@@ -18,3 +19,9 @@ def refused(code: str, name: str | None = None) -> Iterator[pytest.ExceptionInfo
     error = caught.value
     assert (error.code, name if name is None else error.name) == (code, name), str(error)
     assert str(error).isprintable()
+
+
+def refuses(code: str, function: Callable[..., Any], *args: Any, **options: Any) -> None:
+    """Expect a call to be refused with this code."""
+    with refused(code):
+        function(*args, **options)

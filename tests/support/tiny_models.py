@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -52,25 +53,48 @@ def expected(x: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any], n
     return logits, shares / shares.sum(axis=1, keepdims=True), hidden
 
 
-def write_onnx(path: Path, softmax: bool = True, batch: Any = "n", more: tuple[str, ...] = ()) -> Path:
-    """Write the network as ONNX; inputs are (1, 8, 8)."""
+def torch_net(softmax: bool = True, dropout: float = 0) -> Any:
+    """Return the network as a PyTorch module."""
+    torch = pytest.importorskip("torch", reason="PyTorch is missing: pip install torch")
+    w = {name: torch.from_numpy(values) for name, values in weights().items()}
+    first, last = torch.nn.Linear(64, 8), torch.nn.Linear(8, 3)
+    with torch.no_grad():
+        for layer, part in ((first, "1"), (last, "2")):
+            layer.weight.copy_(w["w" + part].T)
+            layer.bias.copy_(w["b" + part])
+    parts = [torch.nn.Flatten(), first, torch.nn.ReLU(), torch.nn.Dropout(dropout), last]
+    return torch.nn.Sequential(*parts, *([torch.nn.Softmax(1)] if softmax else []))
+
+
+def write_graph(
+    path: Path, steps: Sequence[Any], inputs: Any, outputs: Any, constants: Mapping[str, Any] | None = None
+) -> Path:
+    """Write an ONNX model of nodes (kind, inputs, output, options) and tensors (name, f or i or s, shape)."""
     onnx = pytest.importorskip("onnx", reason="the test writes its model with onnx: pip install onnx")
-    make, kind = onnx.helper, onnx.TensorProto.FLOAT
-    steps = [("Flatten", ["x"], "flat"), ("Gemm", ["flat", "w1", "b1"], "sums"), ("Relu", ["sums"], "hidden")]
-    steps.append(("Gemm", ["hidden", "w2", "b2"], "logits"))
-    if softmax:
-        steps.append(("Softmax", ["logits"], "shares"))
-    outputs = [make.make_tensor_value_info(name, kind, [batch, None]) for name in (steps[-1][2], *more)]
+    make = onnx.helper
+    kinds = {"f": onnx.TensorProto.FLOAT, "i": onnx.TensorProto.INT64, "s": onnx.TensorProto.STRING}
     graph = make.make_graph(
-        [make.make_node(kind, inputs, [output]) for kind, inputs, output in steps],
+        [make.make_node(kind, given, [output], **more) for kind, given, output, more in steps],
         "tiny",
-        [make.make_tensor_value_info("x", kind, [batch, 1, 8, 8])],
-        outputs,
-        [onnx.numpy_helper.from_array(values, name) for name, values in weights().items()],
+        *(
+            [make.make_tensor_value_info(n, kinds[k], shape) for n, k, shape in each]
+            for each in (inputs, outputs)
+        ),
+        [onnx.numpy_helper.from_array(values, name) for name, values in (constants or {}).items()],
     )
     model = make.make_model(graph, opset_imports=[make.make_opsetid("", 17)], ir_version=9)
     path.write_bytes(model.SerializeToString())
     return path
+
+
+def write_onnx(path: Path, softmax: bool = True, batch: Any = "n", more: tuple[str, ...] = ()) -> Path:
+    """Write the network as ONNX; inputs are (1, 8, 8)."""
+    steps = [("Flatten", ["x"], "flat"), ("Gemm", ["flat", "w1", "b1"], "sums"), ("Relu", ["sums"], "hidden")]
+    steps += [("Gemm", ["hidden", "w2", "b2"], "logits"), ("Softmax", ["logits"], "shares")][: 1 + softmax]
+    outputs = [(name, "f", [batch, None]) for name in (steps[-1][2], *more)]
+    return write_graph(
+        path, [(*each, {}) for each in steps], [("x", "f", [batch, 1, 8, 8])], outputs, weights()
+    )
 
 
 def bar_net(x: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:

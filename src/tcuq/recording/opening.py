@@ -88,7 +88,7 @@ def _from_object(model: Any, features: Features) -> Model:
 
     if is_module(model):
         return Torch(model, features)
-    if is_keras(model):
+    if hasattr(model, "layers") and callable(getattr(model, "predict", None)):  # or what looks like Keras
         return Keras(model, features)
     if callable(getattr(model, "predict_proba", None)) or callable(model):
         return Plain(model, features)
@@ -109,11 +109,6 @@ def referred(text: str, what: str) -> Any:
     if not hasattr(loaded, name):
         raise InputError("unknown", f"{what} is {text}; the module {module} has no {name!r}")
     return getattr(loaded, name)
-
-
-def is_keras(model: Any) -> bool:
-    """Tell whether an object is a Keras model or looks like one: it has layers and predicts."""
-    return hasattr(model, "layers") and callable(getattr(model, "predict", None))
 
 
 class Keras(Model):

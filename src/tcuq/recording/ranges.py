@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -71,27 +70,6 @@ def moved(x: Array, own: Range, wanted: Range) -> Array:
     """Return values of one range in another one."""
     factor = (wanted[1] - wanted[0]) / (own[1] - own[0])
     return np.asarray((x.astype(np.float64) - own[0]) * factor + wanted[0], np.float32)
-
-
-class Best(NamedTuple):
-    """The range with which a model is most accurate, and how accurate it is with it and with another."""
-
-    range: Range
-    accuracy: float
-    before: float
-
-
-def clearly_better(
-    accuracy: Callable[[Range | None], float], first: Range | None, like: Range | None, count: int
-) -> Best | None:
-    """Return another common range with which a model is clearly more accurate; None where there is none."""
-    margin = max(GAIN, 2 / count**0.5)
-    before = accuracy(first)
-    if before > 1 - margin:
-        return None
-    rest = [each for each in COMMON if not same_range(like, each)]
-    best = max((Best(each, accuracy(each), before) for each in rest), key=lambda each: each.accuracy)
-    return best if best.accuracy >= before + margin else None
 
 
 def shown_range(ends: Range) -> str:

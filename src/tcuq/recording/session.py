@@ -165,18 +165,19 @@ def _with_range(session: Session) -> Session:
             return 0.0
         return float(1 - log.errors().mean())
 
-    best = ranges.clearly_better(accuracy, given, like, count)
+    margin, before = max(ranges.GAIN, 2 / count**0.5), accuracy(given)
+    others = [] if before > 1 - margin else [r for r in ranges.COMMON if not ranges.same_range(like, r)]
+    tried = {each: accuracy(each) for each in others}
     model.reset()
-    if best is None:
+    if max(tried.values(), default=0.0) < before + margin:
         return session
-    ends, like_shown = ranges.shown_range(best.range), ranges.shown_range(like)
-    right = f"{best.accuracy:.0%} of {count} examples are right with inputs of {ends}"
-    option = f"`input_range=({best.range[0]:g}, {best.range[1]:g})`"
+    best = max(tried, key=lambda each: tried[each])
+    right = f"{tried[best]:.0%} of {count} examples are right with inputs of {ranges.shown_range(best)}"
+    now, option = f"{before:.0%} with {ranges.shown_range(like)}", f"`input_range=({best[0]:g}, {best[1]:g})`"
     if not plain:
-        note = f"{right}, and {best.before:.0%} with {like_shown}, as they go in; pass {option}"
-        return replace(session, notes=(note,))
-    note = f"{right}, {best.before:.0%} with {like_shown}: {option} is taken"
-    return replace(session, options=replace(session.options, input_range=best.range), notes=(note,))
+        return replace(session, notes=(f"{right}, and {now}, as they go in; pass {option}",))
+    options = replace(session.options, input_range=best)
+    return replace(session, options=options, notes=(f"{right}, {now}: {option} is taken",))
 
 
 def _at_segments(part: Batch, start: int, segments: Array | None) -> Iterator[tuple[bool, Batch]]:
