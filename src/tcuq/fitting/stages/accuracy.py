@@ -32,11 +32,10 @@ def estimate_accuracy(state: FitState) -> None:
     if state.errors is not None and state.request.two_heads:
         uncertainty = state.clean_scores.uncertainty
         start = float(1 - np.concatenate([uncertainty[run] for run in state.clean.runs]).mean())
-        state.set(horizon=HORIZON, expected_start=start)
         findings: dict[str, Any] = {"horizon": HORIZON, "clean_accuracy": start}
-        if state.options.explain:
-            findings |= _error_elsewhere(state)
-            state.set(accuracy_error=findings.pop("accuracy_error", None))
+        findings |= _error_elsewhere(state) if state.options.explain else {}
+        band = findings.pop("accuracy_error", None)
+        state.set(horizon=HORIZON, expected_start=start, accuracy_error=band)
         state.findings["expected_accuracy"] = findings
     state.progress("accuracy", 1, 1)
 
