@@ -47,7 +47,7 @@ def stream(part: npt.NDArray[np.int64], degrade: Callable[[Floats], Floats], ste
 
 
 params = tcuq.fit(stream(dev, noise), about="prediction", budget=0.1, run_length=1000)
-print(params.notes["fit"]["time"])
+print(params)
 
 log = stream(test, dusk)
 monitor = tcuq.Monitor(params)

@@ -37,7 +37,7 @@ def achieved(kind: str, clean: int, wanted: int, seed: int) -> float:
     fresh, raised = risk(kind, FRESH, rng), 0
     for side, sign in ((alarm.rise, 1), (alarm.fall, -1)):
         if side is not None:
-            raised += alarms_in([fresh], alarm.mean + sign * side.allowance, sign, side.limit)[0]
+            raised += alarms_in([fresh], alarm.mean + sign * side.allowance, sign, side)[0]
     return FRESH / max(1, raised)
 
 

@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fits import told
+from fits import findings, told
 from refusals import refused
 from sklearn.linear_model import LogisticRegression
 from streams import dwell_stream
 
 from tcuq import FitOptions, Log, Monitor, fit
-from tcuq.fitting.logistic import fit_logistic
+from tcuq.fitting.logistic import fit_logistic, linear
 from tcuq.fitting.signal_table import folds
+from tcuq.fitting.words import in_words
 from tcuq.metrics import auroc
 from tcuq.monitor.monitor import watch
-from tcuq.monitor.params_words import in_words
 from tcuq.monitor.signals import SIGNALS
 
 
@@ -87,7 +87,7 @@ def test_a_tied_reference_does_not_flag_all_of_the_tie() -> None:
     assert (risk >= params.reference).mean() <= 0.1
 
 
-def test_signs_are_free_by_default_and_kept_positive_on_request() -> None:
+def test_signs_are_free() -> None:
     # With every step of another class, staying the same is what is suspicious.
     rng = np.random.default_rng(0)
     truth = np.arange(4000) % 10
@@ -95,21 +95,12 @@ def test_signs_are_free_by_default_and_kept_positive_on_request() -> None:
     stuck = np.arange(4000) % 400 >= 300
     logits[stuck] = 4 * np.eye(10)[0] + rng.normal(0, 1, (int(stuck.sum()), 10))
     log = Log(np.exp(logits) / np.exp(logits).sum(1, keepdims=True), labels=truth, shifted=stuck)
-    free, kept = (
-        fit(log, profile="paper", run_length=500, options=FitOptions(nonnegative=held))
-        for held in (False, True)
-    )
-    assert free.coef is not None and kept.coef is not None
-    assert min(free.coef.values()) < -0.5 and min(kept.coef.values()) >= 0
-    assert free.notes["fit"]["auroc"] > kept.notes["fit"]["auroc"] + 0.05
-
-
-def test_features_are_chosen_with_the_signs_that_the_fit_may_use() -> None:
-    log = make_log()
-    log = replace(log, shifted=log.shifted * (1 + np.arange(len(log)) // 500 % 2))
-    free, kept = (fit(log, options=FitOptions(explain=False, nonnegative=held)) for held in (False, True))
-    assert min(free.coef.values()) < 0  # or holding signs changes nothing
-    assert free.notes["fit"]["carry_over"] != kept.notes["fit"]["carry_over"]
+    free = fit(log, profile="paper", run_length=500, options=FitOptions(drop_unused=False))
+    assert free.coef is not None and min(free.coef.values()) < -0.5
+    _, signals = watch(Monitor(free), log, signals=True)
+    used = signals[:, [SIGNALS.index(name) for name in free.signals]]
+    bound = linear(used, *fit_logistic(used, log.errors(), 1.0, low=0.0))
+    assert free.notes["fit"]["auroc"] > auroc(bound, log.errors()) + 0.05
 
 
 @pytest.mark.parametrize(("budget", "level"), [(0.2, 0.2), (0.999, 0.999), (1.0, 0.999), (0.0, 0.1)])
@@ -122,9 +113,7 @@ def test_shifts_without_cost_are_not_called_missing() -> None:
     harmless = Log(log.probs[~log.shifted], labels=log.labels[~log.shifted])
     marked = replace(harmless, shifted=np.arange(len(harmless)) % 500 >= 250)
     params = fit(marked, run_length=100, options=FitOptions(explain=False))
-    assert any(
-        "clean steps and 0 of shifts that cost accuracy" in each for each in params.notes["fit"]["warnings"]
-    )
+    assert findings(params)["few_degraded"]["degraded"] == 0
 
 
 def test_answers_and_time_do_not_contradict_each_other() -> None:
@@ -169,17 +158,23 @@ def test_kinds_of_shift_take_turns_in_being_held_out() -> None:
         assert len(set(fold[kinds == kind].tolist())) == 1
     assert len(set(fold[kinds == 0].tolist())) == 4
     assert named.take(slice(500, 900)).kinds.tolist() == kinds[500:900].tolist()
-    assert "kinds of shift held out in turn" in fit(named, run_length=500).notes["fit"]["time"]
+    found = fit(named, run_length=500)
+    assert found.notes["fit"]["time"]["kinds"] == 3
+    assert "with 3 kinds of shift held out in turn" in in_words(found, details=True)
 
 
 def test_level_can_follow_the_budget_and_is_warned_about_otherwise() -> None:
     log = make_log(2000)
     options = {"profile": "paper", "run_length": 500}
     tied, apart = fit(log, level="budget", budget=0.2, **options), fit(log, **options)
-    assert tied.level == 0.2 and not any("only limits bursts" in w for w in tied.notes["fit"]["warnings"])
+    assert tied.level == 0.2 and "level_below_budget" not in findings(tied)
     assert fit(log, budget=0.2, run_length=500).level == 0.2, "two heads tie them unless told otherwise"
     assert fit(log, budget=0.2, level=0.05, run_length=500).level == 0.05
-    assert any("only limits bursts" in w for w in apart.notes["fit"]["warnings"])
+    assert findings(apart)["level_below_budget"] == {
+        "code": "level_below_budget",
+        "level": 0.1,
+        "budget": 0.15,
+    }
 
 
 BAD_FITS: list[tuple[str, Any, dict[str, Any]]] = [

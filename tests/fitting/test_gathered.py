@@ -7,12 +7,12 @@ from typing import Literal
 
 import numpy as np
 import pytest
+from fits import findings
 from streams import dwell_stream
 
 from tcuq import FitOptions, Log, Monitor, Params, fit
 from tcuq.fitting.signal_table import read_signals
 from tcuq.fitting.stages.evidence import PACES, gathered, says_little
-from tcuq.fitting.stages.heads import GATHERED
 from tcuq.metrics import auroc
 from tcuq.monitor.monitor import watch
 
@@ -54,8 +54,7 @@ def test_steps_of_no_class_are_a_class_of_their_own() -> None:
 def test_only_logs_in_which_classes_hardly_stay_are_gathered(dwell: float, little: bool) -> None:
     params, log = fitted(16, "prediction"), made(4, dwell)
     assert says_little(read_signals(params, log, params.signals)) is little
-    notes = fitted(dwell, "prediction").notes["fit"]["warnings"]
-    assert any(GATHERED in each for each in notes) is little
+    assert ("regrouped" in findings(fitted(dwell, "prediction"))) is little
 
 
 @pytest.mark.parametrize("about", ["answer", "prediction"])

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from fits import findings
 from streams import dwell_stream, int8_stream
 
 from tcuq import EvidenceHead, FitOptions, Log, Monitor, Params, fit
-from tcuq.fitting.alarms import choose_evidence_limit, compared, find_reach, looks, stillness
+from tcuq.fitting.alarms import choose_evidence_limit, find_reach
+from tcuq.fitting.arrays import compared, novelty
 from tcuq.fitting.signal_table import read_signals
 from tcuq.monitor.state import read_state
 
@@ -24,9 +26,9 @@ def test_a_look_is_that_of_the_core(features: int) -> None:
         classes=4, features=features, signals=names, centers=[[3] * features] * 4 if features else None
     )
     table = read_signals(plain, log, ("odds",))
-    found = compared(log, table, bool(features))
+    found = compared(log, table.of(("odds",))[:, 0], bool(features))
     reach = find_reach(found, table.subject.astype(np.int64), np.ones(600, dtype=bool), 0)
-    own = looks(found, reach, ~table.settled)
+    own, _ = novelty(found, reach, ~table.settled)
     core = read_signals(plain.replace(evidence=EvidenceHead({}, [0.0] * 4, reach=reach)), log, names).look
     assert (own == core).all()
     assert (own[201:300][np.arange(201, 300) % 150 != 0] == 32).all() and own[0] == own[150] == 256
@@ -44,9 +46,9 @@ def test_a_stillness_is_that_of_the_core(features: int) -> None:
     plain = Params(
         classes=4, features=features, signals=names, centers=[[3] * features] * 4 if features else None
     )
-    found = compared(log, read_signals(plain, log, ("odds",)), bool(features))
+    found = compared(log, read_signals(plain, log, ("odds",)).units[:, 0], bool(features))
     reach = find_reach(found, np.zeros(400, dtype=np.int64), np.ones(400, dtype=bool), 0)
-    own = stillness(found, reach, np.isin(np.arange(400), (0, 270)))
+    _, own = novelty(found, reach, np.isin(np.arange(400), (0, 270)))
     monitor, core = Monitor(plain.replace(evidence=EvidenceHead({}, [0.0] * 4, reach=reach))), []
     for t in range(400):
         if t == 270:
@@ -67,7 +69,7 @@ def test_answers_that_do_harm_are_not_given() -> None:
     quick = FitOptions(explain=False)
     params = fit(log, run_length=300, options=quick)
     assert params.about == "prediction"
-    assert any("answer is therefore the prediction" in note for note in params.notes["fit"]["warnings"])
+    assert "answers_do_harm" in findings(params)
     steps = Monitor(params).run(log.probs)
     assert (steps["answer"] == steps["prediction"]).all()
     assert fit(log, about="answer", run_length=300, options=quick).about == "answer"
@@ -78,5 +80,4 @@ def test_answers_that_do_harm_are_not_given() -> None:
 @pytest.mark.parametrize("steps", [500, 20_000])
 def test_the_less_is_known_the_higher_is_the_limit(steps: int) -> None:
     runs = [np.random.default_rng(7).normal(-0.5, 1, steps)]
-    bare, learned, unseen = (choose_evidence_limit(runs, 100_000, caution) for caution in (0.0, 1.0, 2.0))
-    assert bare < learned < unseen
+    assert choose_evidence_limit(runs, 100_000, True) < choose_evidence_limit(runs, 100_000, False)

@@ -55,13 +55,12 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     ),
     "paper without labels": ({"seed": 3, "labels": False}, {"profile": "paper", "level": "budget"}),
     "paper without an explanation": ({"seed": 15}, {"profile": "paper", "explain": False, "blend": 0.3}),
-    "paper with some signals, far lags, signs held": (
+    "paper with some signals, far lags": (
         {"seed": 13},
         {
             "profile": "paper",
             "signals": ("divergence", "flips"),
             "lags": (3, 9),
-            "nonnegative": True,
             "l2": 20.0,
             "drop_unused": False,
         },
@@ -103,7 +102,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "standard on posteriors": ({"seed": 27}, {"use_features": False, "run_length": 500}),
     "standard with an alarm on risk": (
         {"seed": 28},
-        {"alarm": "risk", "nonnegative": True, "run_length": 500, "explain": False},
+        {"alarm": "risk", "run_length": 500, "explain": False},
     ),
 }
 

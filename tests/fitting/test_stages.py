@@ -10,16 +10,16 @@ from streams import dwell_stream
 
 from tcuq import FitOptions, Log, Monitor, Params, fit
 from tcuq.fitting import logistic, signal_table
-from tcuq.fitting.gated import scores
+from tcuq.fitting.arrays import scores
 from tcuq.fitting.logistic import fit_logistic, linear
 from tcuq.fitting.signal_table import CHUNK, fill_in_means, read_signals
 from tcuq.fitting.stages.evidence import find_signals, learn_evidence
 from tcuq.fitting.stages.heads import fit_heads
 from tcuq.fitting.stages.read import read
 from tcuq.fitting.stages.state import Request
+from tcuq.fitting.words import in_words
 from tcuq.monitor.heads import EvidenceHead, InstantHead
 from tcuq.monitor.monitor import watch
-from tcuq.monitor.params_words import in_words
 from tcuq.monitor.signals import SIGNALS
 
 
@@ -58,8 +58,8 @@ def compare_with_core(params: Params, log: Log) -> None:
     steps, signals = watch(Monitor(params), log, signals=True)
     table = read_signals(params.replace(clean_means=None), log, params.signals)
     fill_in_means(table, params)
-    for part in (slice(0, 3), slice(500, 2000)):
-        assert (table.registry(part) == signals[part]).all()
+    used = [SIGNALS.index(name) for name in table.names]
+    assert (table.units == signals[:, used] * 65536).all()
     assert (table.predictions == steps["prediction"]).all() and (table.answers == steps["answer"]).all()
     assert (table.persistence == steps["persistence"] * 65536).all()
     found = scores(params, table)
@@ -103,7 +103,8 @@ def test_a_table_is_read_in_chunks_as_one_stream() -> None:
     _, values = watch(Monitor(params), Log(probs), signals=True)
     calls: list[tuple[int, int]] = []
     table = read_signals(params, Log(probs), params.signals, progress=lambda *call: calls.append(call))
-    assert (table.registry(slice(CHUNK - 5, CHUNK + 5)) == values[CHUNK - 5 : CHUNK + 5]).all()
+    used = [SIGNALS.index(name) for name in table.names]
+    assert (table.units == values[:, used] * 65536).all()
     assert calls == [(CHUNK, steps), (steps, steps)]
     assert table.of(("odds",)).shape == (steps, 1)
 

@@ -7,7 +7,7 @@ import pytest
 from streams import direct_params, dwell_stream, posterior_of
 
 from tcuq import Alarm, AlarmSide, Log, Monitor, fit
-from tcuq.fitting.alarms import alarms_in, blocks_of, choose_alarm, highest_evidence, starts_of, stream_of
+from tcuq.fitting.alarms import alarms_in, chains_of, choose_alarm, highest_evidence
 
 CLEAN, BAD, COLLAPSED = 230, 90, 255
 
@@ -69,7 +69,7 @@ def test_evidence_is_a_reflected_walk() -> None:
 
 def test_resampling_keeps_blocks_together_and_leaves_nothing_out() -> None:
     risk = np.arange(300) / 1000
-    streams = stream_of(blocks_of(risk), starts_of(300, 1000, 200, np.random.default_rng(0)), 1000)
+    streams = np.concatenate(list(chains_of(risk, 1000, np.random.default_rng(0))))
     assert streams.shape == (200, 1000)
     assert np.isclose(np.diff(streams, axis=1), 0.001).mean() > 0.98, "only joints and the wrap jump"
     counts = np.bincount(np.round(streams * 1000).astype(int).ravel(), minlength=300)

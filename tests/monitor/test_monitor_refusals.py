@@ -75,14 +75,6 @@ def test_a_state_whose_header_asks_for_another_size() -> None:
         read_state(bytes(content))
 
 
-def test_a_bet_bounds_what_a_step_adds() -> None:
-    head = EvidenceHead({"doubt": 8.0}, [-1.0], clip=2.0, bet=(1.0, 0.25))
-    signals = np.zeros((3, len(SIGNALS)))
-    signals[:, SIGNALS.index("doubt")] = [0.0, 0.25, 0.875]
-    found = head.added(signals, np.zeros(3, dtype=int), np.ones(3))
-    assert found == pytest.approx(np.log(1 + 0.25 * np.array([-1.0, 1.0, 2.0])))  # the last one is clipped
-
-
 def test_lists_without_a_step_are_floats() -> None:
     monitor = Monitor(Params(classes=2))
     assert len(monitor.run(np.zeros((0, 2)))) == 0 and monitor.run([[0.5, 0.5]]).shape == (1,)

@@ -13,7 +13,7 @@ from . import common
 from .common import answer, given, logits_given, note, progress
 from .parser import declare
 from .process import UsageError
-from .words import expect_log, in_options, spoken
+from .words import expect_log, spoken
 
 if TYPE_CHECKING:
     from ..log.log import Log
@@ -82,17 +82,17 @@ def _read(args: argparse.Namespace) -> tuple[Log, Log | None]:
 
 def _give(args: argparse.Namespace, params: Params) -> None:
     """Write the parameters and tell the findings; where the former go to standard output, aside."""
+    from ..fitting.words import in_words, notes_of
     from ..io.sources import put
-    from ..monitor.params_words import in_words
 
     put(args.output, params.to_json())
-    text = in_options(in_words(params, args.details))
+    with spoken():
+        text, notes = in_words(params, args.details), notes_of(params)
     if args.output == "-":
         for line in text.splitlines():
             note(args, line)
         return
     found = params.notes["fit"]
-    notes = [in_options(each) for each in found["warnings"]]
     answer(args, {"params": args.output, "fit": found, "notes": notes}, text)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from .common import answer, comma_list, given, keep_apart, need_files, note, progress
 from .parser import declare
-from .words import RECORDING, expect_model, in_options, spoken
+from .words import RECORDING, expect_model, spoken
 
 if TYPE_CHECKING:
     from ..log.log import Log
@@ -167,7 +167,7 @@ def command(args: argparse.Namespace) -> int:
     with progress(args) as bar, spoken(RECORDING):
         log = record(args.model, args.data, args.labels, progress=show, **options)
     seconds = marks[-1] - marks[0]
-    notes = [in_options(each, RECORDING) for each in log.notes]
+    notes = list(log.notes)
     for each in notes:
         note(args, each)
     write_log(args.output, log)

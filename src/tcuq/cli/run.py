@@ -14,7 +14,7 @@ from . import common
 from .common import Skipped, about, logits_given, note, odd_posteriors
 from .parser import declare
 from .process import Stopped
-from .words import expect_log, expect_params, in_options, spoken, worded
+from .words import expect_log, expect_params, spoken
 
 if TYPE_CHECKING:
     from ..io.decisions import Decisions
@@ -106,11 +106,12 @@ def command(args: argparse.Namespace) -> int:
 
     bad = Skipped()
     try:
-        if args.input == args.output == "-":
-            result = answer_lines(args, monitor, bad, save)
-        else:
-            result = _recorded(args, monitor, kind, bad)
-            save()
+        with spoken():
+            if args.input == args.output == "-":
+                result = answer_lines(args, monitor, bad, save)
+            else:
+                result = _recorded(args, monitor, kind, bad)
+                save()
     except (KeyboardInterrupt, Stopped, BrokenPipeError):
         if bad.count:
             note(args, str(bad))
@@ -163,28 +164,27 @@ def _decided(
     from ..monitor.monitor import format_notes, watch
 
     params, where, segment = monitor.params, shown(args.input), None
-    with spoken():
-        for log in read_parts(args.input, bad if args.skip_bad else None, params, **logits_given(args)):
+    for log in read_parts(args.input, bad if args.skip_bad else None, params, **logits_given(args)):
+        if not result["steps"]:
+            names = params.names or log.names
+            noted = (*log.notes, *format_notes(log, params))
+            result["notes"] = [f"{where}: {each}" for each in noted]
+            for each in result["notes"]:
+                note(args, each)
+        first = monitor.steps
+        with about(where):
             if not result["steps"]:
-                names = params.names or log.names
-                noted = (*log.notes, *format_notes(log, params))
-                result["notes"] = [f"{where}: {in_options(each)}" for each in noted]
-                for each in result["notes"]:
-                    note(args, each)
-            first = monitor.steps
-            with about(where):
-                if not result["steps"]:
-                    refuse_logits(log.probs)
-                if log.segments is not None:
-                    if result["steps"] and log.segments[0] != segment:
-                        monitor.reset()
-                    segment = log.segments[-1]
-                steps = watch(monitor, log)
-            result["steps"] += len(steps)
-            result["flags"] += int(steps["flagged"].sum())
-            result["abstentions"] += int(steps["abstain"].sum())
-            result["alarm_steps"] += int((steps["alarm"] > 0).sum())
-            yield Decisions(steps, first, fingerprint=params.fingerprint, names=names)
+                refuse_logits(log.probs)
+            if log.segments is not None:
+                if result["steps"] and log.segments[0] != segment:
+                    monitor.reset()
+                segment = log.segments[-1]
+            steps = watch(monitor, log)
+        result["steps"] += len(steps)
+        result["flags"] += int(steps["flagged"].sum())
+        result["abstentions"] += int(steps["abstain"].sum())
+        result["alarm_steps"] += int((steps["alarm"] > 0).sum())
+        yield Decisions(steps, first, fingerprint=params.fingerprint, names=names)
 
 
 ENDINGS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
@@ -229,7 +229,7 @@ def answer_lines(
                     monitor.reset()
                 step = monitor.step(probs, features)
             except (ValueError, TypeError) as error:
-                refuse(worded(placed(error, f"{where}, line {line}")), bad if args.skip_bad else None)
+                refuse(placed(error, f"{where}, line {line}"), bad if args.skip_bad else None)
                 continue
             if text is None:  # the stream itself may name its classes, before its first step
                 names = params.names or rows.names

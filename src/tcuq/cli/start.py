@@ -11,7 +11,7 @@ from ..base.errors import InputError
 from .common import add_run_length, answer, given, need_files, note, progress
 from .parser import declare
 from .record import add_recording_options, find_own_modules, recording_given
-from .words import OPTIONS, RECORDING, expect_model, in_options, spoken
+from .words import OPTIONS, RECORDING, expect_model, spoken
 
 if TYPE_CHECKING:
     from .parser import Subparsers
@@ -52,8 +52,6 @@ def command(args: argparse.Namespace) -> int:
     with progress(args) as bar, spoken(WORDS):
         figures = start(args.model, args.data, args.out, force=args.force, progress=bar, **options)
     figures["seconds"] = round(time.monotonic() - begin, 1)
-    figures["notes"] = [in_options(each, WORDS) for each in figures["notes"]]
-    figures["lines"] = [in_options(each, WORDS) for each in figures["lines"]]
     for each in figures["notes"]:
         note(args, each)
     where = str(args.out).rstrip("/")

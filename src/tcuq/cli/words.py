@@ -3,68 +3,63 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from typing import Any
 
 from ..base.errors import InputError
+from ..base.spelling import keyword, spelled
 from .process import UsageError
 
-_LONGER = (
+OPTIONS = (
+    "alarm",
+    "budget",
+    "clean",
     "feature_scale",
     "feature_zero_point",
+    "level",
+    "logits",
     "logits_scale",
     "max_error",
     "own_looks",
+    "profile",
     "run_length",
 )
-OPTIONS = ("alarm", "budget", "clean", "level", "logits", "profile", *_LONGER)
 """Arguments of `fit` and fields of `FitOptions` whose option is spelled the same, with dashes."""
 
 _SPELLED = {"use_features": "--posterior-only", "force": "--force"}
 """Options of their own name, or of several commands."""
-
-_QUOTED = re.compile(r"`(\w+)(?:=([^`]*))?`")
-_BARE = re.compile(rf"(?<![\w`-])({'|'.join(_LONGER)})(?![\w`])")
 
 _MADE = ("stream", "shifts", "steps", "seed")
 RECORDING = ("features", "posteriors", "logits", "names", "input_range", "input_shape", *_MADE)
 """The same of `record`."""
 
 
-def in_options(text: str, options: Sequence[str] = OPTIONS) -> str:
-    """Return a message of the library in the words of the command line."""
+@contextmanager
+def spoken(options: Sequence[str] = OPTIONS) -> Iterator[None]:
+    """Have messages of the library name options as the command line spells them."""
 
-    def quoted(match: re.Match[str]) -> str:
-        name, value = match.group(1), match.group(2)
+    def flag(name: str, value: Any = None) -> str:
         if name in _SPELLED:
             return _SPELLED[name]
         if name not in options:
-            return match.group(0)
-        option = f"--{name.replace('_', '-')}"
-        if value is not None and value.startswith("("):  # two numbers
-            value = value.strip("()").replace(",", "")
-        return option if value in (None, "True") else f"{option} {value.strip(chr(34))}"
+            return keyword(name, value)
+        if value is None or value is True:
+            return _dashed(name)
+        values = value if isinstance(value, tuple) else (value,)
+        return " ".join([_dashed(name), *(each if isinstance(each, str) else f"{each:g}" for each in values)])
 
-    return _BARE.sub(lambda match: f"--{match.group(1).replace('_', '-')}", _QUOTED.sub(quoted, text))
-
-
-def worded(error: InputError, options: Sequence[str] = OPTIONS) -> InputError:
-    """Return an error of the library in the words of the command line."""
-    if error.name in options:
-        error.name = f"--{error.name.replace('_', '-')}"
-    error.problem = in_options(error.problem, options)
-    error.expected = in_options(str(error.expected), options)
-    return error
-
-
-@contextmanager
-def spoken(options: Sequence[str] = OPTIONS) -> Iterator[None]:
-    """Put errors of the library into the words of the command line."""
     try:
-        yield
+        with spelled(flag):
+            yield
     except InputError as error:
-        raise worded(error, options) from None
+        if error.name in options:
+            error.name = _dashed(error.name)
+        raise
+
+
+def _dashed(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 MODELS = (".tflite", ".onnx", ".keras", ".h5", ".pt", ".pth", ".joblib", ".pkl", ".pickle")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ..base.checks import known
 from ..base.errors import InputError
+from ..base.spelling import option
 from ..base.texts import text_of
 from ..export.folders import prepare, write_folder
 from ..export.generated import RUNTIMES
@@ -195,9 +196,8 @@ def put(
     _refuse_other_kinds(texts, target)
     present = sorted(file for file in texts if (target / file).exists())
     if present and not force:
-        raise InputError(
-            "exists", f"{target / present[0]}: exists; choose another folder, or replace it with `force=True`"
-        )
+        way = f"choose another folder, or replace it with {option('force', True)}"
+        raise InputError("exists", f"{target / present[0]}: exists; {way}")
     write_folder(target, texts)
     return sorted(target / file for file in texts)
 

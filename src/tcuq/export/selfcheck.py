@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.fixed import ONE
+from ..fitting.arrays import added_in_run
 from ..log.logits import posteriors
 from ..monitor.monitor import RIGHT, WRONG, Monitor
 from ..monitor.params import Params
@@ -124,7 +125,7 @@ def _long(params: Params) -> tuple[Kind, ...]:
         steps, signals = Monitor(params).run(probs, features if params.features else None, signals=True)
         values = steps["risk"]
         if params.evidence is not None:
-            values = params.evidence.added(signals, steps[params.about], steps["look"])
+            values = added_in_run(params, steps, signals)
         added[kind] = float(np.mean(values[LENGTH:]))
     return max(added, key=added.__getitem__), min(added, key=added.__getitem__)
 

@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from .fit import fit
 from .options import FitOptions
+from .words import notes_of
 
-__all__ = ["FitOptions", "fit"]
+__all__ = ["FitOptions", "fit", "notes_of"]

@@ -1,18 +1,17 @@
-"""Alarm limits from a wanted run length between false alarms; how new a step is, as the alarm counts it."""
+"""Alarm limits from a wanted run length between false alarms; from when on input is new or stands still."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from ..base.fixed import ONE
-from ..log.log import Log
 from ..monitor.alarm import Alarm, AlarmSide
-from .signal_table import Flags, Floats, Ints, SignalTable, chunks, leaky_mean
+from .arrays import alarm_on
+from .signal_table import Flags, Floats, Ints
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -22,64 +21,38 @@ TOGETHER = 8
 RESAMPLINGS = 20
 CAUTION = 0.9
 """Quantile of the limits over resamplings of the clean data: rare clean stretches are always too few."""
-
 LONGEST = 20_000
 BLOCK = 128
 PIECE = 256
-SUPPORT = 4
-"""Clean steps, per step of run length, from which a limit is read off; beyond, it is extrapolated."""
-
-FEWEST = 200
-"""Clean steps below which no alarm is set."""
-
-ALLOWANCE = 0.5
-"""In standard deviations of the clean risk: the classical choice for a shift of one deviation."""
-
+SUPPORT = 4  # clean steps, per step of run length, from which a limit is read off; beyond, it is extrapolated
+FEWEST = 200  # clean steps below which no alarm is set
+ALLOWANCE = 0.5  # in standard deviations of the clean risk: the classical choice for a shift of one deviation
 LEAST_DEVIATION, LEAST_LIMIT = 0.02, 0.05
 """Floors for a clean risk that hardly moves: anything would be an alarm otherwise."""
 
-LEAST_EVIDENCE = 2.0
-"""Floor of a limit of evidence: less is a factor that a single step may bring."""
-
-ALLOWANCE_NATS = 0.05
-"""Taken off the evidence at every step."""
-
-CLEARED = 3.0
-"""Evidence below its limit at which an alarm is cleared."""
-
-HOLD = 16
-"""Steps that an alarm of evidence stays raised at the least."""
-
-HIGHEST = 20
-"""Excursions of the sum that the tail of a limit goes by, or a tenth of them."""
-
+LEAST_EVIDENCE = 2.0  # floor of a limit of evidence: less is a factor that a single step may bring
+ALLOWANCE_NATS = 0.05  # taken off the evidence at every step
+CLEARED = 3.0  # evidence below its limit at which an alarm is cleared
+HOLD = 16  # steps that an alarm of evidence stays raised at the least
+HIGHEST = 20  # excursions of the sum that the tail of a limit goes by, or a tenth of them
 MOST_LIMIT = 8192.0
-
-OWN_MOST = 1.0
-"""Evidence a look that a device's own reference takes off at the most."""
-
+OWN_MOST = 1.0  # evidence a look that a device's own reference takes off at the most
 MARGIN, STAKE = 0.1, 2.0
 """How far above its clean mean a score may lie before a bet on it wins, and how much is staked."""
 
 
-def starts_of(count: int, length: int, chains: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """Draw where the blocks of each chain begin."""
-    return rng.integers(0, count, size=(chains, -(-length // min(BLOCK, count)), 1))[:, :, 0]
+def chains_of(risk: Floats, length: int, rng: Generator) -> Iterator[Floats]:
+    """Draw chains of blocks of consecutive steps, a few at a time, as these stay in a cache.
 
-
-def blocks_of(risk: Floats) -> Floats:
-    """Return the block of consecutive steps that begins at each step, as a view.
-
-    Blocks keep the dependence between neighbors, which is what makes false alarms cluster. A block
-    that reaches the end goes on at the beginning, so that every step is drawn equally often.
+    Blocks keep the dependence between neighbors, which is what makes false alarms cluster. A block that
+    reaches the end goes on at the beginning, so that every step is drawn equally often.
     """
     block = min(BLOCK, len(risk))
-    return np.lib.stride_tricks.sliding_window_view(np.concatenate([risk, risk[: block - 1]]), block)
-
-
-def stream_of(blocks: Floats, starts: npt.NDArray[np.int64], length: int) -> Floats:
-    """Put blocks end to end."""
-    return np.asarray(blocks[starts].reshape(len(starts), -1)[:, :length])
+    blocks = np.lib.stride_tricks.sliding_window_view(np.concatenate([risk, risk[: block - 1]]), block)
+    starts = rng.integers(0, len(risk), size=(CHAINS, -(-length // block), 1))[:, :, 0]
+    for n in range(0, CHAINS, TOGETHER):
+        group = starts[n : n + TOGETHER]
+        yield np.asarray(blocks[group].reshape(len(group), -1)[:, :length])
 
 
 def highest_evidence(excess: Floats) -> Floats:
@@ -101,11 +74,8 @@ def limit_for(risk: Floats, reference: float, sign: int, run_length: float, rng:
     """
     shown = len(risk) / SUPPORT
     length = int(min(run_length, LONGEST, max(1.0, shown / 5)))
-    starts = starts_of(len(risk), length, CHAINS, rng)
-    blocks = blocks_of(sign * (risk - reference))
-    # A few chains at a time stay in a cache.
-    groups = [starts[n : n + TOGETHER] for n in range(0, CHAINS, TOGETHER)]
-    highest = np.concatenate([highest_evidence(stream_of(blocks, group, length)) for group in groups])
+    chains = chains_of(sign * (risk - reference), length, rng)
+    highest = np.concatenate([highest_evidence(group) for group in chains])
 
     def read_off(wanted: float) -> float:
         return float(np.quantile(highest, np.exp(-length / wanted)))
@@ -120,7 +90,7 @@ def alarms_in(
     runs: Sequence[Floats], reference: float, sign: int, side: AlarmSide, hold: int = 0
 ) -> tuple[int, int]:
     """Return how often the alarm is raised over some runs, each from zero, and the steps in alarm."""
-    marks = [walk(sign * (run - reference), side.limit, side.clear, hold) for run in runs]
+    marks = [alarm_on(sign * (run - reference), side.limit, side.clear, hold) for run in runs]
     raised = sum(int(np.diff(on.astype(int), prepend=0).clip(0).sum()) for on in marks)
     return raised, sum(int(on.sum()) for on in marks)
 
@@ -128,10 +98,7 @@ def alarms_in(
 def _side(
     runs: Sequence[Floats], mean: float, deviation: float, sign: int, run_length: float, rng: Generator
 ) -> AlarmSide | None:
-    """Set one side, at a high quantile of the limits that resamplings of the clean runs ask for.
-
-    None where the risk has no room on that side of its clean mean.
-    """
+    """Set one side, where the risk has room there, at a high quantile of limits that resamplings ask for."""
     allowance = ALLOWANCE * deviation
     reference = mean + sign * allowance
     if not 0 < reference < 1:
@@ -145,16 +112,12 @@ def _side(
     return AlarmSide(allowance, min(limit, MOST_LIMIT))
 
 
-def caution_of(learned: bool) -> float:
-    """Return standard errors by which the tail of a limit is raised: more where no shift was seen."""
-    return 1.0 if learned else 2.0
-
-
-def choose_evidence_limit(added: Sequence[Floats], run_length: int, caution: float = 1.0) -> float:
+def choose_evidence_limit(added: Sequence[Floats], run_length: int, learned: bool) -> float:
     """Return the sum of evidence that clean stretches exceed once in `run_length` steps.
 
     Excursions of the sum above 0 have maxima whose tail is close to exponential: the highest of them give
-    its slope, `caution` standard errors up, and the limit is read off or extrapolated along it.
+    its slope, and the limit is read off or extrapolated along it. The slope is raised by a standard error, or
+    two where evidence was not `learned` from shifts.
     """
     steps = sum(len(run) for run in added)
     peaks = np.sort(np.concatenate([excursions(run) for run in added]))[::-1]
@@ -162,7 +125,7 @@ def choose_evidence_limit(added: Sequence[Floats], run_length: int, caution: flo
     if len(peaks) <= top:
         return LEAST_EVIDENCE
     start = peaks[top]
-    slope = float((peaks[:top] - start).mean()) * (1 + caution / math.sqrt(top))
+    slope = float((peaks[:top] - start).mean()) * (1 + (1 if learned else 2) / math.sqrt(top))
     limit = float(start) + slope * math.log(max(1.0, top * run_length / steps))
     return min(max(LEAST_EVIDENCE, limit), MOST_LIMIT)
 
@@ -185,28 +148,6 @@ def excursions(added: Floats) -> Floats:
 def clear_at(limit: float) -> float:
     """Return the sum at which an alarm of evidence is cleared."""
     return limit - min(CLEARED, limit)
-
-
-def walk(added: Floats, limit: float, clear: float = 0.0, hold: int = 0) -> npt.NDArray[np.bool_]:
-    """Return where a one-sided sum has raised its alarm, as the core does; its cap is the limit."""
-    level, raised, left, out = 0.0, -1, 0, np.zeros(len(added), dtype=bool)
-    for step, value in enumerate(added.tolist()):
-        level += value
-        if level < 0:
-            level = 0.0
-        elif level > limit:
-            level = limit
-        if raised < 0:
-            if level >= limit:
-                raised, left = step, hold
-        elif left:
-            left -= 1
-        elif level <= clear:
-            out[raised:step] = True
-            raised, level = -1, 0.0
-    if raised >= 0:
-        out[raised:] = True
-    return out
 
 
 def fair_bet(added: Floats, clip: float) -> tuple[tuple[float, float], dict[str, float]]:
@@ -238,36 +179,9 @@ def choose_alarm(clean: Sequence[Floats], run_length: int, rng: Generator) -> Al
     return Alarm(mean, rise, fall)
 
 
-BLOCKS = 8
-LEAST, MOST = 32, 256
-"""Of a look, in 1/256."""
-
-APART = 50
-"""Steps between two that count as independent."""
-
-PAIRS = 400
-"""That are drawn for each class."""
-
+APART = 50  # steps between two that count as independent
+PAIRS = 400  # that are drawn for each class
 REACH = 256, 2**32 - 1
-
-
-def compared(log: Log, table: SignalTable, features: bool) -> Ints:
-    """Return what the core compares of each step: eight sums of neighboring features, or the odds."""
-    if not features:
-        return table.of(("odds",)).astype(np.int64)
-    assert log.features is not None
-    edges = block_edges(log.width)
-    out = np.zeros((len(log), BLOCKS), dtype=np.int64)
-    for part in chunks(len(log)):
-        rows = np.asarray(log.features[part], dtype=np.int64)
-        for block in range(BLOCKS):
-            out[part, block] = rows[:, edges[block] : edges[block + 1]].sum(1)
-    return out
-
-
-def block_edges(width: int) -> list[int]:
-    """Return where each block of features begins, and where the last one ends."""
-    return [(block * width) >> 3 for block in range(BLOCKS + 1)]
 
 
 def find_reach(values: Ints, subject: Ints, clean: Flags, seed: int) -> int:
@@ -288,25 +202,8 @@ STILL_LEAST, STILLER = 7.0, 1.0
 """Doublings beyond which input stands still: this many at least, as a log without held objects does not show
 how still clean input may stand; and so many more than the stillest of the log, as none shows all."""
 
-STILL_RATE = 1 / 16
-
-
-def stillness(values: Ints, reach: int, starts: Flags) -> Floats:
-    """Return how often the movement would have to be doubled to be new, as a slow mean."""
-    gaps = np.square(np.diff(values, axis=0, prepend=values[:1])).sum(1)
-    new = starts | (gaps // (reach >> 8) >= MOST)
-    doublings = np.where(new, 0, reach.bit_length() - np.frexp(gaps.astype(np.float64))[1])
-    return leaky_mean(doublings, np.where(starts, 1.0, STILL_RATE))
-
 
 def still_from(clean: Floats, reach: int) -> float:
     """Return the stillness that no clean input had; 0 where clean input may not move at all."""
     still = max(STILL_LEAST, float(clean.max(initial=0)) + STILLER)
     return round(still * ONE) / ONE if still < reach.bit_length() else 0.0
-
-
-def looks(values: Ints, reach: int, starts: Flags) -> Ints:
-    """Return how new each step is, in 1/256."""
-    gaps = np.square(np.diff(values, axis=0, prepend=values[:1])).sum(1)
-    units = np.clip(gaps // (reach >> 8), LEAST, MOST)
-    return np.where(starts, MOST, units)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from ..base.errors import InputError, InputTypeError, placed
+from ..base.spelling import option
 from ..log.columns import is_frame
 from ..log.log import Log, runs_of
 from ..log.logits import softmax
@@ -43,7 +44,8 @@ Source: TypeAlias = "Log | str | Path | Frame | Stream"
 def as_log(source: Source, *, logits: bool = False, logits_scale: float | None = None) -> Log:
     """Return the log that someone means: as it is, or read from a file or a data frame."""
     if logits_scale is not None and not logits:
-        raise InputError("missing", "`logits_scale` is given without `logits=True`; int8 logits need both")
+        given = f"{option('logits_scale')} is given without {option('logits', True)}"
+        raise InputError("missing", f"{given}; int8 logits need both")
     where = ""
     if isinstance(source, Log):
         log = source
@@ -68,22 +70,11 @@ def as_log(source: Source, *, logits: bool = False, logits_scale: float | None =
 
 
 def refuse_one_class(log: Log) -> None:
-    """Refuse labels that are partly missing or all the same: they teach nothing of errors between classes."""
-    if log.unlabeled:
-        raise InputError("missing", f"{log.partly}; use steps that all have one, or leave the labels out")
+    """Refuse labels that are all the same: they teach nothing of errors between classes."""
     if log.labels is not None and len(np.unique(log.labels)) == 1:
         way = "use a log that shows several classes, or leave the labels out"
         problem = f"every label is class {log.labels[0]}, so no error can be learned; {way}"
         raise InputError("missing", problem, "labels")
-
-
-def one_prediction(log: Log) -> list[str]:
-    """Return a note when the classifier answers with one class throughout, else nothing."""
-    seen = np.unique(log.predictions())
-    if len(seen) > 1:
-        return []
-    others = "the log says nothing about the other classes, nor about changes between them"
-    return [f"every prediction is class {seen[0]}: {others}"]
 
 
 SLOW_MEMORY = 100
@@ -92,22 +83,16 @@ SLOW_MEMORY = 100
 
 @dataclass(frozen=True)
 class Clean:
-    """Clean steps of a log.
-
-    `marked` counts also the steps right after a shift, which `runs` leave out. The source is a log of its
-    own, the steps that the log does not mark as shifted, or all steps of a log that marks none.
-    """
+    """Clean steps of a log."""
 
     log: Log
     runs: list[slice]
-    marked: int
-    source: str
+    marked: int  # steps, also those right after a shift, which runs leave out
+    source: str  # "clean log", "log" by its marks, or "all" of a log that marks none
 
 
 def clean_part(params: Params, log: Log, clean: Log | None) -> Clean:
     """Find the clean steps: those of `clean`, else those that the log does not mark as shifted."""
-    if clean is not None:
-        refuse_other_shape(log, clean, params.features > 0)
     chosen = log if clean is None else clean
     runs = rested_stretches(params, chosen)
     if not runs:
@@ -132,26 +117,20 @@ def refuse_other_shape(log: Log, clean: Log, reads_features: bool) -> None:
 def format_of_both(
     log: Log, clean: Log, scale: float | None, zero_point: int | None
 ) -> tuple[float | None, int | None]:
-    """Return the scale and zero point for the features of both logs, as far as they must be known.
-
-    An error where one log has int8 features and the other floats, and nobody says how they compare.
-    """
+    """Return scale and zero point for the features of both logs; refuse what nobody can compare."""
     assert log.features is not None and clean.features is not None
     raw, clean_raw = log.features.dtype == np.int8, clean.features.dtype == np.int8
     if clean_raw and not raw and scale is None and zero_point is None:
         scale, zero_point = clean.feature_scale, clean.feature_zero_point
     if raw != clean_raw and scale is None:
         own, other = ("int8", "float") if raw else ("float", "int8")
-        way = "pass feature_scale and feature_zero_point of the int8 features"
+        way = f"pass {option('feature_scale')} and {option('feature_zero_point')} of the int8 features"
         raise InputError("missing", f"the log has {own} features and the clean log {other} ones; {way}")
     return scale, zero_point
 
 
 def in_format(log: Log, params: Params) -> Log:
-    """Return a log with its features as a monitor takes them, whatever their dtype was.
-
-    The first row that the core would refuse is named here, before the log is cut into chunks.
-    """
+    """Return a log with its features in int8; the first row that the core would refuse is named here."""
     if log.features is None or not params.features:
         return log
     scale, zero_point = params.feature_scale, params.feature_zero_point
@@ -165,11 +144,7 @@ def rested_stretches(params: Params, clean: Log) -> list[slice]:
 
 
 def clean_stretches(log: Log, memory: int) -> list[slice]:
-    """Return the clean stretches of a log.
-
-    Without `shifted`, everything is clean. `memory` steps at the start of a clean stretch inside a segment
-    still remember the shift: left out.
-    """
+    """Return clean stretches, less `memory` steps after a shift inside a segment, which remember it."""
     if log.shifted is None:
         return log.pieces()
     first = {piece.start for piece in log.pieces()}

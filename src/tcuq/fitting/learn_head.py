@@ -7,7 +7,8 @@ the severity. The second, over severity and drift, gives what the alarm sums.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -16,38 +17,22 @@ from ..base.errors import InputError
 from ..base.fixed import ONE
 from ..log.log import Log, runs_of
 from ..monitor.codec import COEF_LIMIT, COEF_UNIT, OFFSET_LIMIT
-from .alarms import FEWEST
 from .logistic import fit_logistic
 from .signal_table import Flags, Floats, Ints, SignalTable
+from .words import Finding
 
-FAST = ("odds", "magnitude", "distance")
-"""What the evidence of a step reads, of the signals in use."""
-
-CLIP = 3.0
-"""Most that one step says, in nats."""
-
-COST = 0.02
-"""Share of errors beyond that of clean steps from which a shift counts as degraded."""
-
-LONG = 300
-"""Steps from which a stretch of one kind of shift is judged by its own errors, not by those of its kind."""
-
-L2 = 0.01
-"""Penalty on standardized signals, a row."""
-
-LOOK = 0.1
-"""Added to the look of a step, for its weight: none is worth nothing."""
-
-SHRINK = 20.0
-"""Steps of all classes that the mean of one class begins with."""
-
+FAST = ("odds", "magnitude", "distance")  # what the evidence of a step reads, of the signals in use
+CLIP = 3.0  # most that one step says, in nats
+COST = 0.02  # share of errors beyond that of clean steps from which a shift counts as degraded
+LONG = 300  # steps from which a stretch of a shift is judged by its own errors, not by those of its kind
+L2 = 0.01  # penalty on standardized signals, a row
+LOOK = 0.1  # added to the look of a step, for its weight: none is worth nothing
+SHRINK = 20.0  # steps of all classes that the mean of one class begins with
 WEIGHT = {"odds": 1.0, "distance": 1.0, "magnitude": -0.5}
 """Share of each deviation, where nothing is learned. Degraded input is doubtful and far from its class; most
 networks answer it with smaller features, some with larger ones, so that magnitude has half a say."""
 
-LEAST_DEVIATION = 1 / 256
-"""Floor of a deviation, for a signal that hardly moves on clean data."""
-
+LEAST_DEVIATION = 1 / 256  # floor of a deviation, for a signal that hardly moves on clean data
 SLOW_WEIGHT, SLOW_START = 0.6, 1.0
 """Without labels: share of the severity and of the drift, in clean deviations, and what is taken off."""
 
@@ -68,37 +53,41 @@ class Moments(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """What is learned from of one log.
-
-    Looks are in (0, 1]. At `clean` steps no shift is remembered; the shift of `degraded` ones costs
-    accuracy.
-    """
+    """What is learned from of one log."""
 
     table: SignalTable
-    looks: Floats
+    looks: Floats  # in (0, 1]
     still: Flags
-    clean: Flags
-    degraded: Flags
-    runs: list[slice]
+    degraded: Flags  # whose shift costs accuracy
+    runs: list[slice]  # clean stretches, on which no shift is remembered
+
+    @cached_property
+    def clean(self) -> Flags:
+        """Steps of the clean stretches."""
+        return inside_runs(self.table, self.runs)
 
     @property
     def teaching(self) -> Flags:
         """Degraded steps that teach: input that stands still is found by that alone."""
         return self.degraded & ~self.still
 
-    def without(self, rows: Flags) -> Part:
-        """Return the same without some degraded rows."""
-        return replace(self, degraded=self.degraded & ~rows)
+
+def inside_runs(table: SignalTable, runs: list[slice]) -> Flags:
+    """Return which steps lie in some stretches."""
+    inside = np.zeros(len(table), dtype=bool)
+    for run in runs:
+        inside[run] = True
+    return inside
 
 
-def why_not(log: Log, clean_log: Log, names: Sequence[str]) -> str | None:
-    """Return what is missing for learned evidence, in words; None when it can be learned."""
+def why_not(log: Log, clean_log: Log, names: Sequence[str]) -> Finding | None:
+    """Return what is missing for learned evidence; None when it can be learned."""
     if log.labels is None or clean_log.labels is None:
-        return "labels are missing"
+        return {"code": "labels_missing"}
     if log.kinds is None or not (log.kinds > 0).any():
-        return "no step is marked as shifted"
+        return {"code": "marks_missing"}
     if not any(name in FAST for name in names):
-        return f"none of the signals {', '.join(FAST)} is in use"
+        return {"code": "signals_missing", "signals": ", ".join(FAST)}
     return None
 
 
@@ -124,21 +113,13 @@ def learn_moments(parts: Sequence[Part], names: Sequence[str], classes: int) -> 
     raise the alarm, nor teach what clean looks like.
     """
     used, x, subject, weights, target = _rows(parts, names)
-    few = int((~target).sum()), int(target.sum())
-    if min(few) < FEWEST:
-        has = f"the log has {few[0]} clean steps and {few[1]} of shifts that cost accuracy"
-        problem = f"evidence cannot be learned: {has}; at least {FEWEST} of each are needed"
-        raise InputError("missing", problem)
     means = means_by_class(x[~target], subject[~target], classes, weights[~target])
     coef, bias = _logistic(x - means[subject], target, weights)
     return Moments(used, coef, np.clip(bias - means @ coef, -OFFSET_LIMIT, OFFSET_LIMIT))
 
 
 def deviations(parts: Sequence[Part], names: Sequence[str], classes: int) -> Moments:
-    """Return the mean of standardized deviations from clean steps, which needs no labels.
-
-    Each signal is centered by its clean mean under the same class and divided by its clean deviation.
-    """
+    """Return the mean of deviations from clean means under the same class, standardized: without labels."""
     if not any(name in WEIGHT for name in names):
         raise InputError("missing", f"evidence needs one of the signals {', '.join(WEIGHT)}")
     used, x, subject, weights, target = _rows(parts, names)
@@ -151,10 +132,7 @@ def deviations(parts: Sequence[Part], names: Sequence[str], classes: int) -> Mom
 
 
 def learn_sum(parts: Sequence[Part], columns: Sequence[Floats]) -> tuple[Floats, float]:
-    """Learn what the alarm sums: coefficients and bias of degraded against clean steps.
-
-    Columns are severity, and drift where there are features, as signals in [0, 1); one array a part.
-    """
+    """Learn what the alarm sums, from severity, and drift where there are features, of each part."""
     x, weights, target = _stacked(parts, columns)
     return _logistic(x, target, weights)
 
@@ -168,9 +146,8 @@ def standard_sum(parts: Sequence[Part], columns: Sequence[Floats]) -> tuple[Floa
     return coef, -SLOW_START - float(x.mean(0) @ coef)
 
 
-def means_by_class(x: Floats, subject: Ints, classes: int, weights: Floats | None = None) -> Floats:
+def means_by_class(x: Floats, subject: Ints, classes: int, weights: Floats) -> Floats:
     """Return the mean of each column for each class, drawn toward that of all where a class is rare."""
-    weights = np.ones(len(x)) if weights is None else weights
     everywhere = np.average(x, axis=0, weights=weights)
     means = np.empty((classes, x.shape[1]))
     for each in range(classes):

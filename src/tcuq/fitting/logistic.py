@@ -14,8 +14,7 @@ Rows = npt.NDArray[np.float64] | npt.NDArray[np.uint16]
 CHUNK = 1 << 13
 """Rows of a pass that are worked on together: they and what is computed from them stay in a cache."""
 
-LONG, THINNED = 500_000, 16
-"""Rows beyond which a regression starts from that of every 16th of them."""
+LONG, THINNED = 500_000, 16  # rows beyond which a regression starts from that of every 16th of them
 
 
 def balanced_weights(target: npt.NDArray[np.bool_], weights: Floats | None = None) -> Floats:
@@ -55,37 +54,23 @@ def fit_logistic(
     balanced: bool = True,
     weights: Floats | None = None,
     start: tuple[Floats, float] | None = None,
+    in_place: bool = False,
 ) -> tuple[Floats, float]:
     """Fit coefficients and bias.
 
     Minimizes the sum of class-balanced losses plus l2 / 2 times the squared coefficients of the
     *standardized* signals, so that the penalty treats all signals alike. Signals are floats, or uint16 in
     units of 1/65536. Both values of the target must occur. The bias is not penalized. Where the values of
-    the target are not `balanced`, the logistic of the result reads as a probability.
+    the target are not `balanced`, the logistic of the result reads as a probability. A `start` near the
+    optimum saves passes. With `in_place`, the signals have a last column that is not read, and all of them
+    are overwritten.
     """
-    count, width = signals.shape
-    x = np.empty((count, width + 1))
-    x[:, :width] = signals
-    if signals.dtype == np.uint16:
-        x[:, :width] /= ONE
-    return fit_in_place(x, target, l2, low, high, balanced, start, weights)
-
-
-def fit_in_place(
-    x: Floats,
-    target: npt.NDArray[np.bool_],
-    l2: float,
-    low: float = -64.0,
-    high: float = 63.99,
-    balanced: bool = True,
-    start: tuple[Floats, float] | None = None,
-    weights: Floats | None = None,
-) -> tuple[Floats, float]:
-    """Fit as `fit_logistic` does, without a copy of the signals.
-
-    The last column of `x` is not read; all of it is overwritten. A `start` near the optimum saves passes.
-    """
-    width = x.shape[1] - 1
+    count, width = signals.shape[0], signals.shape[1] - in_place
+    x = np.asarray(signals, dtype=np.float64) if in_place else np.empty((count, width + 1))
+    if not in_place:
+        x[:, :-1] = signals
+        if signals.dtype == np.uint16:
+            x[:, :-1] /= ONE
     mean, scale = _standardize(x)
     rows = np.ones(len(x)) if weights is None else weights / weights.mean()
     rows = balanced_weights(target, rows) if balanced else rows

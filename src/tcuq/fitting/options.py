@@ -58,9 +58,6 @@ class FitOptions:
         Share of the uncertainty in risk. See `Params`.
     l2 : float, default 1.0
         Strength of the penalty on standardized signals.
-    nonnegative : bool, default False
-        Keep coefficients at 0 or above. Free signs are the default: a collapsed network is
-        suspiciously stable, and only a negative coefficient can say so.
     drop_unused : bool, default True
         False keeps signals that end up with a coefficient of 0, and features that nothing reads.
 
@@ -86,7 +83,6 @@ class FitOptions:
     lags: Sequence[int] = (1, 2, 4)
     blend: float = 0.7
     l2: float = 1.0
-    nonnegative: bool = False
     drop_unused: bool = True
 
     def __post_init__(self) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,15 +13,15 @@ from ..base.fixed import ONE
 from ..log.log import Log
 from ..monitor.monitor import Monitor
 from ..monitor.params import Params
-from ..monitor.signals import LAGGED, NUMBER, SIGNALS
+from ..monitor.signals import LAGGED, NUMBER
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
 Units = npt.NDArray[np.uint16]
 
-CHUNK = 1 << 15
-"""Steps that are held as floats at a time."""
+HALF = ONE // 2  # `SignalTable.past` counts in parts of it
+CHUNK = 1 << 15  # steps that are held as floats at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,37 +58,11 @@ class SignalTable:
         chosen = self.units[rows]
         return np.asarray(chosen if tuple(names) == self.names else chosen[:, self.columns(names)])
 
-    def registry(self, part: slice) -> Floats:
-        """Return a stretch as `Monitor.run` gives it: a column for each known signal, 0 where unused."""
-        out = np.zeros((len(self.units[part]), len(SIGNALS)))
-        out[:, [NUMBER[name] for name in self.names]] = self.units[part] / ONE
-        return out
-
 
 def chunks(count: int, size: int = CHUNK) -> Iterator[slice]:
     """Return slices that cover so many rows."""
     for start in range(0, count, size):
         yield slice(start, min(count, start + size))
-
-
-def leaky_mean(values: npt.NDArray[Any], rates: Any) -> Floats:
-    """Return a mean that leaks, from 0 on: at each step it closes a share of the gap to the value, its rate.
-
-    Blocks go side by side, one step of all at a time; then each is given what the one before it ended with.
-    """
-    count, length = len(values), math.isqrt(len(values)) + 1
-    laid = np.zeros((2, -(-count // length) * length))
-    laid[0, :count], laid[1, :count] = values, rates
-    means, leaks = laid.reshape(2, -1, length).transpose(0, 2, 1).copy()
-    level, left = np.zeros(means.shape[1]), np.ones(means.shape[1])
-    for step in range(length):
-        level = means[step] = level + (means[step] - level) * leaks[step]
-        left = leaks[step] = left * (1 - leaks[step])
-    begin = 0.0
-    for block in range(means.shape[1]):
-        means[:, block] += leaks[:, block] * begin
-        begin = means[-1, block]
-    return means.T.ravel()[:count]
 
 
 Progress = Callable[[int, int], None]
@@ -99,18 +72,15 @@ Progress = Callable[[int, int], None]
 def read_signals(
     params: Params, log: Log, names: Sequence[str], order: Any = None, progress: Progress | None = None
 ) -> SignalTable:
-    """Run a monitor over a log, a chunk at a time, and keep its signals.
-
-    With an `order`, the steps are one stream without segments.
-    """
+    """Run a monitor over a log and keep its signals; with an `order`, as one stream without segments."""
     monitor = Monitor(params.replace(blend=0.0))  # risk is then what it leans on
-    columns = [NUMBER[name] for name in names]
-    units = np.empty((len(log), len(columns)), dtype=np.uint16)
-    anchor = np.empty(len(log), dtype=np.uint16)
-    predictions, answers = np.empty(len(log), dtype=np.int16), np.empty(len(log), dtype=np.int16)
-    persistence, past, look = (np.empty(len(log), dtype=np.uint16) for _ in range(3))
-    pieces = log.pieces() if order is None else [slice(0, len(log))]
-    for piece in pieces:
+    columns, count = [NUMBER[name] for name in names], len(log)
+    units = np.empty((count, len(columns)), dtype=np.uint16)
+    anchor, persistence, past, look = (np.empty(count, dtype=np.uint16) for _ in range(4))
+    predictions, answers = (np.empty(count, dtype=np.int16) for _ in range(2))
+    settled = np.ones(count, dtype=bool)
+    for piece in log.pieces() if order is None else [slice(0, count)]:
+        settled[piece.start] = False
         if piece.start:
             monitor.reset()
         for part in chunks(piece.stop - piece.start):
@@ -121,23 +91,17 @@ def read_signals(
             units[here] = values[:, columns] * ONE
             anchor[here] = steps["risk"] * ONE
             predictions[here], answers[here] = steps["prediction"], steps["answer"]
-            persistence[here] = steps["persistence"] * ONE
-            past[here] = steps["persistence"] * ONE / 2
+            persistence[here], past[here] = steps["persistence"] * ONE, steps["persistence"] * HALF
             look[here] = np.round(steps["look"] * 256)
             if progress is not None:
-                progress(here.stop, len(log))
-    settled = np.ones(len(log), dtype=bool)
-    settled[[piece.start for piece in pieces]] = False
+                progress(here.stop, count)
     subject = answers if params.about == "answer" else predictions
-    found = (tuple(names), units, anchor, predictions, answers, subject, persistence, past, look, settled)
-    return SignalTable(*found)
+    found = (units, anchor, predictions, answers, subject, persistence, past, look, settled)
+    return SignalTable(tuple(names), *found)
 
 
 def fill_in_means(table: SignalTable, params: Params) -> None:
-    """Put the clean mean of a signal wherever there is no past to compute it from, as the core does.
-
-    The table is changed in place; it was read with clean means of 0.
-    """
+    """Put clean means where there is no past to compute a signal from, as the core does, in place."""
     starts = np.flatnonzero(~table.settled)
     ends = np.append(starts[1:], len(table))
     near = min(params.lags, default=0)

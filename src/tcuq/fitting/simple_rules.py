@@ -12,16 +12,11 @@ from ..log.log import Log
 from ..log.quantize import quantize_probs
 from .signal_table import Floats, Ints
 
-LAST = 8
-"""Steps that a vote or a mean takes together."""
-
-RATE = 1 / 16
-"""Chance of a change of class in the belief filter, which nobody tells the pace."""
-
+LAST = 8  # steps that a vote or a mean takes together
+RATE = 1 / 16  # chance of a change of class in the belief filter, which nobody tells the pace
 COVERAGE = 0.9
 MOST = 50_000
-BLOCK = 1_000
-"""A longer log is looked at in blocks of so many steps, evenly spread."""
+BLOCK = 1_000  # a longer log is looked at in blocks of so many steps, evenly spread
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.errors import InputError, located, wrong_value
+from ..base.spelling import option
 from ..log.class_names import classes_expected
 from ..log.columns import ALIASES as ALIASES
 from ..log.log import NO_LABEL, Log
@@ -48,7 +49,7 @@ def logits_hint(row: npt.NDArray[Any]) -> str:
     other = other_outputs(row.reshape(1, -1))
     if other is not None:
         return f". {other}"
-    return " (are these logits? pass `logits=True`)" if np.isfinite(row).all() else ""
+    return f" (are these logits? pass {option('logits', True)})" if np.isfinite(row).all() else ""
 
 
 def bad_posteriors(values: npt.NDArray[Any], names: Sequence[str] | None = None) -> dict[int, str]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..base.spelling import option
 from ..log.log import Log
 
 FEWEST = 10
@@ -53,9 +54,10 @@ def order_note(log: Log, names: Sequence[str] | None = None) -> str | None:
     if names is None:
         numbers = f", y = numpy.array({order.tolist()})[y]" if log.classes <= SHOWN else ""
         return f"{said}: labels are probably numbered otherwise than the outputs; renumber them{numbers}"
-    told = "=" + ",".join(names[at] for at in np.argsort(order).tolist()) if log.classes <= SHOWN else ""
-    hint = "" if told else " in the order of the outputs"
-    return f"{said}: names are probably sorted otherwise than the outputs; pass `names{told}`{hint}"
+    way = f"{option('names')} in the order of the outputs"
+    if log.classes <= SHOWN:
+        way = option("names", ",".join(names[at] for at in np.argsort(order).tolist()))
+    return f"{said}: names are probably sorted otherwise than the outputs; pass {way}"
 
 
 def beside_chance(log: Log) -> str | None:

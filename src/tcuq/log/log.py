@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from ..base.checks import integer, number, put, unknown_text
 from ..base.errors import InputError, wrong_value
+from ..base.spelling import option
 from .class_names import checked_names, classes_expected, numbered, shifts_by_name
 from .columns import is_frame, mixes, read_frame
 from .logits import paired, softmax
@@ -141,10 +142,11 @@ class Log:
         if self.feature_scale is None and self.feature_zero_point is None:
             return
         if self.feature_scale is None or self.feature_zero_point is None:
-            raise InputError("missing", "feature_scale and feature_zero_point go together; one is missing")
+            both = f"{option('feature_scale')} and {option('feature_zero_point')}"
+            raise InputError("missing", f"{both} go together; one is missing")
         if self.features is None or self.features.dtype != np.int8:
             kind = "missing" if self.features is None else str(self.features.dtype)
-            raise InputError("conflict", f"feature_scale is for int8 features, and features are {kind}")
+            raise InputError("conflict", f"{option('feature_scale')} is for int8 features, not {kind}")
         put(self, feature_scale=number("feature_scale", self.feature_scale, 1e-30, 1e30))
         put(self, feature_zero_point=integer("feature_zero_point", self.feature_zero_point, -128, 127))
 
@@ -342,7 +344,8 @@ def whole(name: str, array: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     if array.dtype.kind == "f" and not (np.isfinite(array).all() and (array == np.round(array)).all()):
         raise InputError("value", f"{name} has dtype {array.dtype}, expected integers")
     if array.dtype.kind not in "iubf":
-        hint = "; pass `names`, the names of the classes" if name == "labels" and all_text(array) else ""
+        text = name == "labels" and all_text(array)
+        hint = f"; pass {option('names')}, the names of the classes" if text else ""
         raise InputError("value", f"{name} has dtype {array.dtype}, expected integers{hint}")
     if array.dtype.kind in "uf" and array.size:
         most = 2**53 if array.dtype.kind == "f" else np.iinfo(np.int64).max

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from ..base.checks import number
 from ..base.errors import InputError, InputTypeError, wrong_value
+from ..base.spelling import option
 
 ENTRIES = 256
 """Distances between two int8 values."""
@@ -44,13 +45,14 @@ def softmax(logits: npt.ArrayLike, scale: float | None = None) -> npt.NDArray[An
         raise InputError("value", f"logits have shape {values.shape}, expected (T, L) or (L,), L at least 2")
     if values.dtype == np.int8:
         if scale is None:
-            raise InputError("missing", "logits are int8; pass `logits_scale`, what one unit is worth")
+            way = f"pass {option('logits_scale')}, what one unit is worth"
+            raise InputError("missing", f"logits are int8; {way}")
         rows = posteriors(np.atleast_2d(values), softmax_table(scale))
         return rows if values.ndim == 2 else rows[0]
     if values.dtype.kind not in "fiu":
         raise InputTypeError("value", f"logits have dtype {values.dtype}, expected int8 or float")
     if scale is not None:
-        raise InputError("conflict", f"`logits_scale` is for int8 logits; these are {values.dtype}")
+        raise InputError("conflict", f"{option('logits_scale')} is for int8 logits; these are {values.dtype}")
     table = np.atleast_2d(values).astype(np.float64)
     top = table.max(axis=1, keepdims=True)
     bad = np.isnan(table) | np.isposinf(table) | np.isneginf(top)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from .. import _core
 from ..base.checks import integer, number
 from ..base.errors import InputError, InputTypeError
+from ..base.spelling import option
 
 LEAST_TOLERANCE = 0.02 + 1e-6
 """How far the sum of a float posterior may always be from 1; 0.98 in single precision is a little less."""
@@ -147,8 +148,8 @@ def refuse_logits(probs: npt.NDArray[Any], what: str = "rows of probs") -> None:
         raise InputError("value", f"{rows}: most sum to about 100. {other}")
     floats = probs.dtype.kind == "f"
     kind = "" if floats else f" with {_FORMATS[str(probs.dtype)]}"
-    extra = "" if floats else " and `logits_scale`, the scale of the int8 logits"
-    way = other or f"Are these logits? Pass `logits=True`{extra}."
+    extra = "" if floats else f" and {option('logits_scale')}, the scale of the int8 logits"
+    way = other or f"Are these logits? Pass {option('logits', True)}{extra}."
     problem = f"they sum to {_average(probs):.2f} on average, expected 1.00{kind}"
     raise InputError("value", f"{rows}: {problem}. {way}")
 

@@ -6,16 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from ..base.checks import put
 from ..base.errors import InputError, wrong_value
 from ..base.fixed import ONE
 from .codec import ROWS, Part, checked, settle
-from .signals import NUMBER, SIGNALS, SLOW
-
-Floats = npt.NDArray[np.float64]
 
 BET_LEAST, BET_MOST = 258 / ONE, 16.0
 """Factors of a bet, between which the core has their logarithm."""
@@ -60,11 +54,8 @@ class EvidenceHead(Part):
 
     Examples
     --------
-    >>> head = EvidenceHead({"doubt": 8.0}, [-1.0, -3.0])
-    >>> signals = np.zeros((2, len(SIGNALS)))
-    >>> signals[:, SIGNALS.index("doubt")] = 0.25
-    >>> head.values(signals, np.array([0, 1])).tolist()
-    [1.0, -1.0]
+    >>> EvidenceHead({"doubt": 8.0}, [-1.0, -3.0]).integers()["offset"]
+    [-256, -768]
     """
 
     part = "evidence"
@@ -104,45 +95,6 @@ class EvidenceHead(Part):
         return tuple(
             checked(f"evidence {row.name}", value, row) for row, value in zip(rows, given, strict=True)
         )
-
-    def values(self, signals: Floats, subjects: npt.NDArray[Any]) -> Floats:
-        """Return the evidence of each step in nats, as in the core where the input does not stand still.
-
-        Parameters
-        ----------
-        signals : array of shape (T, number of signals)
-            As `Monitor.run` gives them.
-        subjects : array of T integers
-            Classes that the parameters speak about: answers, or predictions.
-        """
-        offsets = np.array(self.integers()["offset"], dtype=np.int64)
-        return self._clipped(signals, 256 * offsets[subjects], slow=False)
-
-    def added(self, signals: Floats, subjects: npt.NDArray[Any], looks: Floats) -> Floats:
-        """Return what the alarm adds to its sum at each step, as in the core; with a bet, within 0.001.
-
-        An own reference is not taken off: it depends on what the device has seen before.
-
-        Parameters
-        ----------
-        signals, subjects : arrays
-            As of `values`.
-        looks : array of T numbers
-            How new each step is, as `Monitor.run` gives it.
-        """
-        weight = np.round(np.asarray(looks) * 256).astype(np.int64)
-        if self.bet is not None:
-            value = np.log(self.bet[0] + self.bet[1] * self.values(signals, subjects))
-            return np.where(value > 0, value * weight / 256, value) - self.allowance
-        value = self._clipped(signals, np.full(len(weight), round(self.bias * ONE)), slow=True)
-        return (np.round(value * ONE).astype(np.int64) * weight >> 8) / ONE - self.allowance
-
-    def _clipped(self, signals: Floats, start: npt.NDArray[np.int64], slow: bool) -> Floats:
-        p = self.integers()
-        read = [NUMBER[name] for name in SIGNALS if (name in SLOW) == slow]
-        units = np.round(np.asarray(signals)[:, read] * ONE).astype(np.int64)
-        terms = (units * np.array(p["coef"], dtype=np.int64)[read]) >> 9
-        return np.asarray(np.clip(start + terms.sum(1), -p["clip"], p["clip"]) / ONE)
 
 
 @dataclass(frozen=True)

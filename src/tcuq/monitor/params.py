@@ -469,6 +469,6 @@ class Params:
         return f"Params({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
 
     def __str__(self) -> str:
-        from .params_words import in_words  # which asks what parameters cost
+        from ..fitting.words import in_words  # which knows what a fit writes into the notes
 
         return in_words(self)

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..base.errors import InputError, located
 from ..base.limits import limits_given
+from ..base.spelling import option
 from ..io.sources import read_bytes, shown
 from ..io.tables import arrays_of
 from ..log.class_names import texts_of
@@ -34,8 +35,9 @@ class SoundReader:
     def __init__(self, shape: Shape, where: str) -> None:
         long = [each for each in shape or () if each != 1]
         if len(long) != 1 or long[0] is None:
-            way = "give it with `input_shape`, or compute the model's own features and pass them as NPZ"
-            raise _unfit(shape, f"one length for waveforms; {way}", where)
+            way = "or compute the model's own features and pass them as NPZ"
+            wanted = f"one length for waveforms; give it with {option('input_shape')}, {way}"
+            raise _unfit(shape, wanted, where)
         self._length = long[0]
         self._shape = tuple(each or 0 for each in shape or ())
         self._rate: tuple[int, Path] | None = None
@@ -85,7 +87,7 @@ def _axis_of_channels(shape: Shape, where: str) -> int | None:
             if len(shape) == 3 and shape[axis] in MODES:
                 return axis
     wanted = "(height, width, channels) with 1 or 3 channels for pictures"
-    raise _unfit(shape, f"{wanted}; give the shape with `input_shape`, or arrays as NPZ", where)
+    raise _unfit(shape, f"{wanted}; give the shape with {option('input_shape')}, or arrays as NPZ", where)
 
 
 def _unfit(shape: Shape, expected: str, where: str) -> InputError:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from ..base.checks import integer, number
 from ..base.errors import InputError
 from ..base.errors import needed as needed
+from ..base.spelling import option
 
 Array = npt.NDArray[Any]
 
@@ -91,7 +92,7 @@ class Model:
         if 1 <= width <= WIDEST:
             return False
         why = f"tensor {name!r} has {width:,} values, a log takes at most {WIDEST}"
-        self.without_features(f"{why}; name a smaller one with `features`", "limit")
+        self.without_features(f"{why}; name a smaller one with {option('features')}", "limit")
         return True
 
     def only_input(self, inputs: Sequence[Any]) -> Any:
@@ -107,7 +108,7 @@ class Model:
                 raise self.refusal("unknown", f"has no output {asked!r}, expected {', '.join(names)}")
             return asked
         if len(likely) != 1:
-            problem = f"has {len(likely)} outputs; name that of the posteriors with `posteriors`"
+            problem = f"has {len(likely)} outputs; name that of the posteriors with {option('posteriors')}"
             raise self.refusal("missing", f"{problem}: {', '.join(likely)}")
         return likely[0]
 
@@ -179,6 +180,6 @@ class RecordOptions:
             ends = tuple(number("input_range", each, -1e30, 1e30) for each in self.input_range)
             if len(ends) != 2 or ends[0] >= ends[1]:
                 shown = " to ".join(f"{each:g}" for each in ends)
-                problem = f"`input_range` is {shown}, expected two numbers, the lower first"
+                problem = f"{option('input_range')} is {shown}, expected two numbers, the lower first"
                 raise InputError("value", problem, "input_range", ends)
             object.__setattr__(self, "input_range", ends)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..base.errors import InputError
 from ..base.limits import read_limited
+from ..base.spelling import option
 from .model import OWN_OUTPUTS, Array, Features, Model, Outputs, first_line, needed
 
 GRAPH, NODE, OUTPUT = 7, 1, 12
@@ -144,7 +145,8 @@ class ONNX(Model):
         made = [output for node in graph for output in node.outputs]
         name = penultimate(graph) if self.asked is None else str(self.asked)
         if name is None:
-            self.without_features("the model has no fully connected layer; name a tensor with `features`")
+            way = f"name a tensor with {option('features')}"
+            self.without_features(f"the model has no fully connected layer; {way}")
         elif name in made:
             self._features = name
             if name not in outputs:

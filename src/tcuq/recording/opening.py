@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import InputError, located, wrong_type
+from ..base.spelling import option
 from .model import WIDEST, Array, Features, Model, Outputs, first_line, users_code
 
 READ = (".tflite", ".onnx", ".keras")
@@ -134,7 +135,7 @@ class Keras(Model):
         else:
             dense = [layer for layer in layers.values() if type(layer).__name__ == "Dense"]
             if not dense:
-                self.without_features("the model has no dense layer; name a layer with `features`")
+                self.without_features(f"the model has no dense layer; name a layer with {option('features')}")
                 return
             name, tensor = f"input of {dense[-1].name}", dense[-1].input
         if self.too_wide(name, int(np.prod([each or 0 for each in tensor.shape[1:]]))):

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import InputError
+from ..base.spelling import option
 from .model import Array, Format, Model, Range
 
 COMMON: tuple[Range, ...] = ((0.0, 1.0), (-1.0, 1.0), (0.0, 255.0))
@@ -123,7 +124,8 @@ class Preparation:
         if model.inside is not None:
             self._fitted(numbers.astype(dtype), *model.inside, judged)
         elif wanted is None and x.dtype == np.uint8:
-            way = "pass `input_range=(0, 1)` or `input_range=(-1, 1)` if your model was trained on that"
+            ways = " or ".join(option("input_range", ends) for ends in ((0, 1), (-1, 1)))
+            way = f"pass {ways} if your model was trained on that"
             self._note(f"x is uint8 and goes in as 0 to 255; {way}")
         return numbers.astype(dtype)
 
@@ -132,7 +134,7 @@ class Preparation:
         self._own = self._own or ((0.0, 255.0) if self._pixels else range_of(x))
         if self._own is None:
             problem = f"values range from {x.min():.4g} to {x.max():.4g}, not a usual range of inputs"
-            way = f"convert them to {shown_range(wanted)} and leave out `input_range`"
+            way = f"convert them to {shown_range(wanted)} and leave out {option('input_range')}"
             raise InputError("value", f"{problem}; {way}", where=self._name)
         return moved(x, self._own, wanted)
 
@@ -141,7 +143,8 @@ class Preparation:
         if not judged:
             return np.clip(np.rint(x), limits.min, limits.max).astype(dtype)
         if self._wanted is not None:
-            raise self._model.refusal("conflict", f"takes {dtype} as they are; leave out `input_range`")
+            way = f"leave out {option('input_range')}"
+            raise self._model.refusal("conflict", f"takes {dtype} as they are; {way}")
         if (x != np.floor(x)).any() or x.min() < limits.min or x.max() > limits.max:
             raise InputError("value", f"{self._name}: x is {x.min():g} to {x.max():g}, expected {dtype}")
         return x.astype(dtype)
@@ -180,9 +183,10 @@ class Preparation:
         much, taken = f"{100 * share:.0f} % of the values", shown_range(ends_of(format, dtype))
         problem = f"{much} lie outside {taken}, which the model takes: they range from {self._lowest:.4g} to"
         # No option can put the range right where nobody knows which one the inputs have.
-        way = "set `input_range` to the range that the model was trained on" if self._own else CONVERT
+        way = f"set {option('input_range')} to the range that the model was trained on"
+        way = way if self._own else CONVERT
         if self._wanted is not None:
-            way = f"choose another `input_range` than {shown_range(self._wanted)}"
+            way = f"choose another {option('input_range')} than {shown_range(self._wanted)}"
         problem += f" {self._highest:.4g}; {way}"
         if share >= WRONG_SCALE:
             raise InputError("value", problem, where=self._name)

@@ -10,6 +10,7 @@ import numpy as np
 from ..base.checks import integer
 from ..base.errors import InputError
 from ..base.limits import read_limited
+from ..base.spelling import option
 from ..log.log import Log
 from .model import RecordOptions
 from .session import Progress, open_session
@@ -85,7 +86,8 @@ def record(
     if stream in (None, False) and not listed(shifts):
         for name, value in (("steps", steps), ("seed", seed)):
             if value is not None:
-                raise InputError("conflict", f"`{name}` is {value}, which needs `stream`; pass both")
+                way = f"which needs {option('stream')}; pass both"
+                raise InputError("conflict", f"{option(name)} is {value}, {way}")
         return open_session(model, x, y, wanted).log(progress=progress)
     paces = paces_of(stream or True)
     session = open_session(model, x, y, wanted)
@@ -95,8 +97,8 @@ def record(
     if kinds:
         streams.notes.append("`shifted` holds " + ", ".join(f"{n} {k.name}" for n, k in enumerate(kinds, 1)))
     else:
-        note = "the stream has no shifted stretches; `shifts` makes some, from which the alarm learns"
-        streams.notes.append(note)
+        way = f"{option('shifts')} makes some, from which the alarm learns"
+        streams.notes.append(f"the stream has no shifted stretches; {way}")
     if length > 2 * total:
         streams.notes.append(f"each of the {total:,} examples is shown about {length / total:.0f} times")
     plan = streams.plan(np.arange(total), length, range(1, len(kinds) + 1))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import InputError, located
+from ..base.spelling import option
 from ..labels.check import SHOWN, order_note
 from ..log.class_names import classes_expected, numbered
 from ..log.log import Log
@@ -43,7 +44,8 @@ def posteriors(raw: Array, format: Format | None, logits: bool) -> Array:
         return raw
     if raw.dtype.kind == "f" and not ((raw >= 0) & (raw <= 1)).all():
         ends = f"{raw.min():.4g} to {raw.max():.4g}"
-        way = "A regression model has no classes to watch; for the logit of two classes, pass `logits=True`"
+        way = f"for the logit of two classes, pass {option('logits', True)}"
+        way = f"A regression model has no classes to watch; {way}"
         raise InputError("value", f"its one output is {ends}, expected a sigmoid of 0 to 1. {way}.")
     return two_classes(raw)
 
@@ -173,11 +175,11 @@ def _with_range(session: Session) -> Session:
         return session
     best = max(tried, key=lambda each: tried[each])
     right = f"{tried[best]:.0%} of {count} examples are right with inputs of {ranges.shown_range(best)}"
-    now, option = f"{before:.0%} with {ranges.shown_range(like)}", f"`input_range=({best[0]:g}, {best[1]:g})`"
+    now, better = f"{before:.0%} with {ranges.shown_range(like)}", option("input_range", best)
     if not plain:
-        return replace(session, notes=(f"{right}, and {now}, as they go in; pass {option}",))
+        return replace(session, notes=(f"{right}, and {now}, as they go in; pass {better}",))
     options = replace(session.options, input_range=best)
-    return replace(session, options=options, notes=(f"{right}, {now}: {option} is taken",))
+    return replace(session, options=options, notes=(f"{right}, {now}: {better} is taken",))
 
 
 def _at_segments(part: Batch, start: int, segments: Array | None) -> Iterator[tuple[bool, Batch]]:
@@ -229,7 +231,8 @@ class _Recorded:
         self.count += len(part.x)
         self.twice = self.twice and are_posteriors(outputs.probs, model.probs_format)
         if self.twice and self.count >= ENOUGH:
-            raise model.refusal("conflict", "its outputs are posteriors already; leave out `logits`")
+            way = f"leave out {option('logits')}"
+            raise model.refusal("conflict", f"its outputs are posteriors already; {way}")
 
     def _first(self, probs: Array, inputs: int, single: bool) -> None:
         """Refuse at the first batch what would be refused at the end."""
@@ -251,7 +254,7 @@ class _Recorded:
         if self.names is not None and len(self.names) != self.classes:
             some = ", ".join(self.names[:SHOWN]) + ", ..." * (len(self.names) > SHOWN)
             problem = f"has {len(self.names)} classes by name ({some}), and {model.name} has"
-            way = f"{self.classes} outputs; pass `names` in their order"
+            way = f"{self.classes} outputs; pass {option('names')} in their order"
             if len(self.names) > self.classes and self.options.names is None:
                 way = f"only {self.classes} outputs. Is it the right model?"
             raise InputError("conflict", f"{problem} {way}", where=self.data.name)
@@ -267,7 +270,8 @@ class _Recorded:
             numbers = labels if self.data.folder else numbers_of(labels, self.model.classes)
         if numbers.dtype.kind not in "iubf" or (numbers != np.floor(numbers)).any():
             text = numbers.dtype.kind in "UO"
-            way = "pass `names` in the order of the outputs" if text else "regression has no classes to watch"
+            way = f"pass {option('names')} in the order of the outputs"
+            way = way if text else "regression has no classes to watch"
             problem = f"y is {numbers.dtype}, expected whole numbers of classes; {way}"
             raise InputError("value", problem, where=where)
         odd = (numbers < -1) | (numbers >= self.classes)

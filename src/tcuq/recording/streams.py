@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from ..base.checks import integer, number
 from ..base.errors import InputError, InputTypeError, wrong_value
+from ..base.spelling import option
 from .data import Batch, Data
 from .model import Array, Model
 from .rand import Generators, Numbers, waits
@@ -270,7 +271,8 @@ class Streams:
         if data.labels is None and any(each.word == "dwell" for each in paces):
             if paces is not MIXED:
                 problem = f"{data.name}: has no labels, by which dwell finds examples of one class"
-                raise InputError("missing", f'{problem}; pass labels, or `stream="held=8,shuffled"`')
+                way = f"pass labels, or {option('stream', 'held=8,shuffled')}"
+                raise InputError("missing", f"{problem}; {way}")
             paces = UNLABELED
             shown = ",".join(map(str, paces))
             notes.append(f"without labels no class can stay: the stream is {shown}")
@@ -315,7 +317,7 @@ class Streams:
 
         notes, missing = list(self.notes), [each.name for each in kinds if each.name not in self.shown(plan)]
         if missing:
-            way = "more examples, or `steps`, make room"
+            way = f"more examples, or {option('steps')}, make room"
             notes.append(f"the stream is too short to show {', '.join(missing)}; {way}")
         made = replace(self.data, batches=batches, total=len(plan), segments=plan.segments)
         # Without shifts nothing is known of what is clean: a user's data may hold anything.
@@ -330,8 +332,8 @@ def _refuse_unfit(data: Data, fewest: int) -> None:
         raise InputError("unsupported", f"{data.name}: {problem}; pass arrays (NPZ or NPY) or a folder")
     if data.segments is not None or data.shifted is not None:
         have = "segments" if data.segments is not None else "shifted"
-        problem = f"has {have}, so it is a stream already; leave out `stream` and `shifts`"
-        raise InputError("conflict", f"{data.name}: {problem}")
+        way = f"leave out {option('stream')} and {option('shifts')}"
+        raise InputError("conflict", f"{data.name}: has {have}, so it is a stream already; {way}")
     if data.total < fewest:
         raise InputError("value", f"{data.name}: holds {data.total} examples, a stream needs {fewest}")
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..base.limits import read_limited
+from ..base.spelling import option
 from .model import Array, Features, Format, Model, Outputs, first_line, needed
 
 WIDEST_SOFTMAX = 511
@@ -84,7 +85,8 @@ class TFLite(Model):
         if self.asked is None:
             dense = [op for op in self._ops if op["op_name"] == "FULLY_CONNECTED"]
             if not dense:
-                self.without_features("the model has no fully connected layer; name a tensor with `features`")
+                way = f"name a tensor with {option('features')}"
+                self.without_features(f"the model has no fully connected layer; {way}")
                 return None
             found = tensors[int(dense[-1]["inputs"][0])]
         else:

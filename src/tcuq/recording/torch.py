@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.spelling import option
 from .model import Array, Features, Model, Outputs
 
 
@@ -80,7 +81,7 @@ class Tap:
         elif len(seen if seen.ndim > 1 or count > 1 else seen[None]) != count:
             why = f"{self._name} has shape {tuple(seen.shape)} for {count} outputs"
         if why is not None:
-            self._known.without_features(f"{why}; name a module with `features`")
+            self._known.without_features(f"{why}; name a module with {option('features')}")
         else:
             rows = array_of(seen).reshape(count, -1)
             if not self._known.too_wide(self._name, rows.shape[1]):

@@ -11,9 +11,10 @@ import numpy as np
 
 from ..base.checks import integer
 from ..base.errors import InputError
+from ..base.spelling import option
 from ..export import FORMS, refuse_other_form, sources
 from ..export.folders import prepare, refuse_fixed, write_folder
-from ..fitting import fit
+from ..fitting import fit, notes_of
 from ..io.decisions import Decisions, encode_decisions
 from ..io.tables import encode_log
 from ..labels.check import SHOWN, label_note, order_note
@@ -191,7 +192,8 @@ def start(
     elif stream is None and (shifts is True or not listed(shifts)):
         recorded = _own_stream(session, progress)
     else:
-        problem = "has segments or shifted, so it is a stream already; leave out `stream` and `shifts`"
+        way = f"leave out {option('stream')} and {option('shifts')}"
+        problem = f"has segments or shifted, so it is a stream already; {way}"
         raise InputError("conflict", problem, where=data.name)
     dev, test = recorded.dev, recorded.test
     if dev.features is not None and dev.features.dtype == np.int8 and dev.feature_scale is None:
@@ -235,7 +237,7 @@ def check_folder(out: str | Path, force: bool) -> Path:
     target = prepare(out)
     refuse_fixed(target.resolve())
     if target.is_dir() and any(target.iterdir()) and not force:
-        way = "choose another folder, or replace files with `force=True`"
+        way = f"choose another folder, or replace files with {option('force', True)}"
         raise InputError("exists", f"{target}: exists and is not empty; {way}")
     return target
 
@@ -247,8 +249,10 @@ def _refuse_chance(session: Session, log: Log) -> None:
         labels = session.data.labels
         by_name = session.data.folder or (labels is not None and labels.dtype.kind in "UO")
         order = order_note(log, log.names if by_name else None)
-        problem = "; ".join([order or f"{doubt}; check them (`names`, `input_range`)", *session.notes])
-        raise session.model.refusal("conflict", f"{problem}; nothing is written, unless with `force=True`")
+        check = f"check them ({option('names')}, {option('input_range')})"
+        problem = "; ".join([order or f"{doubt}; {check}", *session.notes])
+        way = f"nothing is written, unless with {option('force', True)}"
+        raise session.model.refusal("conflict", f"{problem}; {way}")
 
 
 def _fitted(log: Log, progress: Progress, **options: Any) -> Params:
@@ -332,7 +336,7 @@ def _findings(session: Session, recorded: Parts, params: Params, decided: Any, s
         **judge(params, test, decided, seed, recorded.stay, recorded.examples),
         "left_out": fitted.get("left_out"),
         "fit_accuracy": fitted.get("expected_accuracy"),
-        "notes": list(fitted.get("warnings", ())),
+        "notes": notes_of(params),
     }
     figures["label_note"] = label_note(recorded.dev)
     if test.kinds is not None:

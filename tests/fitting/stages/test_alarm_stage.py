@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from fits import findings
 from refusals import refused
 from streams import dwell_stream
 
@@ -24,11 +25,8 @@ def test_a_long_run_length_is_taken_and_what_the_log_supports_is_said() -> None:
         assert params.alarm.rise is not None and params.notes["fit"]["run_length"] == wanted
         limits.append(params.alarm.rise.limit)
         count = params.notes["fit"]["clean_steps"]
-        notes = [note for note in params.notes["fit"]["warnings"] if "too few to check" in note]
-        assert len(notes) == (wanted > count)
-        if notes:
-            told = f"{count:,} clean steps are too few to check one false alarm in {wanted:,}"
-            assert f"{told} ({wanted:,} would do): several times as many may come" in notes[0]
+        few = {"code": "few_clean", "steps": count, "run_length": wanted, "enough": wanted}
+        assert findings(params).get("few_clean") == (few if wanted > count else None)
     with refused("value", "run_length"):
         fit(made(), run_length=10_000_001)
 
@@ -39,7 +37,7 @@ def test_a_proved_limit_follows_from_the_run_length_alone(labels: bool) -> None:
     assert params.alarm.rise is not None and params.evidence is not None and params.evidence.bet is not None
     assert math.isclose(params.alarm.rise.limit, math.log(1_000_000), abs_tol=1e-4)
     assert params.evidence.allowance == 0.0 and params.notes["fit"]["evidence"]["proved"] == 1_000_000
-    assert not any("too few to check" in note for note in params.notes["fit"]["warnings"])
+    assert "few_clean" not in findings(params)
 
 
 def test_a_proved_alarm_needs_two_heads() -> None:
@@ -62,11 +60,10 @@ def test_a_log_that_shows_no_held_object_says_what_it_does_not_know() -> None:
     new = np.arange(1500)
     held = np.where(new < 200, new // 5 * 5, new)  # a stretch will do
 
-    def told(rows: np.ndarray, alarm: str = "evidence", **options: int) -> str:
+    def told(rows: np.ndarray, alarm: str = "evidence", **options: int) -> set[str]:
         log, chosen = Log(probs[rows], features[rows]), FitOptions(explain=False, **options)  # type: ignore[arg-type]
         params = fit(log, run_length=300, options=chosen, alarm=alarm)  # type: ignore[arg-type]
-        return "".join(note for note in params.notes["fit"]["warnings"] if "hardly ever repeat" in note)
+        return {"all_new", "all_new_proved"} & set(findings(params))
 
-    assert "`own_looks=200`" in told(new) and not told(held) and not told(new, own_looks=200)
-    proved = told(new, "proved")
-    assert proved and "own_looks" not in proved, "which takes none"
+    assert told(new) == {"all_new"} and not told(held) and not told(new, own_looks=200)
+    assert told(new, "proved") == {"all_new_proved"}, "which takes no reference of a device's own"

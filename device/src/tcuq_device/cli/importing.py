@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tcuq.cli.common import answer, keep_apart, need_files, note
 from tcuq.cli.parser import declare
 from tcuq.cli.process import UsageError
-from tcuq.cli.words import in_options, spoken
+from tcuq.cli.words import spoken
 
 if TYPE_CHECKING:
     from tcuq.cli.parser import Subparsers
@@ -99,7 +99,7 @@ def command(args: argparse.Namespace) -> int:
     ]
     answer(args, found, "\n".join(lines))
     for line in made.notes:
-        note(args, in_options(line, OPTIONS))
+        note(args, line)
     return 0
 
 

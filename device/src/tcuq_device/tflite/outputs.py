@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tcuq.base.errors import InputError
+from tcuq.base.spelling import option
 from tcuq.log.logits import softmax_table
 
 from ..graph import steps
@@ -70,7 +71,7 @@ def _main(builder: GraphBuilder, asked: OutputChoice) -> int | None:
     curved = [each for each in outputs if _code(builder, each) == "SOFTMAX"]
     if len(curved) != 1:
         asked.notes.append(
-            f"the model has {len(outputs)} outputs; name that of the posteriors with `posteriors`"
+            f"the model has {len(outputs)} outputs; name that of the posteriors with {option('posteriors')}"
         )
         return None
     return curved[0]
@@ -99,7 +100,9 @@ def _posteriors(builder: GraphBuilder, name: str, code: str, asked: OutputChoice
     tensor = builder.tensors[name]
     if code == "SOFTMAX":
         if asked.softmax:
-            raise InputError("conflict", "ends in a softmax already; leave out `softmax`", "softmax")
+            raise InputError(
+                "conflict", f"ends in a softmax already; leave out {option('softmax')}", "softmax"
+            )
         return "probs", builder.vector(name)
     if asked.softmax:
         if not 2 <= tensor.shape[-1] == tensor.size <= MOST_CLASSES:
@@ -120,7 +123,8 @@ def _posteriors(builder: GraphBuilder, name: str, code: str, asked: OutputChoice
         asked.notes.append(f"outputs are {tensor.size} sigmoids, not posteriors: a monitor cannot read them")
         return None, name
     if 1 < tensor.size == tensor.shape[-1]:
-        said = "the model has no softmax: its output is `logits`. For a monitor, add one (`softmax`)"
+        add = option("softmax")
+        said = f"the model has no softmax: its output is `logits`. For a monitor, add one ({add})"
         given = builder.tensors[builder.names[builder.model.inputs[0]]]
         if tensor.size == given.size >= MANY:
             said = (
@@ -139,9 +143,8 @@ def _features(builder: GraphBuilder, asked: OutputChoice) -> str | None:
     if asked.features is None or asked.features is True:
         dense = [each for each in model.operators if each.code == "FULLY_CONNECTED"]
         if not dense:
-            asked.notes.append(
-                "features are left out: the model has no fully connected layer; name a tensor with `features`"
-            )
+            why = "the model has no fully connected layer"
+            asked.notes.append(f"features are left out: {why}; name a tensor with {option('features')}")
             return None
         number = dense[-1].inputs[0]
     else:
@@ -156,6 +159,6 @@ def _features(builder: GraphBuilder, asked: OutputChoice) -> str | None:
         return builder.vector(tensor.name)
     said = f"tensor {model.tensors[number].title} has {tensor.size:,} values, a log takes at most {WIDEST}"
     if asked.features:
-        raise InputError("limit", f"{said}; name a smaller one with `features`", "features")
-    asked.notes.append(f"features are left out: {said}; name a smaller one with `features`")
+        raise InputError("limit", f"{said}; name a smaller one with {option('features')}", "features")
+    asked.notes.append(f"features are left out: {said}; name a smaller one with {option('features')}")
     return None

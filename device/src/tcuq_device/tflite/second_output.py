@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from tcuq.base.errors import InputError, located
+from tcuq.base.spelling import option
 
 from .flatbuffer import Table, root
 from .read import quantization
@@ -92,6 +93,6 @@ def _chosen(graph: Table, codes: list[Table], features: str | None) -> int:
     if number not in computed or not 0 <= number < len(tensors):
         what = "input of a fully connected layer" if features is None else f"tensor {features!a}"
         last = ", ".join(map(str, sorted(computed)[-5:]))
-        said = f"computes no {what}; name a tensor with `features`, the last ones are {last}"
+        said = f"computes no {what}; name a tensor with {option('features')}, the last ones are {last}"
         raise InputError("unknown", said, "features")
     return number

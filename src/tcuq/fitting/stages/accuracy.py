@@ -8,25 +8,22 @@ from typing import Any
 import numpy as np
 
 from ...base.errors import InputError
+from ...base.spelling import option
 from ...labels.accuracy import SHARE, half_band, looks_behind
-from ...log.log import Log
 from ...monitor.feedback import Feedback
 from ...monitor.monitor import Monitor, watch
-from ..alarms import MOST
-from ..signal_table import Flags, Floats, leaky_mean, shift_kinds, some_of
-from .evidence import inside_runs
+from ..arrays import MOST, leaky_mean
+from ..learn_head import inside_runs
+from ..signal_table import Flags, Floats, shift_kinds, some_of
 from .heads import relearn
 from .state import FitState
 
-HORIZON = 32
-"""Steps that the estimate looks back."""
-
+HORIZON = 32  # steps that the estimate looks back
 EVERY, PIECE, FEWEST = 16, 500, 20
 """Steps from one comparison of the band with the truth to the next; steps of clean pieces, which the heads
 without one kind judge, then those without the next; fewest comparisons that an error is read off."""
 
-WINDOW = 200
-"""Steps over which it is compared with the truth."""
+WINDOW = 200  # steps over which it is compared with the truth
 
 
 def estimate_accuracy(state: FitState) -> None:
@@ -35,11 +32,10 @@ def estimate_accuracy(state: FitState) -> None:
     if state.errors is not None and state.request.two_heads:
         uncertainty = state.clean_scores.uncertainty
         start = float(1 - np.concatenate([uncertainty[run] for run in state.clean.runs]).mean())
-        state.params = state.params.replace(horizon=HORIZON, expected_start=start)
         findings: dict[str, Any] = {"horizon": HORIZON, "clean_accuracy": start}
-        if state.options.explain:
-            findings |= _error_elsewhere(state)
-            state.params = state.params.replace(accuracy_error=findings.pop("accuracy_error", None))
+        findings |= _error_elsewhere(state) if state.options.explain else {}
+        band = findings.pop("accuracy_error", None)
+        state.set(horizon=HORIZON, expected_start=start, accuracy_error=band)
         state.findings["expected_accuracy"] = findings
     state.progress("accuracy", 1, 1)
 
@@ -51,18 +47,19 @@ def _error_elsewhere(state: FitState) -> dict[str, Any]:
     if not kinds or state.shuffle is None or wrong is None:
         return {"error": None, "kinds": 0}
     assert log.kinds is not None
-    seed = state.request.seed
+    seed, pieces, right, starts = state.request.seed, log.pieces(), ~wrong, ~table.settled
     taught = [(*each, some_of(np.flatnonzero(each[0].settled), seed)) for each in state.orders()]
-    gaps: list[tuple[float, ...]] = []
+    windows = [slice(at, at + WINDOW) for p in pieces for at in range(p.start, p.stop - WINDOW + 1, WINDOW)]
+    gaps: list[list[float]] = []
     points: list[Floats] = []
-    starts = ~table.settled
-    truth = running(~wrong, starts)
-    looks = np.concatenate([looks_behind(table.look[piece] / MOST, HORIZON) for piece in log.pieces()])
+    # The truth is the same leaky mean of what was right, so that both speak of the same steps.
+    truth = running(right, starts)
+    looks = np.concatenate([looks_behind(table.look[piece] / MOST, HORIZON) for piece in pieces])
+    alarm = watch(Monitor(state.params), log)["alarm"] != 0
     compared = np.zeros(len(log), dtype=bool)
-    for piece in log.pieces():
+    for piece in pieces:
         compared[piece][EVERY - 1 :: EVERY] = True
-    told = (truth, looks, _alarms(state), compared)
-    simple = _simple(state)
+    confidence, above, predicted = _simple(state)
     learned = None
     for number, kind in enumerate(kinds):
         held = log.kinds == kind
@@ -73,9 +70,11 @@ def _error_elsewhere(state: FitState) -> dict[str, Any]:
         learned = relearn(state, parts, learned)
         uncertainty = 1 / (1 + np.exp(-np.clip(learned.logits(table), -50, 50)))
         said = running(1 - uncertainty, starts)
-        gaps += _gaps(log, said, ~wrong, simple, held)
+        pairs = ((said, right), (confidence, predicted), (above, predicted))
+        for at in (each for each in windows if held[each].any()):
+            gaps.append([abs(float(one[at].mean() - other[at].mean())) for one, other in pairs])
         shown = held | ((log.kinds == 0) & (np.arange(len(log)) // PIECE % len(kinds) == number))
-        points.append(_points(said, *told, shown))
+        points.append(np.column_stack([said - truth, said, looks, alarm])[compared & shown])
         state.progress("accuracy", number + 1, len(kinds) + 1)
     means = np.mean(gaps, axis=0).tolist() if gaps else [None] * 3
     errors = dict(zip(("error", "error_confidence", "error_atc"), means, strict=True))
@@ -83,51 +82,13 @@ def _error_elsewhere(state: FitState) -> dict[str, Any]:
 
 
 def _simple(state: FitState) -> tuple[Floats, Floats, Flags]:
-    """Return two other estimates, and where predictions are right, which is what they speak of.
-
-    The confidence, and whether it is above a level that as many clean steps exceed as are right (ATC).
-    """
+    """Return confidence and ATC, and where predictions are right, which is what they speak of."""
     log, clean = state.log, state.clean.log
-    inside = inside_runs(state.clean_table, state.clean.runs)
+    inside = inside_runs(state.tables[-1], state.clean.runs)
     clean_confidence = clean.confidence()[inside]
     wrong = 0.0 if clean.labels is None else float(clean.errors()[inside].mean())
     confidence = log.confidence()
     return confidence, (confidence > np.quantile(clean_confidence, wrong)).astype(np.float64), ~log.errors()
-
-
-def _gaps(
-    log: Log, said: Floats, right: Flags, simple: tuple[Floats, Floats, Flags], held: Flags
-) -> list[tuple[float, ...]]:
-    """Return how far each estimate is from the truth over each window that shows a held-out step."""
-    gaps = []
-    confidence, above, predicted = simple
-    for piece in log.pieces():
-        for stop in range(piece.start + WINDOW, piece.stop + 1, WINDOW):
-            at = slice(stop - WINDOW, stop)
-            if held[at].any():
-                pairs = ((said, right), (confidence, predicted), (above, predicted))
-                gaps.append(tuple(abs(float(one[at].mean() - other[at].mean())) for one, other in pairs))
-    return gaps
-
-
-def _alarms(state: FitState) -> Flags:
-    """Return where the alarm is on, over the log."""
-    monitor, log, found = Monitor(state.params), state.log, []
-    for piece in log.pieces():
-        monitor.reset()
-        features = log.features[piece] if state.params.features and log.features is not None else None
-        found.append(monitor.run(log.probs[piece], features)["alarm"] != 0)
-    return np.concatenate(found)
-
-
-def _points(
-    said: Floats, truth: Floats, looks: Floats, alarms: Flags, compared: Flags, shown: Flags
-) -> Floats:
-    """Return distance to the truth, estimate, looks behind it and alarm, where compared steps are shown.
-
-    The truth is the same leaky mean of what was right, so that both speak of the same steps.
-    """
-    return np.column_stack([said - truth, said, looks, alarms])[compared & shown]
 
 
 def _errors(points: list[Floats]) -> tuple[float, float] | None:
@@ -151,14 +112,9 @@ def running(values: Floats | Flags, starts: Flags) -> Floats:
     return leaky_mean(values, np.where(starts, 1.0, 1 / HORIZON))
 
 
-MEMORY = 16
-"""Steps back that a label may be for, unless told otherwise."""
-
-LEAST_SHARE = 0.02
-"""Of the log's steps that must be accepted for an error rate to be called reachable."""
-
-HARM = 0.2
-"""By how much a harmful shift is taken to raise the share of errors, where labels judge an alarm."""
+MEMORY = 16  # steps back that a label may be for, unless told otherwise
+LEAST_SHARE = 0.02  # of the log's steps that must be accepted for an error rate to be called reachable
+HARM = 0.2  # by how much a harmful shift is taken to raise the share of errors, where labels judge an alarm
 
 
 def set_feedback(state: FitState) -> None:
@@ -168,12 +124,13 @@ def set_feedback(state: FitState) -> None:
     if not memory:
         return
     if options.max_error is not None and state.errors is None:
-        raise InputError("missing", "max_error needs a log with labels: they tell which risk goes with it")
+        needs = f"{option('max_error')} needs a log with labels"
+        raise InputError("missing", f"{needs}: they tell which risk goes with it")
     reference, findings = 0.0, dict[str, float]()
     if options.max_error is not None:
         reference, findings = _reference(state, options.max_error)
     head = Feedback(memory, options.max_error, reference, hard=options.hard, **_scores(state))
-    state.params = state.params.replace(feedback=head)
+    state.set(feedback=head)
     state.findings["feedback"] = {**findings, "constant": state.params.error_constant}
 
 
@@ -187,11 +144,8 @@ def _reference(state: FitState, share: float) -> tuple[float, dict[str, float]]:
     count = int(held[-1]) + 1 if len(held) else 0
     accepted = count / len(order)
     if accepted < LEAST_SHARE:
-        surest = f"even of the surest {LEAST_SHARE:.0%} of the log's answers"
-        wrong_share = f"{rate[max(0, int(LEAST_SHARE * len(order)) - 1)]:.1%} are wrong"
-        state.notes.append(
-            f"max_error {share:g} is out of reach: {surest} {wrong_share}; a larger one is needed"
-        )
+        surest = float(rate[max(0, int(LEAST_SHARE * len(order)) - 1)])
+        state.note("error_out_of_reach", max_error=share, share=LEAST_SHARE, wrong=surest)
     if count == len(order):
         return 1.0, {"accepted": 1.0}
     return float(steps["risk"][order[count]]), {"accepted": accepted}

@@ -16,9 +16,10 @@ from ...monitor.heads import EvidenceHead
 from ...monitor.params import Params
 from ...monitor.signals import SLOW
 from .. import alarms
-from ..alarms import ALLOWANCE_NATS, FEWEST, HOLD, MOST, caution_of, choose_evidence_limit, clear_at
+from ..alarms import ALLOWANCE_NATS, FEWEST, HOLD, choose_evidence_limit, clear_at
+from ..arrays import added, alarm_on, evidence, leaky_mean
 from ..learn_head import CLIP, Moments, Part, deviations, learn_moments, learn_sum, standard_sum
-from ..signal_table import Flags, Floats, chunks, leaky_mean, shift_kinds
+from ..signal_table import Flags, Floats, shift_kinds
 from .evidence import parts_of
 from .state import FitState, Summed
 
@@ -40,7 +41,7 @@ def set_threshold(state: FitState) -> None:
     high, low = np.quantile(pooled, [1 - level / 2, max(0.0, 1 - 2 * level)])
     # Ten flags of debt move the threshold by half of what separates half the level from twice it.
     slope = float(np.clip((high - low) / 20, 1e-4, 0.02))
-    state.params = state.params.replace(reference=reference, slope=slope)
+    state.set(reference=reference, slope=slope)
     state.progress("threshold", 1, 1)
 
 
@@ -50,11 +51,13 @@ def set_alarm(state: FitState) -> None:
     summed = state.summed = choose_sum(state)
     clean = np.concatenate(state.clean_risk)
     count = sum(map(len, summed.runs))
-    state.notes += _support(state, count) + _all_new(state)
+    _note_support(state, count)
+    if _all_new(state):
+        state.note("all_new_proved" if summed.proved else "all_new")
     # In one order, whatever the stretches: the last digit of a sum of floats depends on it.
     mean = float(np.sort(clean).mean())
     alarm = replace(choose_limits(summed, summed.runs, state), mean=mean)
-    state.params = state.params.replace(evidence=summed.evidence, alarm=alarm)
+    state.set(evidence=summed.evidence, alarm=alarm)
     state.findings |= {"clean_steps": len(clean), "clean_marked": state.clean.marked}
     state.findings["run_length"] = state.request.run_length
     if summed.evidence is not None:
@@ -72,21 +75,20 @@ def choose_limits(summed: Summed, runs: Sequence[Floats], state: FitState) -> Al
     if sum(map(len, runs)) < FEWEST:
         return Alarm()
     # The limit of a bet depends on the run length alone.
-    caution = caution_of(state.learned)
-    limit = math.log(run_length) if summed.proved else choose_evidence_limit(runs, run_length, caution)
+    limit = math.log(run_length)
+    if not summed.proved:
+        limit = choose_evidence_limit(runs, run_length, state.learned)
     return Alarm(rise=AlarmSide(0.0, limit, clear=clear_at(limit)), hold=HOLD)
 
 
-def _support(state: FitState, count: int) -> list[str]:
-    """Return a note where there are too few clean steps for the run length."""
+def _note_support(state: FitState, count: int) -> None:
+    """Note where there are too few clean steps for the run length."""
     run_length = state.request.run_length
-    if count < FEWEST:
-        return [f"no alarm is set: {count} clean steps are too few, {FEWEST} are needed"]
     enough = run_length if state.summed.evidence is not None else 2 * alarms.SUPPORT * run_length
-    if state.summed.proved or count >= enough:
-        return []
-    few = f"{count:,} clean steps are too few to check one false alarm in {run_length:,}"
-    return [f"{few} ({enough:,} would do): several times as many may come"]
+    if count < FEWEST:
+        state.note("no_alarm", steps=count, fewest=FEWEST)
+    elif count < enough and not state.summed.proved:
+        state.note("few_clean", steps=count, run_length=run_length, enough=enough)
 
 
 REPEATED, STRETCH, FEW = 0.25, 100, 0.3
@@ -95,20 +97,14 @@ without held objects and overlapping windows: up to 20 % on five networks. With 
 on six; over whole logs 29 to 78 % on seventeen networks."""
 
 
-def _all_new(state: FitState) -> list[str]:
-    """Return a note where the clean log does not show how the alarm takes held objects.
-
-    Features tell a held object from a new one; a softmax is much the same for both.
-    """
+def _all_new(state: FitState) -> bool:
+    """Tell whether the clean log shows no held object, which features alone tell from a new one."""
     if state.summed.evidence is None or state.options.own_looks or not state.params.features:
-        return []
+        return False
     repeated = np.concatenate([part.looks[part.clean] for part in alarm_parts(state)]) < REPEATED
-    if len(repeated) < FEWEST or np.convolve(repeated, np.ones(STRETCH), "valid").max() > FEW * STRETCH:
-        return []
-    own = "" if state.summed.proved else ", or fit with `own_looks=200`"
-    missing = "features hardly ever repeat in the clean log, as they do where an object is held or windows"
-    way = f"if your devices see that, record a clean stretch of it{own}"
-    return [f"{missing} overlap: {way}; else the alarm may be on for much of clean time"]
+    if len(repeated) < FEWEST:
+        return False
+    return bool(np.convolve(repeated, np.ones(STRETCH), "valid").max() <= FEW * STRETCH)
 
 
 def choose_sum(state: FitState) -> Summed:
@@ -127,7 +123,7 @@ def careful_sum(state: FitState) -> Summed:
     coef, bias = (learn_sum if state.learned else standard_sum)(parts, columns)
     given = dict(zip(names, coef.tolist(), strict=True))
     head = replace(head, coef={**head.coef, **given}, bias=bias, allowance=ALLOWANCE_NATS)
-    runs, findings = added(parts, head), {"slow": given, "bias": head.bias}
+    runs, findings = clean_sums(parts, head), {"slow": given, "bias": head.bias}
     if state.options.own_looks:
         looks = np.concatenate([part.looks[run] for part in parts for run in part.runs])
         mean = float((np.concatenate(runs) + ALLOWANCE_NATS).sum() / looks.sum())
@@ -139,28 +135,25 @@ def proved_sum(state: FitState) -> Summed:
     """Sum what a bet against clean data earns; its run length is proved where the bet is fair."""
     head, parts = state.params.evidence, alarm_parts(state)
     assert head is not None
-    tables = [(part.table, run) for part in parts for run in part.runs]
-    clean = [head.values(table.registry(run), table.subject[run]) for table, run in tables]
+    own = [evidence(head, part.table.names, part.table.units, part.table.subject) / ONE for part in parts]
+    clean = [each[run] for each, part in zip(own, parts, strict=True) for run in part.runs]
     bet, findings = alarms.fair_bet(np.concatenate(clean), head.clip)
     head = replace(head, bet=bet)
     figures = {"bet": findings, "proved": state.request.run_length}
-    return Summed(added(parts, head), head, proved=True, findings=figures)
+    return Summed(clean_sums(parts, head), head, proved=True, findings=figures)
 
 
 def alarm_parts(state: FitState) -> list[Part]:
     """Return what the sum is learned from, with looks as the core had them."""
-    tables = [state.table] + ([] if state.clean_table is state.table else [state.clean_table])
-    looks = [table.look / MOST for table in tables]
-    return parts_of(state, state.table, state.clean_table, looks, state.still)
+    return parts_of(state, state.tables, [table.look for table in state.tables])
 
 
-def added(parts: Sequence[Part], head: EvidenceHead) -> list[Floats]:
-    """Return what the alarm adds to its sum at each step of the clean stretches, as the core does."""
+def clean_sums(parts: Sequence[Part], head: EvidenceHead) -> list[Floats]:
+    """Return what the alarm adds to its sum at each step of the clean stretches."""
     stretches = []
     for part in parts:
-        table, every = part.table, np.empty(len(part.table))
-        for at in chunks(len(table)):
-            every[at] = head.added(table.registry(at), table.subject[at], part.looks[at])
+        table = part.table
+        every = added(head, table.names, table.units, table.subject, table.look) / ONE
         stretches += [every[run] for run in part.runs]
     return stretches
 
@@ -168,18 +161,9 @@ def added(parts: Sequence[Part], head: EvidenceHead) -> list[Floats]:
 CLEARLY = 0.1
 """Share of harmful steps that deviations must find more of: less does not carry over to other examples."""
 
-MISLED = (
-    "on kinds of shift that were left out, an alarm learned from labels is on for {0[on_shifted]:.0%} of "
-    "harmful and {0[on_clean]:.1%} of clean steps, one from deviations for {1[on_shifted]:.0%} and "
-    "{1[on_clean]:.1%}"
-)
-
 
 def labels_mislead(state: FitState) -> bool:
-    """Tell whether learned evidence does clearly worse on kinds left out than deviations from clean steps.
-
-    The stages before this one then have to be run again.
-    """
+    """Tell whether learned evidence does clearly worse on kinds left out; earlier stages then run again."""
     if not state.learned or state.request.alarm_of == "proved":
         return False
     state.left_out, plain = find_left_out(state, True), find_left_out(state, False)
@@ -188,21 +172,20 @@ def labels_mislead(state: FitState) -> bool:
     more = plain["on_shifted"] - state.left_out["on_shifted"]
     if more < CLEARLY or plain["on_clean"] > state.left_out["on_clean"]:
         return False
-    state.misled = MISLED.format(state.left_out, plain)
-    state.notes.append(f"{state.misled}: the latter is used")
+    rates = {"harmful": state.left_out["on_shifted"], "clean": state.left_out["on_clean"]}
+    rates |= {"harmful_plain": plain["on_shifted"], "clean_plain": plain["on_clean"]}
+    state.misled = {"code": "labels_mislead", **rates}
+    state.note("deviations_used", **rates)
     return True
 
 
-SHORTEST = 30
-"""Steps of a stretch below which it says nothing about a delay."""
+SHORTEST = 30  # steps of a stretch below which it says nothing about a delay
 
 
 def find_left_out(state: FitState, learned: bool) -> dict[str, Any] | None:
-    """Return how an alarm does on each kind of shift that costs accuracy, without having seen it.
+    """Return how an alarm does on each kind of shift that costs accuracy; None with fewer than two.
 
-    Evidence and limit are learned again without the kind, in floats. Centers and clean steps stay the same.
-    The log comes first, then the log of clean steps if that is another one. Where nothing is learned the
-    kinds play no part in the evidence. None with fewer than two kinds.
+    Evidence and limit are learned again without the kind, in floats; centers and clean steps stay the same.
     """
     log, parts = state.log, alarm_parts(state)
     if log.kinds is None or sum(part.clean.sum() for part in parts) < FEWEST:
@@ -214,7 +197,7 @@ def find_left_out(state: FitState, learned: bool) -> dict[str, Any] | None:
     on_clean: list[Flags] = []
     for kind in kinds:
         held = degraded & (log.kinds == kind)
-        kept = [parts[0].without(held), *parts[1:]]
+        kept = [replace(parts[0], degraded=degraded & ~held), *parts[1:]]
         if learned and sum(part.teaching.sum() for part in kept) < FEWEST:
             continue
         if learned or not on_kind:
@@ -257,8 +240,8 @@ def _alarms(parts: Sequence[Part], params: Params, run_length: int, learned: boo
     pairs = zip(columns, parts, strict=True)
     sums = [np.clip(x @ coef + bias, -CLIP, CLIP) * part.looks - ALLOWANCE_NATS for x, part in pairs]
     clean = [each[run] for each, part in zip(sums, parts, strict=True) for run in part.runs]
-    limit = choose_evidence_limit(clean, run_length, caution_of(learned))
-    return [alarms.walk(each, limit, clear_at(limit), HOLD) for each in sums]
+    limit = choose_evidence_limit(clean, run_length, learned)
+    return [alarm_on(each, limit, clear_at(limit), HOLD) for each in sums]
 
 
 def slow_columns(part: Part, moments: Moments, params: Params) -> Floats:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 
 from ...base.fixed import ONE
@@ -11,17 +15,12 @@ from ...monitor.heads import EvidenceHead
 from ...monitor.params import Params
 from ...monitor.signals import SLOW, ordered
 from .. import learn_head as learn
-from ..alarms import MOST, compared, find_reach, looks, still_from, stillness
+from ..alarms import FEWEST, find_reach, still_from
+from ..arrays import MOST, compared, novelty
 from ..clean import rested_stretches
-from ..gated import HALF
-from ..learn_head import Moments, Part, why_not
-from ..signal_table import Flags, Floats, Ints, SignalTable, fill_in_means, read_signals
+from ..learn_head import Moments, Part, inside_runs, why_not
+from ..signal_table import HALF, Ints, Progress, SignalTable, Units, fill_in_means, read_signals
 from .state import FitState, Shuffle
-
-HARM = (
-    "answers are wrong on {answers:.1%} of this log, predictions on {predictions:.1%}: the monitor's answer "
-    "is therefore the prediction, and past steps can only help to rank its errors"
-)
 
 TOLERATED = 0.005
 """Share of steps by which answers may be worse than predictions on a log. Where they cost no more, as with
@@ -33,23 +32,21 @@ def learn_evidence(state: FitState) -> None:
     state.progress("evidence", 0, 1)
     answering = state.request.two_heads and state.request.about is None and state.log.labels is not None
     if answering or state.params.evidence is not None:
-        tables = _first_look(state, state.params)
+        tables = _first_look(state)
         if answering and _harmful(state, tables[0]):
-            state.params = state.params.replace(about="prediction")
-            tables = _first_look(state, state.params)
+            state.set(about="prediction")
+            tables = _first_look(state)
         if state.params.evidence is not None:
-            _learn(state, *tables)
+            _learn(state, tables)
     state.progress("evidence", 1, 1)
 
 
-def _first_look(state: FitState, params: Params) -> tuple[SignalTable, SignalTable]:
-    """Return signals of one step, of the log and of the log that holds the clean steps."""
-    kept = ordered(name for name in params.signals if name not in SLOW)
-    plain = params.replace(signals=kept, evidence=None, coef=None, clean_means=None)
+def _first_look(state: FitState) -> list[SignalTable]:
+    """Return signals of one step, of each log."""
+    kept = ordered(name for name in state.params.signals if name not in SLOW)
+    plain = state.params.replace(signals=kept, evidence=None, coef=None, clean_means=None)
     names = [name for name in kept if name in learn.FAST] or kept[:1]
-    table = read_signals(plain, state.log, names)
-    same = state.clean.log is state.log
-    return table, table if same else read_signals(plain, state.clean.log, names)
+    return [read_signals(plain, log, names) for log in state.logs]
 
 
 def _harmful(state: FitState, table: SignalTable) -> bool:
@@ -58,50 +55,46 @@ def _harmful(state: FitState, table: SignalTable) -> bool:
     answers, predictions = (float((each != labels).mean()) for each in (table.answers, table.predictions))
     if answers <= predictions + TOLERATED:
         return False
-    state.notes.append(HARM.format(answers=answers, predictions=predictions))
+    state.note("answers_do_harm", answers=answers, predictions=predictions)
     return True
 
 
-def _learn(state: FitState, table: SignalTable, clean_table: SignalTable) -> None:
-    params, seed = state.params, state.request.seed
-    pairs = [(state.log, table)]
-    pairs += [] if clean_table is table else [(state.clean.log, clean_table)]
-    values = [compared(log, each, "distance" in params.signals) for log, each in pairs]
-    inside = inside_runs(clean_table, state.clean.runs)
-    reach = find_reach(values[-1], clean_table.subject.astype(np.int64), inside, seed)
-    starts = [~at.settled for _, at in pairs]
-    found = [looks(each, reach, at) / MOST for each, at in zip(values, starts, strict=True)]
-    calm = [stillness(each, reach, at) for each, at in zip(values, starts, strict=True)]
-    parts = parts_of(state, table, clean_table, found, [np.zeros(len(each), dtype=bool) for each in calm])
-    clean = [each[part.clean] for each, part in zip(calm, parts, strict=True)]
-    still = still_from(np.concatenate(clean), reach)
-    state.still = [each > still if still else np.zeros(len(each), dtype=bool) for each in calm]
-    parts = parts_of(state, table, clean_table, found, state.still)
-    moments, findings = _moments(state, parts)
+def _learn(state: FitState, tables: list[SignalTable]) -> None:
+    by_features, pairs = "distance" in state.params.signals, list(zip(state.logs, tables, strict=True))
+    values = [compared(log, table.of(("odds",))[:, 0], by_features) for log, table in pairs]
+    clean = inside_runs(tables[-1], state.clean.runs)
+    reach = find_reach(values[-1], tables[-1].subject.astype(np.int64), clean, state.request.seed)
+    new = [novelty(each, reach, ~table.settled) for each, table in zip(values, tables, strict=True)]
+    state.still = [np.zeros(len(table), dtype=bool) for table in tables]
+    parts = parts_of(state, tables, [look for look, _ in new])
+    calm = [stillness[part.clean] for (_, stillness), part in zip(new, parts, strict=True)]
+    still = still_from(np.concatenate(calm), reach)
+    if still:
+        state.still = [stillness > still for _, stillness in new]
+        parts = [replace(part, still=each) for part, each in zip(parts, state.still, strict=True)]
+    moments, state.learned, findings = _moments(state, parts)
     coef = dict(zip(moments.names, moments.coef.tolist(), strict=True))
     head = EvidenceHead(coef, moments.offsets.tolist(), learn.CLIP, reach, still=still)
-    state.params = params.replace(evidence=head)
+    state.set(evidence=head)
     state.findings["evidence"] = {**findings, "coef": dict(head.coef), "reach": reach, "still": still}
-    state.learned = "from" not in findings
 
 
-def _moments(state: FitState, parts: list[Part]) -> tuple[Moments, dict[str, object]]:
-    """Return learned evidence where it can be learned, else deviations from clean steps."""
+def _moments(state: FitState, parts: list[Part]) -> tuple[Moments, bool, dict[str, Any]]:
+    """Return learned evidence where it can be learned, else deviations from clean steps; and which it is."""
     names, classes = state.params.signals, state.params.classes
     why = state.misled or why_not(state.log, state.clean.log, names)
-    steps: dict[str, object] = {"clean_steps": int(sum(part.clean.sum() for part in parts))}
+    clean = int(sum(part.clean.sum() for part in parts))
+    degraded = int(sum(part.teaching.sum() for part in parts))
+    if why is None and min(clean, degraded) >= FEWEST:
+        moments = learn.learn_moments(parts, names, classes)
+        return moments, True, {"clean_steps": clean, **_figures(state, parts, moments)}
     if why is None:
-        try:
-            moments = learn.learn_moments(parts, names, classes)
-        except ValueError as error:
-            state.notes.append(f"the alarm sums deviations from clean steps: {error}")
-        else:
-            return moments, {**steps, **_told(state, parts, moments)}
-    facts = {"from": "deviations", **steps} | ({} if why is None else {"why": why})
-    return learn.deviations(parts, names, classes), facts
+        state.note("few_degraded", clean=clean, degraded=degraded, fewest=FEWEST)
+    facts = {"from": "deviations", "clean_steps": clean} | ({} if why is None else {"why": why})
+    return learn.deviations(parts, names, classes), False, facts
 
 
-def _told(state: FitState, parts: list[Part], moments: Moments) -> dict[str, object]:
+def _figures(state: FitState, parts: list[Part], moments: Moments) -> dict[str, Any]:
     """Return figures of learned evidence."""
     clean = np.concatenate([moments.of(part)[part.clean] for part in parts])
     degraded = np.concatenate([moments.of(part)[part.degraded] for part in parts])
@@ -116,37 +109,26 @@ def _told(state: FitState, parts: list[Part], moments: Moments) -> dict[str, obj
     }
 
 
-def parts_of(
-    state: FitState, table: SignalTable, clean_table: SignalTable, found: list[Floats], still: list[Flags]
-) -> list[Part]:
+def parts_of(state: FitState, tables: list[SignalTable], looks: Sequence[Ints | Units]) -> list[Part]:
     """Return what evidence is learned from: the log, then the log of clean steps if that is another one."""
-    log, runs = state.log, state.clean.runs
-    inside = inside_runs(clean_table, runs)
-    degraded = np.zeros(len(table), dtype=bool)
+    log, runs = state.log, [state.clean.runs]
+    clean = inside_runs(tables[-1], runs[0])
+    degraded = [np.zeros(len(table), dtype=bool) for table in tables]
     if why_not(log, state.clean.log, state.params.signals) is None:
-        wrong = clean_table.predictions != state.clean.log.labels
-        degraded = learn.degraded_steps(log, float(wrong[inside].mean()))
-    if clean_table is table:
-        return [Part(table, found[0], still[0], inside, degraded, runs)]
-    # A log beside which there is a clean log has clean stretches of its own where it marks shifts.
-    own = [] if log.shifted is None else rested_stretches(state.params, log)
+        wrong = tables[-1].predictions != state.clean.log.labels
+        degraded[0] = learn.degraded_steps(log, float(wrong[clean].mean()))
+    if len(tables) > 1:
+        # A log beside which there is a clean log has clean stretches of its own where it marks shifts.
+        runs.insert(0, [] if log.shifted is None else rested_stretches(state.params, log))
     return [
-        Part(table, found[0], still[0], inside_runs(table, own), degraded, own),
-        Part(clean_table, found[1], still[1], inside, np.zeros(len(inside), dtype=bool), runs),
+        Part(table, look / MOST, still, bad, calm)
+        for table, look, still, bad, calm in zip(tables, looks, state.still, degraded, runs, strict=True)
     ]
-
-
-def inside_runs(table: SignalTable, runs: list[slice]) -> Flags:
-    """Return which steps lie in some stretches."""
-    inside = np.zeros(len(table), dtype=bool)
-    for run in runs:
-        inside[run] = True
-    return inside
 
 
 def find_signals(state: FitState) -> None:
     """Run the monitor with its evidence, over the log and over its other orders."""
-    log, part, params = state.log, state.clean, state.params
+    log, params = state.log, state.params
     # What the current posterior says without any past is asked for at the end, whatever signals are in use.
     names = ordered([*params.signals, "doubt"])
     sighted = params.replace(signals=names, coef=None, clean_means=None)
@@ -157,30 +139,29 @@ def find_signals(state: FitState) -> None:
     order = state.order
     # Two heads learn from the shuffle too; else it only tells whether time helps.
     shuffled = order is not None and (state.options.explain or params.instant is not None)
-    before, total = 0, len(log) * (1 + shuffled) + (len(part.log) if part.log is not log else 0)
+    before, total = 0, len(log) * shuffled + sum(map(len, state.logs))
 
     def progress(done: int, of: int) -> None:
         nonlocal before
         state.progress("signals", before + done, total)
         before += of if done == of else 0
 
-    table = read_signals(sighted, log, names, progress=progress)
-    clean = table if part.log is log else read_signals(sighted, part.log, names, progress=progress)
-    params = params.replace(clean_means=_clean_means(params, clean, part.runs))
-    mixed = read_signals(sighted, log, names, order, progress) if shuffled else None
-    for each in {id(found): found for found in (table, clean, mixed) if found is not None}.values():
-        fill_in_means(each, params)
-    state.params, state.table, state.clean_table = params, table, clean
-    state.errors = None if log.labels is None else np.asarray(table.subject != log.labels)
-    state.shuffle = state.gathered = None
-    if order is not None and mixed is not None:
+    state.tables = [read_signals(sighted, each, names, progress=progress) for each in state.logs]
+    state.set(clean_means=_clean_means(params, state.tables[-1], state.clean.runs))
+    for each in state.tables:
+        fill_in_means(each, state.params)
+
+    def in_order(order: Ints, progress: Progress | None = None) -> Shuffle:
+        table = read_signals(sighted, log, names, order, progress)
+        fill_in_means(table, state.params)
         assert log.labels is not None
-        state.shuffle = Shuffle(order, mixed, np.asarray(mixed.subject != log.labels[order]))
-        if params.instant is not None and says_little(table):
-            order = gathered(log, state.request.seed)
-            staying = read_signals(sighted, log, names, order)
-            fill_in_means(staying, params)
-            state.gathered = Shuffle(order, staying, np.asarray(staying.subject != log.labels[order]))
+        return Shuffle(order, table, np.asarray(table.subject != log.labels[order]))
+
+    state.errors = None if log.labels is None else np.asarray(state.table.subject != log.labels)
+    state.shuffle = in_order(order, progress) if order is not None and shuffled else None
+    state.gathered = None
+    if state.shuffle is not None and params.instant is not None and says_little(state.table):
+        state.gathered = in_order(gathered(log, state.request.seed))
 
 
 def _clean_means(params: Params, table: SignalTable, runs: list[slice]) -> dict[str, float]:
@@ -198,8 +179,7 @@ def _clean_means(params: Params, table: SignalTable, runs: list[slice]) -> dict[
 FEW = 0.1
 """Mean share of the past below which a log says too little about it; 0.3 where classes stay for 4 steps."""
 
-PACES = (4, 8, 16, 32)
-"""Steps for which a class stays, on average, in turn."""
+PACES = (4, 8, 16, 32)  # steps for which a class stays, on average, in turn
 
 
 def says_little(table: SignalTable) -> bool:
@@ -208,11 +188,7 @@ def says_little(table: SignalTable) -> bool:
 
 
 def gathered(log: Log, seed: int) -> Ints:
-    """Return an order of the steps of a labeled log in which classes stay, and so do kinds of shift.
-
-    A block holds steps that followed each other within their kind, class by class; blocks come in random
-    order.
-    """
+    """Return an order in which classes and kinds of shift stay, in blocks of steps that came together."""
     assert log.labels is not None
     rng = np.random.default_rng([seed, 5])
     kinds = np.zeros(len(log), dtype=np.int64) if log.kinds is None else log.kinds

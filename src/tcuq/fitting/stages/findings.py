@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ...log.log import Log
 from ...metrics import auroc
-from ...monitor.codec import COEF_LIMIT
 from ...monitor.cost import cost
 from ...monitor.params import Params
 from ...monitor.signals import FEATURE_BASED, ordered
@@ -19,12 +18,12 @@ from ..alarms import alarms_in
 from ..logistic import Rows, fit_logistic, linear
 from ..signal_table import FOLDS, Flags, Ints, folds, shift_kinds, some_of
 from ..simple_rules import COVERAGE, left_wrong, looked_at, simple_rules
+from ..words import HELP
 from .alarm import choose_limits
 from .heads import doubt_of
 from .state import FitState
 
-HARM = 0.005
-"""Held-out AUROC that a signal may cost before the fit speaks up."""
+HARM = 0.005  # held-out AUROC that a signal may cost before the fit speaks up
 
 
 def conclude(state: FitState) -> Params:
@@ -38,7 +37,7 @@ def conclude(state: FitState) -> Params:
         if state.request.two_heads:
             findings["rules"] = _beside_rules(state)
         else:  # one head's regression says little of two
-            state.notes += _harmful(findings["signals"])
+            _note_harmful(state, findings["signals"])
     if options.explain:
         findings["run_length_elsewhere"] = _run_length_elsewhere(state)
     params, dropped = without_unused(state.params) if options.drop_unused else (state.params, None)
@@ -65,31 +64,33 @@ def _explained(state: FitState) -> dict[str, Any]:
 
     def score(signals: Rows, target: Flags = target, fold: Ints = fold) -> float:
         nonlocal answered
-        value = held_out_auroc(signals, target, fold, state.options.l2, state.options.nonnegative)
+        value = held_out_auroc(signals, target, fold, state.options.l2)
         answered += 1
         state.progress("findings", answered, total)
         return value
 
     stream, every = table.of(names, rows), range(len(names))
-    gain = Gain(
-        score(stream),
-        score(shuffle.table.of(names, mixed), shuffle.errors[mixed], folds(log, shuffle.order)[mixed]),
-        score(table.of(("doubt",), rows)),
-        len(shift_kinds(log)),
-    )
+    gain = {
+        "stream": score(stream),
+        "shuffle": score(
+            shuffle.table.of(names, mixed), shuffle.errors[mixed], folds(log, shuffle.order)[mixed]
+        ),
+        "doubt": score(table.of(("doubt",), rows)),
+        "kinds": len(shift_kinds(log)),
+    }
     others = [[c for c in every if c != i] for i in every]
     without = [score(stream[:, columns]) if columns else np.nan for columns in others]
     alone = [score(stream[:, [i]]) for i in every]
     coef, means = state.params.coef, state.params.clean_means
     figures: dict[str, Any] = {
-        "time_helps": gain.time_helps,
-        "time": gain.sentence(),
+        "time_helps": gain["stream"] - max(gain["doubt"], gain["shuffle"]) >= HELP,
+        "time": gain,
         "signals": {
             name: {
                 "coef": coef[name],
                 "clean_mean": means[name],
                 "alone": alone[i],
-                "adds": gain.stream - without[i],
+                "adds": gain["stream"] - without[i],
             }
             for i, name in enumerate(names)
         },
@@ -121,16 +122,12 @@ def _beside_rules(state: FitState) -> dict[str, Any]:
     return {"coverage": COVERAGE, "steps": len(seen), "kinds": len(shift_kinds(log)), "of": rates}
 
 
-def _harmful(signals: Mapping[str, Mapping[str, float]]) -> list[str]:
-    """Return a note on each signal that costs AUROC on held-out steps."""
-    notes = []
+def _note_harmful(state: FitState, signals: Mapping[str, Mapping[str, float]]) -> None:
+    """Note each signal that costs AUROC on held-out steps."""
     for name, row in signals.items():
         if row["adds"] <= -HARM:
-            other = "the standard profile may do better"
-            way = "leave the features out with `use_features=False`" if name in FEATURE_BASED else other
-            loss = f"{name} costs {-row['adds']:.3f} of AUROC on held-out steps"
-            notes.append(f"{loss}: what it learned does not carry over; {way}")
-    return notes
+            what = "features_harm" if name in FEATURE_BASED else "signal_harms"
+            state.note(what, signal=name, loss=-row["adds"])
 
 
 def _run_length_elsewhere(state: FitState) -> dict[str, int] | None:
@@ -168,71 +165,22 @@ def _plain(value: Any) -> Any:
     return value
 
 
-HELP = 0.01
-"""AUROC that time must add before we say that it helps."""
-
-
-def held_out_auroc(signals: Rows, target: Flags, fold: Ints, l2: float, nonnegative: bool) -> float:
-    """Return the mean over folds of the AUROC of errors on the fold that was left out.
-
-    Signals are floats, or in 1/65536. A fold whose others hold one kind only is passed over.
-    """
-    scores, low = [], 0.0 if nonnegative else -COEF_LIMIT
-    found = None
+def held_out_auroc(signals: Rows, target: Flags, fold: Ints, l2: float) -> float:
+    """Return the mean AUROC of errors over folds that were left out, where the others hold both values."""
+    scores, found = [], None
     for number in range(FOLDS):
         inside = fold == number
         rest = ~inside
         if not inside.any() or target[rest].all() or not target[rest].any():
             continue
-        found = fit_logistic(signals[rest], target[rest], l2, low, start=found)
+        found = fit_logistic(signals[rest], target[rest], l2, start=found)
         scores.append(auroc(linear(signals[inside], *found), target[inside]))
     scores = [score for score in scores if np.isfinite(score)]
     return float(np.mean(scores)) if scores else float("nan")
 
 
-@dataclass(frozen=True)
-class Gain:
-    """What time gains: the held-out AUROC of errors, in several settings.
-
-    `doubt` is what the current posterior says without any past; `kinds` took turns in being held out, 0
-    when segments or stretches of time did.
-    """
-
-    stream: float
-    shuffle: float
-    doubt: float
-    kinds: int = 0
-
-    @property
-    def time_helps(self) -> bool:
-        """Whether the order of the steps adds to what the steps say without it."""
-        return self.stream - max(self.doubt, self.shuffle) >= HELP
-
-    def sentence(self) -> str:
-        """Say it in words."""
-        turns = f" with {self.kinds} kinds of shift held out in turn" if self.kinds else ""
-        figures = (
-            f"held-out AUROC of errors {self.stream:.3f} on the stream{turns}, {self.shuffle:.3f} on its own "
-            f"shuffle, {self.doubt:.3f} from the current posterior alone"
-        )
-        if not np.isfinite([self.stream, self.shuffle, self.doubt]).all():
-            return f"Whether time helps cannot be told, with too few errors in some of the folds: {figures}."
-        if self.time_helps:
-            return f"Time helps here: {figures}."
-        if self.stream - self.doubt >= HELP:
-            return f"The signals help here, but not through time, as the shuffle does as well: {figures}."
-        return (
-            f"Time does not help here: {figures}. The past adds less than {HELP}; the stream may be "
-            "shuffled, or the classifier's errors may not depend on its past."
-        )
-
-
 def without_unused(params: Params) -> tuple[Params, dict[str, Any] | None]:
-    """Drop signals whose coefficient is 0 unless the alarm or the belief reads them, and idle features.
-
-    The monitor decides as before, bit for bit, at less cost. Also say what was dropped and what that saves;
-    None for nothing.
-    """
+    """Drop signals and features that no weight reads, and say what that saves; no decision changes."""
     assert params.coef is not None and params.clean_means is not None
     read = {name for name, value in params.coef.items() if value != 0}
     if params.instant is not None:

@@ -1,9 +1,14 @@
-"""Fourth stage: coefficients and bias of the uncertainty, learned from errors where the log has labels."""
+"""Fourth stage: coefficients and bias of the uncertainty, learned from errors where the log has labels.
+
+With s, how far the past counts, z = (1 - s) * (bias + signals of one step) + s * (bias + all signals) is
+linear in its coefficients, so one regression on products of s and the signals learns both heads. The shuffle
+shows what holds where time says nothing; every log has one for free.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,35 +18,29 @@ from ...base.fixed import ONE
 from ...metrics import auroc
 from ...monitor.codec import COEF_LIMIT
 from ...monitor.signals import FEATURE_BASED, ordered
-from ..gated import Gated, Scores, Taught, learn_gated, scores
+from ..arrays import scores
+from ..learn_head import inside_runs
 from ..logistic import balanced_weights, fit_logistic, linear, log_loss
 from ..options import FitOptions
-from ..signal_table import FOLDS, Flags, Floats, Ints, SignalTable, folds, shift_kinds, some_of
+from ..signal_table import (
+    FOLDS,
+    HALF,
+    Flags,
+    Floats,
+    Ints,
+    SignalTable,
+    chunks,
+    folds,
+    shift_kinds,
+    some_of,
+)
 from ..simple_rules import COVERAGE, left_wrong, looked_at
-from .evidence import inside_runs
 from .state import FitState
 
-FEWEST = 10
-"""Errors, and correct steps, that a labeled fit needs at the least."""
-
+INSTANT = ("odds", "severity", "magnitude", "distance", "drift")
+"""Signals that mean the same whether or not classes stay; the instant head reads those in use."""
+FEWEST = 10  # errors, and correct steps, that a labeled fit needs at the least
 BIAS_LIMIT = 256.0
-
-STOCK = "the log has no labels: stock coefficients are used, which know nothing of this classifier"
-
-UNLABELED = (
-    "the log has no labels: uncertainty is one minus the top posterior on uncorrelated "
-    "streams and one minus the belief on correlated ones, so it is only as calibrated as the classifier"
-)
-
-STOCK_WINS = (
-    "on kinds of shift that were left out, the uncertainty learned from labels leaves {learned:.1%} wrong of "
-    "the surest {share:.0%}, that of a fit without labels {stock:.1%}: the latter is used"
-)
-
-GATHERED = (
-    "classes hardly stay in the log: what steps with a past look like was learned from its own steps, put "
-    "in an order in which they do"
-)
 
 
 def fit_heads(state: FitState) -> None:
@@ -49,26 +48,26 @@ def fit_heads(state: FitState) -> None:
     state.progress("heads", 0, 1)
     state.weighed = state.params.signals if state.options.signals is None else ordered(state.options.signals)
     if state.errors is None:
-        _keep_stock(state)
-        state.clean_scores = scores(state.params, state.clean_table)
+        state.findings["labels"] = False
+        own_limits = state.clean.source != "clean log"
+        stock = "stock_coefficients_own_limits" if own_limits else "stock_coefficients"
+        state.note("no_labels" if state.request.two_heads else stock)
+        state.clean_scores = scores(state.params, state.tables[-1])
     else:
         _need_both(state.errors[state.table.settled])
         state.findings |= {"labels": True, "errors": int(state.errors.sum())}
-        state.findings |= {"nonnegative": state.options.nonnegative, "l2": state.options.l2}
+        state.findings["l2"] = state.options.l2
         logits = _learn_both(state) if state.request.two_heads else _learn_one(state)
-        every = scores(state.params, state.table)
-        same = state.clean_table is state.table
-        state.clean_scores = every if same else scores(state.params, state.clean_table)
-        state.findings |= _rankings(state, state.errors, every, logits)
+        every = [scores(state.params, table) for table in state.tables]
+        state.clean_scores = every[-1]
+        wrong, settled = state.errors, state.table.settled
+        state.findings |= {
+            "auroc": auroc(every[0].risk, wrong),
+            "auroc_float": auroc(logits, wrong[settled]),
+            "auroc_core": auroc(every[0].uncertainty[settled], wrong[settled]),
+            "auroc_confidence": auroc(-state.log.confidence(), wrong),
+        }
     state.progress("heads", 1, 1)
-
-
-def _keep_stock(state: FitState) -> None:
-    note = UNLABELED if state.request.two_heads else STOCK
-    if not state.request.two_heads and state.clean.source != "clean log":
-        note += "; threshold and alarm are from the log itself"
-    state.findings["labels"] = False
-    state.notes.append(note)
 
 
 def _learn_one(state: FitState) -> Floats:
@@ -76,15 +75,12 @@ def _learn_one(state: FitState) -> Floats:
     options, table, wrong = state.options, state.table, state.errors
     assert wrong is not None
     used, target = table.of(state.weighed, table.settled), wrong[table.settled]
-    coef, bias = fit_logistic(used, target, options.l2, 0.0 if options.nonnegative else -COEF_LIMIT)
-    state.notes += [
-        f"coefficient of {name} is held at {value:.0f}, the most that the core stores; the others are "
-        "fitted to that, so there is nothing to do"
-        for name, value in zip(state.weighed, coef, strict=True)
-        if abs(value) > COEF_LIMIT - 0.1
-    ]
+    coef, bias = fit_logistic(used, target, options.l2)
     given = dict(zip(state.weighed, coef.tolist(), strict=True))
-    state.params = state.params.replace(coef=given, bias=_within(bias))
+    for name, value in given.items():
+        if abs(value) > COEF_LIMIT - 0.1:
+            state.note("coefficient_at_limit", signal=name, value=value)
+    state.set(coef=given, bias=_within(bias))
     logits = linear(used, coef, bias)
     state.findings["loss"] = log_loss(logits, target, balanced_weights(target))
     return logits
@@ -97,18 +93,16 @@ def _learn_both(state: FitState) -> Floats:
     assert wrong is not None and shuffle is not None and instant is not None
     state.weighed, losses = _carrying(state)
     parts = [(each, errors, each.settled) for each, errors, _ in state.orders()]
-    if state.clean_table is not table and state.clean.log.labels is not None:
-        clean = state.clean_table
+    if len(state.tables) > 1 and state.clean.log.labels is not None:
+        clean = state.tables[1]
         missed = np.asarray(clean.subject != state.clean.log.labels)
         parts.append((clean, missed, inside_runs(clean, state.clean.runs) & clean.settled))
-    learned = learn_gated(state.weighed, parts, options.l2, options.nonnegative)
+    learned = learn_gated(state.weighed, parts, options.l2)
     state.held_out = _held_out(state)
     learned = _no_worse(state, learned)
-    alone = dict(zip(learned.instant, learned.instant_coef.tolist(), strict=True))
-    steady = dict.fromkeys(state.params.signals, 0.0)
-    steady |= zip(learned.steady, learned.steady_coef.tolist(), strict=True)
-    head = replace(instant, coef=alone, bias=_within(learned.instant_bias))
-    state.params = state.params.replace(instant=head, coef=steady, bias=_within(learned.steady_bias))
+    head = replace(instant, coef=learned.instant, bias=_within(learned.instant_bias))
+    steady = dict.fromkeys(state.params.signals, 0.0) | learned.steady
+    state.set(instant=head, coef=steady, bias=_within(learned.steady_bias))
     logits = learned.logits(table, table.settled)
     target = wrong[table.settled]
     state.findings |= {
@@ -118,14 +112,14 @@ def _learn_both(state: FitState) -> Floats:
         "persistence_shuffled": float(shuffle.table.persistence.mean() / ONE),
     }
     state.findings |= {"carry_over": losses} if losses else {}
-    state.notes += [] if state.gathered is None else [GATHERED]
+    if state.gathered is not None:
+        state.note("regrouped")
     return logits
 
 
 def relearn(state: FitState, parts: Taught, near: Gated | None) -> Gated:
     """Return heads learned from other steps, or those of a fit without labels where these do better."""
-    options = state.options
-    return state.stock or learn_gated(state.weighed, parts, options.l2, options.nonnegative, near)
+    return state.stock or learn_gated(state.weighed, parts, state.options.l2, near)
 
 
 def _held_out(state: FitState) -> tuple[Ints, Floats]:
@@ -155,20 +149,15 @@ def doubt_of(state: FitState, rows: Ints, logits: Floats) -> Floats:
 
 
 def _no_worse(state: FitState, learned: Gated) -> Gated:
-    """Return the heads that were learned, or those of a fit without labels where these rank errors better.
-
-    Kinds of shift that were left out decide.
-    """
+    """Return the heads that were learned, or the stock ones where these do better on kinds left out."""
     assert state.held_out is not None and state.errors is not None and state.params.instant is not None
     (rows, logits), params, instant = state.held_out, state.params, state.params.instant
     if not len(rows) or not shift_kinds(state.log):
         return learned
     assert params.coef is not None
-    alone, steady = (
-        np.array([coef.get(name, 0.0) for name in names])
-        for coef, names in ((instant.coef, learned.instant), (params.coef, learned.steady))
-    )
-    stock = Gated(learned.instant, learned.steady, alone, steady, instant.bias, params.bias)
+    alone = {name: instant.coef.get(name, 0.0) for name in learned.instant}
+    steady = {name: params.coef.get(name, 0.0) for name in learned.steady}
+    stock = Gated(alone, steady, instant.bias, params.bias)
     wrong = state.errors[rows]
     doubts = doubt_of(state, rows, logits), doubt_of(state, rows, stock.logits(state.table, rows))
     left, other_left = (left_wrong(wrong, doubt) for doubt in doubts)
@@ -176,7 +165,7 @@ def _no_worse(state: FitState, learned: Gated) -> Gated:
     if left <= other_left or ranked >= other_ranked:
         return learned
     state.stock, state.held_out = stock, (rows, stock.logits(state.table, rows))
-    state.notes.append(STOCK_WINS.format(learned=left, stock=other_left, share=COVERAGE))
+    state.note("stock_heads_win", learned=left, stock=other_left, share=COVERAGE)
     return stock
 
 
@@ -194,27 +183,15 @@ def _need_both(target: Any) -> None:
     errors, correct = int(target.sum()), int((~target).sum())
     if errors < FEWEST or correct < FEWEST:
         has = f"the log has {errors} errors and {correct} correct steps after the first of each segment"
-        way = "leave the labels out for a fit without them"
-        raise InputError("missing", f"{has}; at least {FEWEST} of each are needed ({way})", "labels")
+        way = f"at least {FEWEST} of each are needed (leave the labels out for a fit without them)"
+        raise InputError("missing", f"{has}; {way}", "labels", (errors, correct), FEWEST)
 
 
 def _within(bias: float) -> float:
     return float(np.clip(bias, -BIAS_LIMIT, BIAS_LIMIT))
 
 
-def _rankings(state: FitState, wrong: Flags, every: Scores, logits: Floats) -> dict[str, float]:
-    """Return how well errors of the log are ranked: by risk, by both forms of uncertainty, by confidence."""
-    settled = state.table.settled
-    return {
-        "auroc": auroc(every.risk, wrong),
-        "auroc_float": auroc(logits, wrong[settled]),
-        "auroc_core": auroc(every.uncertainty[settled], wrong[settled]),
-        "auroc_confidence": auroc(-state.log.confidence(), wrong),
-    }
-
-
-MOST = 50_000
-"""Steps of a table, drawn at random, that a choice looks at."""
+MOST = 50_000  # steps of a table, drawn at random, that a choice looks at
 
 Part = tuple[SignalTable, Flags, Flags]
 """A table, where it is wrong, and which rows are used."""
@@ -225,9 +202,8 @@ def choose_weighed(
 ) -> tuple[tuple[str, ...], dict[str, float]]:
     """Return the signals that the uncertainty weighs: all, or those without features if these mislead.
 
-    What a network's features do under one kind of shift may say the opposite under another. Also return the
-    mean negative log-likelihood on kinds that were left out, with and without features; empty where there
-    is nothing to choose, or fewer than two kinds to tell.
+    What features do under one kind of shift may say the opposite under another. Also return the losses on
+    kinds that were left out; none where there is nothing to choose.
     """
     bare = tuple(name for name in names if name not in FEATURE_BASED)
     left_out = [int(kind) for kind in np.unique(kinds[0]) if kind]
@@ -241,7 +217,7 @@ def choose_weighed(
         for kind in left_out:
             kept = [rows & (kind_of != kind) for rows, kind_of in zip(some, kinds, strict=True)]
             taught = [(table, wrong, rows) for (table, wrong, _), rows in zip(parts, kept, strict=True)]
-            learned = learn_gated(chosen, taught, options.l2, options.nonnegative)
+            learned = learn_gated(chosen, taught, options.l2)
             for (table, wrong, _), rows, kind_of in zip(parts, some, kinds, strict=True):
                 held = rows & (kind_of == kind)
                 if held.any():
@@ -259,3 +235,64 @@ def _drawn(rows: Flags, rng: np.random.Generator) -> Flags:
     kept = np.zeros(len(rows), dtype=bool)
     kept[rng.choice(np.flatnonzero(rows), MOST, replace=False)] = True
     return kept
+
+
+@dataclass(frozen=True, eq=False)
+class Gated:
+    """Both heads, as floats."""
+
+    instant: dict[str, float]
+    steady: dict[str, float]
+    instant_bias: float
+    steady_bias: float
+
+    def logits(self, table: SignalTable, rows: Any = slice(None)) -> Floats:
+        """Return the logit of some steps, given as a slice, as flags or by number."""
+        chosen = np.arange(len(table))[rows]
+        out = np.empty(len(chosen))
+        for part in chunks(len(chosen)):
+            at = chosen[part]
+            share = table.past[at] / HALF
+            instant, steady = (
+                table.of(tuple(coef), at) / ONE @ np.array(list(coef.values())) + bias
+                for coef, bias in ((self.instant, self.instant_bias), (self.steady, self.steady_bias))
+            )
+            out[part] = (1 - share) * instant + share * steady
+        return out
+
+
+Taught = Sequence[tuple[SignalTable, Flags, Flags | Ints]]
+"""Tables, where each is wrong, and which of its rows teach."""
+
+
+def learn_gated(names: Sequence[str], parts: Taught, l2: float, near: Gated | None = None) -> Gated:
+    """Learn both heads from some rows of tables; heads of the same signals that are `near` save passes."""
+    instant, steady = [name for name in names if name in INSTANT], list(names)
+    chosen = [(table, errors, np.arange(len(table))[rows]) for table, errors, rows in parts]
+    start = None
+    if near is not None:
+        more = near.steady_bias - near.instant_bias
+        start = np.array([more, *near.instant.values(), *near.steady.values()]), near.instant_bias
+    target = np.concatenate([errors[rows] for _, errors, rows in chosen])
+    x = _columns([(table, rows) for table, _, rows in chosen], instant, steady)
+    coef, bias = fit_logistic(x, target, l2, balanced=False, start=start, in_place=True)
+    # The first column is s itself: what the bias of the steady head has beyond that of the instant one.
+    more, *learned = coef.tolist()
+    alone, past = zip(instant, learned, strict=False), zip(steady, learned[len(instant) :], strict=True)
+    return Gated(dict(alone), dict(past), bias, bias + more)
+
+
+def _columns(parts: list[tuple[SignalTable, Ints]], instant: Sequence[str], steady: Sequence[str]) -> Floats:
+    """Return the products of s and the signals, and a column for ones, in one array."""
+    cut, width = 1 + len(instant), 1 + len(instant) + len(steady)
+    x = np.empty((sum(len(rows) for _, rows in parts), width + 1))
+    done = 0
+    for table, rows in parts:
+        for part in chunks(len(rows)):
+            at, out = rows[part], x[done : done + part.stop - part.start]
+            share = table.past[at][:, None] / HALF
+            out[:, :1] = share
+            out[:, 1:cut] = (1 - share) * (table.of(instant, at) / ONE)
+            out[:, cut:width] = share * (table.of(steady, at) / ONE)
+            done += len(at)
+    return x

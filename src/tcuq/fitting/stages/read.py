@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...base.errors import InputError
+from ...base.spelling import option
 from ...labels.check import label_note, order_note
 from ...log.log import Log
 from ...log.quantize import choose_feature_scale, quantize_features
@@ -19,7 +20,6 @@ from ..clean import (
     clean_part,
     format_of_both,
     in_format,
-    one_prediction,
     refuse_one_class,
     refuse_other_shape,
 )
@@ -44,33 +44,30 @@ def read(request: Request) -> FitState:
     log = in_format(log, params)
     clean = None if clean is None else in_format(clean, params)
     part = clean_part(params, log, clean)
-    findings: dict[str, Any] = {"steps": len(log), "segments": len(log.pieces()), "seed": request.seed}
-    findings["clean_from"] = part.source
-    notes = [*log.notes, *(clean.notes if clean is not None else ()), *one_prediction(log)]
+    rng = np.random.default_rng(request.seed)
+    state = FitState(request, log, part, params, rng, [*log.notes, *([] if clean is None else clean.notes)])
+    state.findings |= {"steps": len(log), "segments": len(log.pieces()), "seed": request.seed}
+    state.findings["clean_from"] = part.source
+    if len(seen := np.unique(log.predictions())) == 1:
+        state.note("one_prediction", label=int(seen[0]))
     suspect = order_note(log)
     if suspect is None and (clean is None or clean.labels is not None):
         suspect = label_note(log if clean is None else clean)
     if suspect is not None:
         if not request.force:
-            raise InputError("conflict", f"{suspect}; no monitor is made, unless with `force=True`")
-        notes.append(suspect)
+            way = f"no monitor is made, unless with {option('force', True)}"
+            raise InputError("conflict", f"{suspect}; {way}")
+        state.notes.append(suspect)
     if params.level < params.budget:
-        rates = f"flags {params.level:.0%} of the steps but may abstain on {params.budget:.0%}"
-        way = 'so the budget only limits bursts; `level="budget"` makes them equal'
-        notes.append(f"the monitor {rates}, {way}")
+        state.note("level_below_budget", level=params.level, budget=params.budget)
     if part.source == "all":
-        way = "if it holds degraded stretches, mark them with `shifted`, or pass a clean log with `clean`"
-        notes.append(f"no steps are marked as clean: the whole log sets threshold and alarm; {way}")
-    rng = np.random.default_rng(request.seed)
+        state.note("nothing_marked")
     request.progress("read", 1, 1)
-    return FitState(request, log, part, params, rng, notes, findings)
+    return state
 
 
 def start_params(log: Log, request: Request, clean: Log | None = None) -> Params:
-    """Return parameters as asked for, before anything is learned but the centers of the classes.
-
-    The centers are those of the clean log where there is one.
-    """
+    """Return parameters as asked for, before anything is learned but the centers of the classes."""
     options = request.options
     scale, zero_point = options.feature_scale, options.feature_zero_point
     scale = log.feature_scale if scale is None else scale
@@ -135,13 +132,15 @@ def feature_format(log: Log | None, scale: float | None, zero_point: int | None)
     if log.features.dtype == np.int8:
         if zero_point is None:
             way = "pass -128 for a ReLU output, 0 for a symmetric one"
-            raise InputError("missing", f"features are int8 and feature_zero_point is missing; {way}")
+            lost = f"features are int8 and {option('feature_zero_point')} is missing"
+            raise InputError("missing", f"{lost}; {way}")
         return 1.0 if scale is None else scale, zero_point
     chosen_scale, chosen_zero = choose_feature_scale(log.features)
     if scale is None and zero_point is None:
         return chosen_scale, chosen_zero
     if scale is None or zero_point is None:
-        raise InputError("missing", "feature_scale and feature_zero_point go together; one is missing")
+        both = f"{option('feature_scale')} and {option('feature_zero_point')}"
+        raise InputError("missing", f"{both} go together; one is missing")
     return scale, zero_point
 
 
@@ -152,15 +151,11 @@ def _readable(log: Log, zero_point: int | None, signals: Sequence[str] | None) -
     return log.features.dtype != np.int8 or zero_point is not None
 
 
-FEWEST = 5
-"""Steps of a class below which its center is that of all."""
+FEWEST = 5  # steps of a class below which its center is that of all
 
 
 def find_centers(log: Log, classes: int, scale: float, zero_point: int) -> tuple[tuple[int, ...], ...]:
-    """Return the mean int8 features of each class over the clean steps of a log, by the predicted class.
-
-    Steps that the log marks as shifted are left out.
-    """
+    """Return the mean int8 features of each predicted class over the steps that are not marked as shifted."""
     assert log.features is not None
     predicted = log.predictions()
     clean = np.ones(len(log), dtype=bool) if log.shifted is None else ~log.shifted

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -14,10 +14,14 @@ from ...base.errors import InputError, wrong_type, wrong_value
 from ...log.log import Log
 from ...monitor.heads import EvidenceHead
 from ...monitor.params import Params
+from ..arrays import Scores
 from ..clean import Clean, Source
-from ..gated import Gated, Scores
 from ..options import FitOptions
 from ..signal_table import Flags, Floats, Ints, SignalTable
+from ..words import SENTENCES, Finding
+
+if TYPE_CHECKING:
+    from .heads import Gated
 
 Progress = Callable[[str, int, int], None]
 """Called with the name of a stage, what is done of it, and all that there is to do."""
@@ -98,15 +102,11 @@ class Shuffle(NamedTuple):
 
 
 class Summed(NamedTuple):
-    """What an alarm sums: evidence, or risk without any.
+    """What an alarm sums: evidence, or risk without any."""
 
-    `runs` is what it takes in at each step of the clean stretches. The limit follows from the run length
-    alone where that is `proved`.
-    """
-
-    runs: list[Floats]
+    runs: list[Floats]  # what it takes in at each step of the clean stretches
     evidence: EvidenceHead | None = None
-    proved: bool = False
+    proved: bool = False  # the limit then follows from the run length alone
     findings: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -119,11 +119,9 @@ class FitState:
     clean: Clean  # clean steps, of that log or of another one
     params: Params  # as far as they are fitted
     rng: np.random.Generator  # draws in the order of the stages
-    notes: list[str]  # sentences, printed after "Note:"
+    notes: list[Finding]  # printed after "Note:"; see `words.SENTENCES`
     findings: dict[str, Any] = field(default_factory=dict)  # figures for the notes of the parameters
-    # Of the log, and of the log that holds the clean steps, which may be the same; with `doubt`.
-    table: SignalTable = field(init=False)
-    clean_table: SignalTable = field(init=False)
+    tables: list[SignalTable] = field(init=False)  # of each of `logs`; with `doubt`
     errors: Flags | None = field(init=False)  # of what the parameters speak about; None without labels
     shuffle: Shuffle | None = field(init=False)  # for two heads, or to tell whether time helps
     gathered: Shuffle | None = field(init=False)  # for two heads, where classes do not stay in the log
@@ -132,17 +130,36 @@ class FitState:
     held_out: tuple[Ints, Floats] | None = None  # steps, and logits from heads without their fold
     clean_scores: Scores = field(init=False)
     clean_risk: list[Floats] = field(init=False)  # on each clean stretch
-    still: list[Flags] = field(default_factory=list)  # where the input stands still, in both logs
+    still: list[Flags] = field(default_factory=list)  # where the input stands still, in each of `logs`
     learned: bool = False  # from marked shifts, not from deviations
     order: Ints | None = None  # of the shuffle; drawn once
-    misled: str | None = None  # why evidence is not learned although it could be
+    misled: Finding | None = None  # why evidence is not learned although it could be
     left_out: dict[str, Any] | None = None  # how learned evidence does on kinds of shift that it has not seen
     summed: Summed = field(init=False)
+
+    @property
+    def logs(self) -> list[Log]:
+        """The log, then that of the clean steps if it is another one."""
+        return [self.log] if self.clean.log is self.log else [self.log, self.clean.log]
+
+    @property
+    def table(self) -> SignalTable:
+        """Signals of the log."""
+        return self.tables[0]
+
+    def set(self, **fields: Any) -> None:
+        """Set some parameters."""
+        self.params = self.params.replace(**fields)
 
     @property
     def options(self) -> FitOptions:
         """Options for experts."""
         return self.request.options
+
+    def note(self, code: str, **values: Any) -> None:
+        """Add a finding for people, of `words.SENTENCES`."""
+        assert code in SENTENCES, code
+        self.notes.append({"code": code, **values})
 
     def progress(self, stage: str, done: int, total: int) -> None:
         """Tell how far a stage is."""

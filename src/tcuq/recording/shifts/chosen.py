@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...base.errors import InputError, InputTypeError, located, wrong_value
+from ...base.spelling import option
 from ..data import Data
 from ..model import Array, Model, users_code
 from ..opening import is_reference, referred
@@ -61,7 +62,8 @@ def are_indices(sample: Array, model: Model | None) -> bool:
 
 
 def _unfit(data: Data, family: str, shape: tuple[int, ...], wanted: str) -> InputError:
-    problem = f"an input has shape {shape}, {family} have {wanted}; choose other `shifts`, or your own"
+    way = f"choose other {option('shifts')}, or your own"
+    problem = f"an input has shape {shape}, {family} have {wanted}; {way}"
     return InputError("value", problem, where=data.name)
 
 
@@ -224,10 +226,10 @@ def choose(
     family = given[0] if given else guessed
     generic = bool(given) or True in wanted
     indices = not given and guessed in ("signals", "tables", None) and are_indices(sample, model)
-    way = "pass your own function as `shifts`, or `shifts=none`"
+    way = f"pass your own function as {option('shifts')}, or {option('shifts', 'none')}"
     if indices and generic:
         problem = "inputs are whole numbers from 0 on, as indices are, which no generic shift suits"
-        way += ", or `shifts=tables` or `shifts=signals` if they were measured"
+        way += f", or {option('shifts', 'tables')} or {option('shifts', 'signals')} if they were measured"
         raise InputError("unsupported", f"{problem}; {way}", where=data.name)
     if family is None and generic:
         problem = f"an input has shape {sample.shape[1:]}, which is none of {', '.join(FAMILIES)}"
@@ -245,7 +247,8 @@ def choose(
     _refuse_twins(kinds)
     notes = []
     if (generic or held) and not given and data.family is None and form is not None:
-        notes.append(f"inputs are taken as {form.shown}; `shifts` can name another of {', '.join(FAMILIES)}")
+        others = f"{option('shifts')} can name another of {', '.join(FAMILIES)}"
+        notes.append(f"inputs are taken as {form.shown}; {others}")
     if indices and held:
         notes.append("inputs are taken as indices: an example that is held comes again as it is, not shaken")
     return Chosen(tuple(kinds), _same if indices else _shake(form, family), tuple(notes))

@@ -99,7 +99,6 @@ class TcuqPaper(Tcuq):
                 lags=setting["lags"],
                 blend=setting["blend"],
                 l2=setting["l2"],
-                nonnegative=setting.get("nonnegative", False),
                 explain=False,
                 drop_unused=False,  # variants are compared at the same cost
             ),

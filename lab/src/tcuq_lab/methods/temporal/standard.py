@@ -7,7 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from tcuq.base.fixed import ONE
 from tcuq.fitting import FitOptions, fit
+from tcuq.fitting.arrays import added_in_run
 from tcuq.log.log import MAX_FEATURES, Log
 from tcuq.monitor.monitor import Monitor, watch
 from tcuq.monitor.params import Params
@@ -46,7 +48,7 @@ class TcuqStandard(Tcuq):
             steps, signals = watch(Monitor(params), log.take(piece), signals=True)
             risk[piece] = steps["risk"]
             if params.evidence is not None:
-                evidence[piece] = params.evidence.added(signals, steps["prediction"], steps["look"])
+                evidence[piece] = added_in_run(params, steps, signals) / ONE
         return Answer(probs, risk, None if params.evidence is None else evidence)
 
     def _params(self, log: Log, setting: Mapping[str, Any]) -> Params:

@@ -9,6 +9,7 @@ import numpy as np
 
 from tcuq.fitting.alarms import choose_alarm
 from tcuq.fitting.clean import rested_stretches
+from tcuq.fitting.logistic import fit_logistic
 from tcuq.log.log import Log
 from tcuq.monitor.monitor import Monitor, watch
 from tcuq.monitor.params import Params
@@ -16,7 +17,7 @@ from tcuq.monitor.params import Params
 from ..method import Floats, Labeled, Method, Observed
 from ..scores import softmax
 from ..temperature import fitted
-from .paper import NOW, TcuqPaper
+from .paper import BIAS_LIMIT, NOW, TcuqPaper, signals_of
 from .tcuq import Tcuq
 
 MOST_DEBT = 16_000.0
@@ -89,11 +90,15 @@ class FrozenWeights(TcuqPaper):
         assert params.clean_means is not None
         means = params.clean_means.values()
         equal = params.replace(coef=dict.fromkeys(params.signals, 1.0), bias=-sum(means))
-        risk = watch(Monitor(equal), log)["risk"]
-        runs = [risk[run] for run in rested_stretches(params, log)]
-        alarm = choose_alarm(runs, self.decided["run_length"], np.random.default_rng(0))
-        reference = float(np.quantile(np.concatenate(runs), 1 - params.level))
-        return equal.replace(reference=reference, alarm=alarm)
+        return _limited(equal, log, self.decided["run_length"])
+
+
+def _limited(params: Params, log: Log, run_length: int) -> Params:
+    """Set threshold and alarm again from clean steps."""
+    risk = watch(Monitor(params), log)["risk"]
+    runs = [risk[run] for run in rested_stretches(params, log)]
+    alarm = choose_alarm(runs, run_length, np.random.default_rng(0))
+    return params.replace(reference=float(np.quantile(np.concatenate(runs), 1 - params.level)), alarm=alarm)
 
 
 class Nonnegative(TcuqPaper):
@@ -101,9 +106,13 @@ class Nonnegative(TcuqPaper):
 
     name = "tcuq_paper_nonnegative"
 
-    def changed(self, setting: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Confine the coefficients."""
-        return {**setting, "nonnegative": True}
+    def settled(self, params: Params, log: Log) -> Params:
+        """Learn the coefficients again within their bounds; threshold and alarm follow."""
+        values, past = signals_of(params, log)
+        coef, bias = fit_logistic(values[past], log.errors()[past], params.notes["fit"]["l2"], 0.0)
+        bias = min(max(bias, -BIAS_LIMIT), BIAS_LIMIT)
+        learned = params.replace(coef=dict(zip(params.signals, coef.tolist(), strict=True)), bias=bias)
+        return _limited(learned, log, self.decided["run_length"])
 
 
 def altered(full: Tcuq, **changes: Any) -> Tcuq:

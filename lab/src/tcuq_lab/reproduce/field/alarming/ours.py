@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tcuq import FitOptions, Monitor, Params, fit
-from tcuq.audit.replay import Known, rises, stood_still
 from tcuq.base.fixed import ONE
-from tcuq.fitting.alarms import block_edges
+from tcuq.fitting.arrays import added_in_run, compared, novelty
+from tcuq.fitting.clean import in_format
 from tcuq.log.log import Log
-from tcuq.log.quantize import quantize_features
-from tcuq.metrics.inputs import Bools, Ints
+from tcuq.metrics.inputs import Bools, Floats, Ints
 from tcuq.monitor.monitor import watch
 from tcuq.monitor.signals import NUMBER
 from tcuq.monitor.steps import Steps
-from tcuq.reference import Decider
-from tcuq.reference import Params as Numbers
 
 from ....detection.switches import Limits, capped
 from ..plan import CLEAN_OF
@@ -90,24 +86,20 @@ def said(params: Params, log: Log) -> Said:
         steps, signals = watch(Monitor(params), log.take(piece), signals=True)
         on.append(np.asarray(steps["alarm"] > 0))
         if params.evidence is not None:
-            added.append(_added(params, log.take(piece), steps, np.round(signals * ONE).astype(np.int64)))
+            added.append(_added(params, log.take(piece), steps, signals))
     return Said(np.stack(on), None if params.evidence is None else np.stack(added))
 
 
-def _added(params: Params, log: Log, steps: Steps, signals: Ints) -> Ints:
-    """Return what a fresh monitor adds to its sum at each step, by the rules that `tcuq audit` goes by."""
-    p = Numbers.of(params.integers())
-    assert p.evidence is not None
-    looks = np.round(steps["look"] * 256).astype(np.int64)
-    values = signals[:, [NUMBER["odds"]]]
-    if "distance" in params.signals:
-        assert log.features is not None and params.feature_scale is not None
-        rows = quantize_features(log.features, params.feature_scale, params.feature_zero_point)
-        edges = block_edges(log.width)
-        values = np.stack([rows[:, a:b].sum(1, dtype=np.int64) for a, b in pairwise(edges)], axis=1)
-    still = stood_still(Decider(p), p.evidence, values, {0})
-    known = Known(p.evidence, signals, steps[params.about].astype(np.int64), looks, still)
-    return np.array(list(rises(Decider(p), known, [0] * len(steps))), dtype=np.int64)
+def _added(params: Params, log: Log, steps: Steps, signals: Floats) -> Ints:
+    """Return what a fresh monitor adds to its sum at each step."""
+    head, still = params.evidence, None
+    assert head is not None
+    if head.still:
+        odds = np.round(signals[:, NUMBER["odds"]] * ONE).astype(np.uint16)
+        values = compared(in_format(log, params), odds, "distance" in params.signals)
+        _, stillness = novelty(values, head.reach, np.arange(len(log)) == 0)
+        still = stillness > head.still
+    return added_in_run(params, steps, signals, still)
 
 
 def summed(params: Params, added: Ints) -> Callable[[Limits], Bools]:

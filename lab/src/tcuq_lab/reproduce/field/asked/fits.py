@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tcuq import InputError
 from tcuq.fitting import FitOptions, fit
 from tcuq.log.log import Log
 from tcuq.monitor.params import Params
@@ -65,12 +66,14 @@ def on_first(log: Log, steps: int) -> tuple[Params, str]:
     part = log.take(slice(0, steps))
     try:
         return fitted(part), ""
-    except ValueError as error:
-        if "correct steps" not in str(error):
+    except InputError as error:
+        if error.name != "labels" or error.value is None:
             raise
+        errors, correct = error.value
         assert part.shifted is not None
         clean = part.take(np.flatnonzero(~part.shifted)) if (~part.shifted).any() else part
-        return fitted(bare(part), clean=bare(clean)), f"without labels: {str(error).split(' after')[0]}; "
+        has = f"the log has {errors} errors and {correct} correct steps"
+        return fitted(bare(part), clean=bare(clean)), f"without labels: {has}; "
 
 
 def decided(params: Params) -> str:

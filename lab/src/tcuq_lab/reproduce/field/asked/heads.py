@@ -11,10 +11,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from tcuq.fitting.gated import HALF, INSTANT, learn_gated
 from tcuq.fitting.options import FitOptions
+from tcuq.fitting.signal_table import HALF
 from tcuq.fitting.stages.evidence import find_signals, learn_evidence
-from tcuq.fitting.stages.heads import Part, choose_weighed
+from tcuq.fitting.stages.heads import INSTANT, Part, choose_weighed, learn_gated
 from tcuq.fitting.stages.read import read
 from tcuq.fitting.stages.state import FitState, Request
 from tcuq.log.log import Log
@@ -120,10 +120,9 @@ def _one_head(signals: FitState, names: tuple[str, ...], parts: Sequence[Part], 
     kept = _carried(signals, names, parts)
     found = learn_gated(kept, parts, signals.options.l2)
     past = bool(parts[0][0].past.any())
-    weighed = found.steady if past else found.instant
-    coef = found.steady_coef if past else found.instant_coef
     bias = _within(found.steady_bias if past else found.instant_bias)
-    given = dict.fromkeys(signals.params.signals, 0.0) | dict(zip(weighed, coef.tolist(), strict=True))
+    weighed = found.steady if past else found.instant
+    given = dict.fromkeys(signals.params.signals, 0.0) | weighed
     instant = signals.params.instant
     assert instant is not None
     return signals.params.replace(
@@ -136,12 +135,9 @@ def _gated(signals: FitState, names: tuple[str, ...], parts: Sequence[Part], anc
     found = learn_gated(names, parts, signals.options.l2)
     instant = signals.params.instant
     assert instant is not None
-    alone = dict(zip(found.instant, found.instant_coef.tolist(), strict=True))
-    steady = dict.fromkeys(signals.params.signals, 0.0)
-    steady |= dict(zip(found.steady, found.steady_coef.tolist(), strict=True))
     return signals.params.replace(
-        instant=replace(instant, coef=alone, bias=_within(found.instant_bias)),
-        coef=steady,
+        instant=replace(instant, coef=found.instant, bias=_within(found.instant_bias)),
+        coef=dict.fromkeys(signals.params.signals, 0.0) | found.steady,
         bias=_within(found.steady_bias),
         anchor=anchor,
     )

@@ -1,4 +1,8 @@
-"""Parameters in words: what was chosen, what it gains, how often it abstains, when the alarm comes."""
+"""What a fit found, in words: a few lines about parameters, and a sentence for each finding.
+
+A finding is a code with its values, as the stages of a fit note it. One that is a sentence already, of a log
+or of a fit of version 0.3, is shown as it is.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +10,97 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..base.spelling import option
 from ..labels.accuracy import DEVIATIONS
-from .cost import cost
+from ..monitor.cost import cost
 
 if TYPE_CHECKING:
-    from .params import Params
+    from ..monitor.params import Params
+
+Finding = Mapping[str, Any] | str
+
+_MISLED = (
+    "on kinds of shift that were left out, an alarm learned from labels is on for {harmful:.0%} of harmful "
+    "and {clean:.1%} of clean steps, one from deviations for {harmful_plain:.0%} and {clean_plain:.1%}"
+)
+_ALL_NEW = (
+    "features hardly ever repeat in the clean log, as they do where an object is held or windows overlap: if "
+    "your devices see that, record a clean stretch of it{}; else the alarm may be on for much of clean time"
+)
+_COSTS = "{signal} costs {loss:.3f} of AUROC on held-out steps: what it learned does not carry over; "
+
+SENTENCES = {
+    "one_prediction": "every prediction is class {label}: the log says nothing about the other classes, nor "
+    "about changes between them",
+    "level_below_budget": "the monitor flags {level:.0%} of the steps but may abstain on {budget:.0%}, so "
+    "the budget only limits bursts; {tied} makes them equal",
+    "nothing_marked": "no steps are marked as clean: the whole log sets threshold and alarm; if it holds "
+    "degraded stretches, mark them with `shifted`, or pass a clean log with {clean_log}",
+    "answers_do_harm": "answers are wrong on {answers:.1%} of this log, predictions on {predictions:.1%}: "
+    "the monitor's answer is therefore the prediction, and past steps can only help to rank its errors",
+    "no_labels": "the log has no labels: uncertainty is one minus the top posterior on uncorrelated streams "
+    "and one minus the belief on correlated ones, so it is only as calibrated as the classifier",
+    "stock_coefficients": "the log has no labels: stock coefficients are used, which know nothing of this "
+    "classifier",
+    "stock_coefficients_own_limits": "the log has no labels: stock coefficients are used, which know "
+    "nothing of this classifier; threshold and alarm are from the log itself",
+    "stock_heads_win": "on kinds of shift that were left out, the uncertainty learned from labels leaves "
+    "{learned:.1%} wrong of the surest {share:.0%}, that of a fit without labels {stock:.1%}: the latter is "
+    "used",
+    "regrouped": "classes hardly stay in the log: what steps with a past look like was learned from its own "
+    "steps, put in an order in which they do",
+    "coefficient_at_limit": "coefficient of {signal} is held at {value:.0f}, the most that the core stores; "
+    "the others are fitted to that, so there is nothing to do",
+    "labels_missing": "labels are missing",
+    "marks_missing": "no step is marked as shifted",
+    "signals_missing": "none of the signals {signals} is in use",
+    "few_degraded": "the alarm sums deviations from clean steps: evidence cannot be learned: the log has "
+    "{clean} clean steps and {degraded} of shifts that cost accuracy; at least {fewest} of each are needed",
+    "labels_mislead": _MISLED,
+    "deviations_used": f"{_MISLED}: the latter is used",
+    "no_alarm": "no alarm is set: {steps} clean steps are too few, {fewest} are needed",
+    "few_clean": "{steps:,} clean steps are too few to check one false alarm in {run_length:,} ({enough:,} "
+    "would do): several times as many may come",
+    "all_new": _ALL_NEW.format(", or fit with {own}"),
+    "all_new_proved": _ALL_NEW.format(""),
+    "error_out_of_reach": "{max_error} is out of reach: even of the surest {share:.0%} of the log's answers "
+    "{wrong:.1%} are wrong; a larger one is needed",
+    "signal_harms": f"{_COSTS}the standard profile may do better",
+    "features_harm": f"{_COSTS}leave the features out with {{bare}}",
+}
+"""A sentence for each code; options are spelled for whoever reads it."""
+
+
+def said(finding: Finding) -> str:
+    """Return a finding as a sentence, without its full stop."""
+    if isinstance(finding, str):
+        return finding
+    spelled = {
+        "tied": option("level", "budget"),
+        "clean_log": option("clean"),
+        "own": option("own_looks", 200),
+        "bare": option("use_features", False),
+        "max_error": option("max_error", finding.get("max_error")),
+    }
+    sentence = SENTENCES.get(finding["code"])
+    return f"{dict(finding)}" if sentence is None else sentence.format_map({**finding, **spelled})
+
+
+def notes_of(params: Params) -> list[str]:
+    """Return what the fit of some parameters wants known, a sentence each.
+
+    Parameters
+    ----------
+    params : Params
+
+    Examples
+    --------
+    >>> from tcuq import Params
+    >>> notes_of(Params(classes=2, notes={"fit": {"warnings": [{"code": "labels_missing"}]}}))
+    ['labels are missing']
+    """
+    fitted = params.notes.get("fit")
+    return [said(each) for each in fitted["warnings"]] if isinstance(fitted, Mapping) else []
 
 
 def in_words(params: Params, details: bool = False) -> str:
@@ -26,12 +116,13 @@ def in_words(params: Params, details: bool = False) -> str:
         _gain(params, fitted),
         _abstains(params),
         *_errors(params, fitted),
+        *(_found(fitted.get("left_out")) if _has_alarm(params) else []),
         _alarm(params, fitted),
         *_accuracy(params, fitted),
         *(_details(fitted) if details else []),
         *_dropped(fitted.get("dropped")),
+        *(f"Note: {note}{'' if note.endswith('?') else '.'}" for note in notes_of(params)),
     ]
-    lines += [f"Note: {note}" if note.endswith("?") else f"Note: {note}." for note in fitted["warnings"]]
     return "\n".join(lines)
 
 
@@ -127,7 +218,7 @@ def _alarm(params: Params, fitted: Mapping[str, Any]) -> str:
     if elsewhere:
         times = elsewhere["false_alarms"]
         text += f"; {times} came in {elsewhere['steps']:,} held-out clean steps"
-    return "\n".join([*_found(fitted.get("left_out")), f"{text}."])
+    return f"{text}."
 
 
 def _found(left_out: Mapping[str, Any] | None) -> list[str]:
@@ -146,7 +237,7 @@ def _source(evidence: Mapping[str, Any]) -> str:
     if "from" not in evidence:
         return "learned from shifts"
     text = "as deviations from clean steps"
-    return f"{text}, as {evidence['why']}" if "why" in evidence else text
+    return f"{text}, as {said(evidence['why'])}" if "why" in evidence else text
 
 
 def _accuracy(params: Params, fitted: Mapping[str, Any]) -> list[str]:
@@ -197,7 +288,7 @@ def _details(fitted: Mapping[str, Any]) -> list[str]:
     """Say what each signal adds, and what simple rules reach."""
     lines = []
     if "signals" in fitted:
-        lines.append(fitted["time"])
+        lines.append(_time(fitted["time"]))
         if "explained_steps" in fitted:
             count = f"{fitted['explained_steps']:,} of the steps, drawn at random"
             lines.append(f"These figures and those of the table are from {count}.")
@@ -208,6 +299,32 @@ def _details(fitted: Mapping[str, Any]) -> list[str]:
         lines.append(f"{'rule':<22}{'wrong':>8}{surest:>24}")
         lines += [f"{name:<22}{row['wrong']:>8.1%}{row['left']:>24.1%}" for name, row in rules.items()]
     return lines
+
+
+HELP = 0.01  # AUROC that time must add before we say that it helps
+
+
+def _time(gain: Mapping[str, Any] | str) -> str:
+    """Say what time gains."""
+    if isinstance(gain, str):  # of a fit of version 0.3
+        return gain
+    scores = [math.nan if gain[name] is None else gain[name] for name in ("stream", "shuffle", "doubt")]
+    stream, shuffle, doubt = scores
+    turns = f" with {gain['kinds']} kinds of shift held out in turn" if gain["kinds"] else ""
+    figures = (
+        f"held-out AUROC of errors {stream:.3f} on the stream{turns}, {shuffle:.3f} on its own shuffle, "
+        f"{doubt:.3f} from the current posterior alone"
+    )
+    if not all(map(math.isfinite, scores)):
+        return f"Whether time helps cannot be told, with too few errors in some of the folds: {figures}."
+    if stream - max(doubt, shuffle) >= HELP:
+        return f"Time helps here: {figures}."
+    if stream - doubt >= HELP:
+        return f"The signals help here, but not through time, as the shuffle does as well: {figures}."
+    return (
+        f"Time does not help here: {figures}. The past adds less than {HELP}; the stream may be shuffled, or "
+        "the classifier's errors may not depend on its past."
+    )
 
 
 def _signals(signals: Mapping[str, Mapping[str, Any]]) -> list[str]:
