@@ -25,7 +25,7 @@ setup(
         Extension(
             "tcuq._core",
             files("*.c"),
-            depends=files("*.h"),
+            depends=files("*.h") + files("*.toml"),
             include_dirs=["src/tcuq"],
             define_macros=[("TCUQ_SIGNALS", "0x303FFuL"), *MACROS],
             py_limited_api=STABLE,
