@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-LIST = re.compile(r"(?ms)^#define TCUQ_(\w+)_FIELDS\([^)]*\)(.*?[^\\])$")
-ROW = re.compile(r"(NUMBER|LIST|TABLE|HEAD)\((\w+), (\w+)(?:, ([^,)]+), ([^,)]+))?[^)]*\)")
+NUMBER = re.compile(r"X\(([A-Z]+), \w+, (\w+), (\w+), (-?\d+), (-?\d+), \d\)")
+MANY = re.compile(r"X\(([a-z]+), (\w+), \w+, (-?\d+), (-?\d+)(?:, \w+)?\)")
 RULE = re.compile(r'(?ms)^    X\((\w+), (\w+),.*?"(.*?)"\)')
 MEMBER = re.compile(r"^([\w\s*]+?[\s*])(\w+)((?:\[\w+\])?);$")
 VALUE = re.compile(r"^(\w+)(?:\s*=\s*([^,]+?))?,?$")
@@ -208,22 +208,22 @@ def _commented(code: str) -> Iterator[tuple[str, str]]:
 def field_rows(fields: str) -> Iterator[tuple[str, Part]]:
     r"""Yield the parameters that ``tcuq_fields.h`` lists, each with the struct that it belongs to.
 
-    Only numbers have a type; heads have no range.
+    Only single numbers have a type.
 
     Examples
     --------
-    >>> text = "#define TCUQ_X_FIELDS(NUMBER, LIST) \\\n    LIST(lags, uint8_t, 1, 64)\n"
-    >>> list(field_rows(text))
-    [('X', Part(name='lags', kind='', comment='', values='1 to 64'))]
+    >>> list(field_rows("    X(p, lags, uint8_t, 1, 64, lag)\n"))
+    [('PARAMS', Part(name='lags', kind='', comment='', values='1 to 64'))]
     """
-    for of, body in LIST.findall(fields):
-        for macro, name, kind, low, high in ROW.findall(body):
-            yield of, Part(name, kind if macro == "NUMBER" else "", "", f"{low} to {high}" if low else "")
+    for of, name, kind, low, high in NUMBER.findall(fields):
+        yield of.replace("PARAM", "PARAMS"), Part(name, kind, "", f"{low} to {high}")
+    for of, name, low, high in MANY.findall(fields):
+        yield "PARAMS" if of == "p" else of.upper(), Part(name, "", "", f"{low} to {high}")
 
 
 def rules(fields: str) -> list[tuple[str, str, str]]:
     """Return the rules between parameters: name, parameter, what is expected."""
-    return RULE.findall(fields)
+    return RULE.findall(fields.partition("#define TCUQ_RULES(X)")[2].partition("\n\n")[0])
 
 
 def uncommented(comment: str) -> str:

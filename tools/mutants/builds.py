@@ -112,7 +112,7 @@ def includers(core: Path) -> dict[str, tuple[str, ...]]:
 
     Examples
     --------
-    >>> includers(CORE)["tcuq_fields.h"][:2]
+    >>> includers(CORE)["tcuq_tables.h"][:2]
     ('tcuq.c', 'tcuq_beliefs.c')
     """
     texts = {path.name: path.read_text("utf-8") for path in sorted(core.glob("*.[ch]"))}

@@ -139,7 +139,7 @@ class Judge:
         if SLOW in self._programs(self._builds[0]) and self._builds[0] in survived:
             build = self._builds[0]
             changed = self._compiled(mutant, place, core, build, LEVEL) or ()
-            if self._fails(SLOW, build, mutant, place, core, self._objects(place, core, build, changed)):
+            if self._fails(SLOW, build, place, self._objects(place, core, build, changed)):
                 return Verdict(KILLED, SLOW, build.name)
         for build in survived:
             if self._differs(mutant, place, core, build):
@@ -170,7 +170,7 @@ class Judge:
         """Return what notices a mutant, or nothing."""
         objects = self._objects(place, core, build, changed)
         for program in [name for name in self._programs(build) if name != SLOW]:
-            if self._fails(program, build, mutant, place, core, objects):
+            if self._fails(program, build, place, objects):
                 return program
         if self.sanitized and build.name == "default" and self._sanitizer_sees(place, core, build):
             return "vectors, sanitized"
@@ -181,13 +181,8 @@ class Judge:
         names = sorted(path.name for path in core.glob("*.c"))
         return [(place if name in changed else original) / f"{name[:-2]}.o" for name in names]
 
-    def _fails(
-        self, program: str, build: Build, mutant: Mutant, place: Path, core: Path, objects: list[Path]
-    ) -> bool:
+    def _fails(self, program: str, build: Build, place: Path, objects: list[Path]) -> bool:
         part = self._folder / build.name / f"run_{program}.o"
-        if mutant.file == "tcuq_fields.h":
-            self._program_object(program, build, core, place)
-            part = place / f"run_{program}.o"
         runner = place / program
         if not link(self._cc, [part, *objects], runner):
             return True  # a name is missing

@@ -353,7 +353,6 @@ void tcuq_step(tcuq_t *m, const int8_t *probs, const int8_t *features, tcuq_step
     const tcuq_params_t *p = m->params;
     uint16_t own[TCUQ_SIGNAL_COUNT];
     inference_t now;
-    layout_t at;
     uint32_t i;
     uint32_t *labels; /* what they need; NULL without feedback */
     int doubtful;
@@ -363,13 +362,12 @@ void tcuq_step(tcuq_t *m, const int8_t *probs, const int8_t *features, tcuq_step
 
     memcpy(own, p->clean_mean, OWN_COUNT * sizeof own[0]); /* signals without a past */
     tcuq_internal_read(&now, p, probs, features, out);
-    tcuq_internal_layout(&at, p);
     if (instant_head(p) != NULL) {
-        tcuq_internal_beliefs(m, &at, &now, out);
+        tcuq_internal_beliefs(m, &now, out);
     }
-    tcuq_internal_signals(m, &at, &now, own);
+    tcuq_internal_signals(m, &now, own);
     score(p, &now, own, out);
-    labels = feedback_head(p) != NULL ? tcuq_internal_feedback(m, &at) : NULL;
+    labels = feedback_head(p) != NULL ? tcuq_internal_feedback(m, &now.at) : NULL;
     expect(m, labels, out);
     flag(m, out);
     doubtful = labels != NULL && doubtful_at(feedback_head(p), (int32_t)*labels, out->risk);
