@@ -90,22 +90,7 @@ def forged(state: bytes, offset: int, size: int, change: str) -> bytes:
 
 
 def render(case: Case) -> tuple[str, list[Step], set[str]]:
-    """Run one case.
-
-    Parameters
-    ----------
-    case : Case
-        What to run.
-
-    Returns
-    -------
-    text : str
-        Content of the file.
-    steps : list of Step
-        Result of each row.
-    seen : set of str
-        Rare branches that were taken.
-    """
+    """Run one case; return the content of its file, the steps, and the rare branches that were taken."""
     p = case.params
     low, high = bounds(p)
     room = idle(p) if any("damage" in mark for marks in case.marks.values() for mark in marks) else 0
