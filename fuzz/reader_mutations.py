@@ -10,7 +10,6 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from reader_values import NUMBERS, TEXTS, WORDS, changed_value
 
@@ -227,13 +226,6 @@ def npz_members(content: bytes, draw: random.Random, others: Sequence[bytes]) ->
     return packed(members, draw, PACKED)
 
 
-def stored_members(content: bytes, draw: random.Random, others: Sequence[bytes]) -> bytes:
-    """Do the same to an archive that must not be packed."""
-    changed = npz_members(content, draw, others)
-    members = _members(changed)
-    return packed(members, draw, PACKED[:1]) if members and draw.random() < 0.9 else changed
-
-
 def member(name: str, content: bytes, draw: random.Random) -> bytes:
     """Return a member of an archive, changed; a header of a graph is JSON within an array."""
     if name == "header.npy" and draw.random() < 0.9:
@@ -273,44 +265,8 @@ def with_crc(content: bytes, draw: random.Random, others: Sequence[bytes]) -> by
 def folder_files(content: bytes, draw: random.Random, others: Sequence[bytes]) -> bytes:
     """Change files of a folder, which a stored archive stands for."""
     members = _members(content)
-    names = [each for each in members if not each.endswith("/")]
-    if not names:
+    if not members:
         return any_bytes(content, draw, others)
-    for _ in range(draw.choice((1, 1, 1, 2))):
-        name = draw.choice(names)
-        found = members[name]
-        if name.endswith(".npz"):
-            members[name] = stored_members(found, draw, ())
-        elif name == "HEAD":
-            line, _, _ = found.partition(b"\n")
-            line = json_document(line, draw, ()).replace(b"\n", b" ")
-            members[name] = line + f"\n{zlib.crc32(line):08x}\n".encode()
-        elif name.endswith(".jsonl"):
-            members[name] = json_lines(found, draw, ())
-        elif name.endswith(".json"):
-            members[name] = json_document(found, draw, ())
-        else:
-            members[name] = any_bytes(found, draw, ())
-        if name.endswith(".npz") and "HEAD" in members and draw.random() < 0.8:
-            members["HEAD"] = _head_with_size(members["HEAD"], name, len(members[name]))
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w") as archive:
-        for name, found in members.items():
-            archive.writestr(zipfile.ZipInfo(name), found)
-    return file.getvalue()
-
-
-def _head_with_size(head: bytes, name: str, size: int) -> bytes:
-    """Return a HEAD of a fleet that names the size which a file has now, so that it is read."""
-
-    def sized(value: Any) -> Any:
-        if isinstance(value, dict):
-            more = {"bytes": size} if value.get("name") == name and "bytes" in value else {}
-            return {key: sized(each) for key, each in value.items()} | more
-        return [sized(each) for each in value] if isinstance(value, list) else value
-
-    try:
-        line = json.dumps(sized(json.loads(head.partition(b"\n")[0]))).encode()
-    except (ValueError, RecursionError):
-        return head
-    return line + f"\n{zlib.crc32(line):08x}\n".encode()
+    name = draw.choice(list(members))
+    members[name] = any_bytes(members[name], draw, ())
+    return packed(members, draw, PACKED[:1])

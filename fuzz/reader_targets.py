@@ -36,17 +36,9 @@ WIDE = Params(classes=CLASSES, features=2, feature_scale=0.1, feature_zero_point
 
 @dataclass(frozen=True)
 class Target:
-    """One reader.
+    """One reader: `read` takes the path of a damaged file and checks what is promised of what is accepted.
 
-    Parameters
-    ----------
-    read : callable
-        Takes the path of a damaged file, or folder; checks what the reader promises about what it accepts.
-    mutate : callable
-    suffix : str
-        Of the file.
-    writes : bool
-        Whether the reader may write to the folder that it is given.
+    `suffix` is that of the file; `writes` tells whether the reader may write to the folder that it is given.
     """
 
     read: Callable[[Path], None]

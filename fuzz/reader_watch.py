@@ -59,19 +59,9 @@ def case_content(scratch: Path) -> bytes:
 
 
 class Worker:
-    """Runs cases of one reader in this process.
+    """Runs cases of one reader in this process: `scratch` holds the file that is read, `out` what is found.
 
-    Parameters
-    ----------
-    name : str
-        Of the reader.
-    seed : int
-    scratch : path
-        A folder for the file that is read.
-    out : path
-        Where inputs of findings go.
-    limited : bool
-        Limit the memory of this process, and watch what is printed: in a process of its own alone.
+    `limited` limits the memory of this process and watches what is printed: in a process of its own alone.
     """
 
     def __init__(self, name: str, seed: int, scratch: Path, out: Path, limited: bool = False) -> None:

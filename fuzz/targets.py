@@ -34,17 +34,7 @@ class Unable(Exception):
 
 @dataclass(frozen=True)
 class Toolchain:
-    """A compiler and what it can do.
-
-    Attributes
-    ----------
-    compiler : str
-        Its name.
-    guided : bool
-        Whether it has libFuzzer.
-    sanitized : bool
-        Whether it has sanitizers; without them guard zones find writes out of bounds alone.
-    """
+    """A compiler, and whether it has libFuzzer and sanitizers: without, guard zones alone find writes."""
 
     compiler: str
     guided: bool
@@ -93,25 +83,10 @@ def find_toolchain() -> Toolchain:
 def build(
     folder: Path, tools: Toolchain, core: Path = CORE, jobs: int = 2, flags: Sequence[str] = OPTIMIZED
 ) -> dict[str, Path]:
-    """Compile all targets.
+    """Compile all targets; return the programs by target.
 
-    Parameters
-    ----------
-    folder : Path
-        Where objects and programs go.
-    tools : Toolchain
-        From `find_toolchain`.
-    core : Path, optional
-        The core to test; another one than ours shows that the checks can fail.
-    jobs : int, optional
-        Compilers at a time.
-    flags : sequence of str, optional
-        How far to optimize; a short test compiles longer than it runs.
-
-    Returns
-    -------
-    dict of str to Path
-        The programs by target.
+    Another core than ours shows that the checks can fail; `flags` say how far to optimize, as a short test
+    compiles longer than it runs.
     """
 
     def run(*words: str) -> None:
@@ -151,14 +126,8 @@ def build(
 class Outcome:
     """What came of one run of a target.
 
-    Attributes
-    ----------
-    target : str
-    runs, steps, edges : int
-        Inputs that were tried, steps of monitors (calls of the writer of frames), and edges of the program
-        that were reached; 0 where nobody counted.
-    findings : list of str
-        One line each: the rule that was broken, and where its input lies.
+    Inputs that were tried, steps of monitors (calls of the writer of frames), and edges of the program that
+    were reached, 0 where nobody counted; of findings a line each: the rule, and where its input lies.
     """
 
     target: str
@@ -179,25 +148,7 @@ def environment() -> dict[str, str]:
 
 
 def run_target(program: Path, seconds: int, seed: int, out: Path, runs: int | None = None) -> Outcome:
-    """Replay the corpus of a target, then fuzz it.
-
-    Parameters
-    ----------
-    program : Path
-        From `build`; its name is that of the target.
-    seconds : int
-        Time to fuzz; 0 replays the corpus alone.
-    seed : int
-        Of the mutations, at least 0.
-    out : Path
-        Folder for what is found, for new inputs and for the log.
-    runs : int, optional
-        Stop after so many inputs.
-
-    Returns
-    -------
-    Outcome
-    """
+    """Replay the corpus of a target, then fuzz it for some seconds; `out` is for what is found."""
     target = program.name
     grown = out / "corpus" / target
     grown.mkdir(parents=True, exist_ok=True)

@@ -14,15 +14,11 @@ from collections import Counter
 from dataclasses import fields, replace
 from pathlib import Path
 
+import gen_edges
 import gen_feedback
-import gen_heads
 import gen_learned
 import gen_looks
-import gen_mutants
-import gen_rules
-import gen_shapes
-import gen_states
-import gen_still
+import gen_plain
 from gen_base import Case
 
 from tcuq.reference import SIGNAL_COUNT, Monitor, Params, Step
@@ -37,17 +33,7 @@ MAX_BYTES = 3_700_000
 def cases() -> list[Case]:
     """Return all cases, with a save at the end of each and one midway where states are small."""
     out = []
-    for group in (
-        gen_shapes,
-        gen_states,
-        gen_rules,
-        gen_learned,
-        gen_heads,
-        gen_looks,
-        gen_still,
-        gen_mutants,
-        gen_feedback,
-    ):
+    for group in (gen_plain, gen_learned, gen_looks, gen_edges, gen_feedback):
         for case in group.cases():
             end = len(case.rows)
             marks = {end: ("save",), **case.marks}
@@ -104,22 +90,7 @@ def forged(state: bytes, offset: int, size: int, change: str) -> bytes:
 
 
 def render(case: Case) -> tuple[str, list[Step], set[str]]:
-    """Run one case.
-
-    Parameters
-    ----------
-    case : Case
-        What to run.
-
-    Returns
-    -------
-    text : str
-        Content of the file.
-    steps : list of Step
-        Result of each row.
-    seen : set of str
-        Rare branches that were taken.
-    """
+    """Run one case; return the content of its file, the steps, and the rare branches that were taken."""
     p = case.params
     low, high = bounds(p)
     room = idle(p) if any("damage" in mark for marks in case.marks.values() for mark in marks) else 0
@@ -188,94 +159,28 @@ def render(case: Case) -> tuple[str, list[Step], set[str]]:
 
 
 REQUIRED = (
-    "abstain",
-    "about the answer",
-    "accuracy at both ends",
-    "alarm fall",
-    "alarm fall cleared",
-    "alarm from evidence",
-    "alarm rise",
-    "alarm rise cleared",
-    "answer is not the prediction",
-    "belief is the anchor",
-    "bet loses",
-    "bet near its largest",
-    "bet near its least",
-    "bet pays",
-    "both alarms",
-    "both vectors zero",
-    "budget spent",
-    "cosine clipped at 1",
-    "disbelief high",
-    "disbelief low",
-    "divergence clipped at 0",
-    "divergence saturated",
-    "evidence clipped above",
-    "evidence clipped below",
-    "drift clipped",
-    "drift 0",
-    "heavy mass",
-    "held below the clear sum",
-    "look at its least",
-    "look at the first step",
-    "look in full",
-    "look in part",
-    "logistic clipped high",
-    "logistic clipped low",
-    "low_mass",
-    "obtuse angle",
-    "one vector zero",
-    "opposite vectors",
-    "own reference 0",
-    "own reference above 0",
-    "own reference at its most",
-    "save refused",
-    "risk == threshold",
-    "threshold <= 0",
-    "threshold > 65535",
-    "unflagged at threshold > 65535",
-    "warming up and flagged",
-    "debt started anew",
-    "deficit saturated",
-    "distance 0",
-    "distance largest",
-    "no persistence",
-    "persistence largest",
-    "severity least",
-    "severity negative",
-    "severity positive",
-    "severity largest",
-    "starts again at 0",
-    "still, a guess",
-    "still, above a guess",
-    "stillness at its limit",
-    "sum clipped above",
-    "sum clipped below",
-    "weight 1",
-    "alarm withdrawn",
-    "a label from before the alarm",
-    "a way back",
-    "a way back is paid back",
-    "no way back any more",
-    "limit of a bet stays",
-    "correction cut above",
-    "correction cut below",
-    "doubtful and accepted",
-    "error debt at its bound",
-    "error debt cut",
-    "error debt started anew",
-    "every step is doubtful",
-    "held back",
-    "held back beyond the budget",
-    "just doubtful",
-    "limit at its largest",
-    "limit at its least",
-    "limit lowered",
-    "not doubtful",
+    *"""abstain, about the answer, accuracy at both ends, alarm fall, alarm fall cleared, alarm from evidence,
+alarm rise, alarm rise cleared, answer is not the prediction, belief is the anchor, bet loses,
+bet near its largest, bet near its least, bet pays, both alarms, both vectors zero, budget spent,
+cosine clipped at 1, disbelief high, disbelief low, divergence clipped at 0, divergence saturated,
+evidence clipped above, evidence clipped below, drift clipped, drift 0, heavy mass,
+held below the clear sum, look at its least, look at the first step, look in full, look in part,
+logistic clipped high, logistic clipped low, low_mass, obtuse angle, one vector zero, opposite vectors,
+own reference 0, own reference above 0, own reference at its most, save refused, risk == threshold,
+threshold <= 0, threshold > 65535, unflagged at threshold > 65535, warming up and flagged,
+debt started anew, deficit saturated, distance 0, distance largest, no persistence,
+persistence largest, severity least, severity negative, severity positive, severity largest,
+starts again at 0, still a guess, still above a guess, stillness at its limit, sum clipped above,
+sum clipped below, weight 1, alarm withdrawn, a label from before the alarm, a way back,
+a way back is paid back, no way back any more, limit of a bet stays, correction cut above,
+correction cut below, doubtful and accepted, error debt at its bound, error debt cut,
+error debt started anew, every step is doubtful, held back, held back beyond the budget, just doubtful,
+limit at its largest, limit at its least, limit lowered, not doubtful""".replace("\n", " ").split(", "),
     *(f"label {result}" for result in (-9, -8, -7, -1, 0)),
     *(f"refused {code}" for code in (-3, -4, -5, -6)),
     *(f"reason {n}" for n in (*range(SIGNAL_COUNT), ERROR_REASON, NO_REASON)),
 )
+"""Rare branches and results that some case must take."""
 
 
 def coverage(case: Case, steps: list[Step], seen: set[str]) -> set[str]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import random
 import zlib
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
-from tcuq.reference import SIGNAL_COUNT, Params
+from tcuq.reference import SIGNAL_COUNT, Evidence, Instant, Params
+from tcuq.reference.labels import RIGHT, WRONG
 
 PAPER = 15
 EVERY = 0x5F  # signals that need neither centers nor a second head
@@ -25,8 +26,13 @@ def by_signal(*values: int) -> tuple[int, ...]:
 
 COEF = by_signal(3100, 2050, 750, 1950, 900, 400, 500, 1100, 1900)
 NEGATIVE = by_signal(-1550, 1300, -450, 2000, 800, -200, -350, 450, -1300)
+INSTANT = by_signal(900, -400, 300, 2500, 2800, 700, -900, 1600, 600)
+HEAD = by_signal(0, 500, 0, 0, 1500, 8192, -800, 700, 1300, 1500)
 CLEAN = by_signal(9000, 6000, 8000, 12000, 15000, 33000, 21000, 28000, 8000)
 ENDS = tuple((65535, 0)[n % 2] for n in range(SIGNAL_COUNT))
+
+SILENT = (0,) * SIGNAL_COUNT
+FLAT = {"slope": 0, "steep_slope": 1, "knee": 2**24}
 
 # One inference: probs and features as int8 values.
 Row = tuple[list[int], list[int]]
@@ -63,36 +69,64 @@ class Dice:
         return order
 
 
-# Posterior (0..255) at a step; one centered feature at a step.
-MakeU = Callable[[Dice, int], list[int]]
-MakeX = Callable[[Dice, int, int], int]
-
-
 @dataclass(frozen=True)
 class Case:
-    """One vector file.
+    """One vector file: what it is there for, parameters, inferences.
 
-    Attributes
-    ----------
-    name : str
-        Name of the case and of its file.
-    why : str
-        What the case is there for; written as a comment.
-    params : Params
-        Parameters of the monitor.
-    rows : list of Row
-        The inferences.
-    marks : dict
-        Row number -> what happens before that row: `save`, `load`, `reset`, `damage COUNTER VALUE`,
-        `label AGO LABEL`, or `refuse OFFSET SIZE CHANGE`, a state that is changed at that place as
-        `gen.forged` says.
+    `marks` are row number -> what happens before that row: `save`, `load`, `reset`, `damage COUNTER VALUE`,
+    `label AGO LABEL`, or `refuse OFFSET SIZE CHANGE`: a state that is changed there, by `gen.forged`.
     """
 
     name: str
     why: str
     params: Params
     rows: list[Row]
-    marks: Marks = field(default_factory=dict)
+    marks: Marks
+
+
+def case(
+    name: str, why: str, mask: int, classes: int, features: int, rows: Any, marks: Any = "", **changes: Any
+) -> Case:
+    """Return a case that is drawn by dice of its own.
+
+    `rows` are inferences, the number of those of `dwell`, or a function with what it takes beside dice and
+    parameters. `marks` are text for `marked`, or a function that gives it with what it takes beside
+    parameters and rows. `changes` are for `params_of`.
+    """
+    dice = Dice(name)
+    params = params_of(dice, mask, classes, features, **changes)
+    if not isinstance(rows, list):
+        make, *given = rows if isinstance(rows, tuple) else (dwell, rows)
+        rows = make(dice, params, *given)
+    if isinstance(marks, tuple):
+        tell, *given = marks
+        marks = tell(params, rows, *given)
+    return Case(name, why, params, rows, marked(marks))
+
+
+def marked(text: str) -> Marks:
+    """Return marks from text such as `3 reset; 5-9/2 both; 20 right, wrong 2, damage steps 0`.
+
+    `both` is save and load, `right` and `wrong` label the last step or one so long ago, `5-9/2` is 5, 7, 9.
+    """
+    out: Marks = {}
+    for part in filter(None, text.split("; ")):
+        at, _, actions = part.partition(" ")
+        span, _, stride = at.partition("/")
+        first, _, last = span.partition("-")
+        said = []
+        for action in actions.split(", "):
+            word, _, ago = action.partition(" ")
+            label = {"right": f"label {ago or 0} {RIGHT}", "wrong": f"label {ago or 0} {WRONG}"}
+            said += ["save", "load"] if word == "both" else [label.get(word, action)]
+        for row in range(int(first), int(last or first) + 1, int(stride or 1)):
+            out[row] = (*out.get(row, ()), *said)
+    return out
+
+
+def refusing(changes: Iterable[tuple[Any, ...]]) -> str:
+    """Return actions that load states of which one number is changed: offset, size, change."""
+    return ", ".join(f"refuse {offset} {size} {change}" for offset, size, change in changes)
 
 
 def weights(count: int, kind: str = "falling") -> tuple[int, ...]:
@@ -104,20 +138,34 @@ def weights(count: int, kind: str = "falling") -> tuple[int, ...]:
     return (out[0] + 32768 - sum(out), *out[1:])
 
 
-def make(signals: int, classes: int, features: int, lags: tuple[int, ...], **changes: Any) -> Params:
-    """Return parameters with defaults that give a lively run.
+def params_of(
+    dice: Dice,
+    mask: int,
+    classes: int,
+    features: int,
+    instant: Any = None,
+    evidence: Any = None,
+    **changes: Any,
+) -> Params:
+    """Return parameters with defaults that give a lively run, any other field in `changes`.
 
-    Parameters
-    ----------
-    signals, classes, features, lags
-        As in SPEC.md, section 2.
-    **changes
-        Any other field.
-
-    Returns
-    -------
-    Params
+    `instant` may be True, for a head that suits, `evidence` what to change of one that is drawn; with an
+    instant head there is one where a signal needs it. Centers are drawn where none are given. What is a
+    function is drawn before all that, from the dice.
     """
+    changes = {field: value(dice) if callable(value) else value for field, value in changes.items()}
+    lags = changes.pop("lags", (1, 2, 4) if mask & 7 else ())
+    instant = Instant(-3 * 65536, INSTANT) if instant is True else instant
+    if evidence is None and instant is not None and mask & 0x220:
+        evidence = {}
+    if callable(evidence):
+        evidence = evidence(dice)
+    if isinstance(evidence, dict):
+        evidence = replace(drawn_evidence(mask, classes, dice), **evidence)
+    if evidence is not None:
+        changes = {"fall_limit": 0, "fall_cap": 0, **changes}
+    if mask >> 7 & 1 and "centers" not in changes:
+        changes["centers"] = tuple(dice.between(-60, 60) for _ in range(classes * features))
     base: dict[str, Any] = {
         "version": 5,
         "zero_point": 0,
@@ -150,7 +198,15 @@ def make(signals: int, classes: int, features: int, lags: tuple[int, ...], **cha
         "rise_clear": 0,
         "hold": 0,
     }
-    return Params(signals=signals, classes=classes, features=features, lags=lags, **(base | changes))
+    shape: dict[str, Any] = {"signals": mask, "classes": classes, "features": features, "lags": lags}
+    return Params(**shape, instant=instant, evidence=evidence, **(base | changes))
+
+
+def drawn_evidence(mask: int, classes: int, dice: Dice) -> Evidence:
+    """Return an evidence head with random offsets and a reach that suits what the mask compares."""
+    offset = tuple(dice.between(-900, 100) for _ in range(classes))
+    reach, bias = 2**15 if mask >> 7 & 1 else 2**26, -(8 + (mask >> 9 & 1)) * 65536
+    return Evidence(4 * 65536, 0, HEAD, offset, reach=reach, bias=bias)
 
 
 def clip8(value: int) -> int:

@@ -1,45 +1,42 @@
 # SPDX-License-Identifier: MIT
-"""Cases of evidence that counts by looks: how new a step is, severity, drift, clearing and holding."""
+"""Cases of evidence that counts by looks: severity, drift, holds, still input, a device's own reference."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from gen_base import (
     MIXED,
     PAPER,
     SEVERITY,
+    SILENT,
     STANDARD,
     STANDARD_POSTERIORS,
     Case,
     Dice,
-    Marks,
     Row,
+    case,
     clip8,
-    dwell,
-    make,
+    drawn_evidence,
     one_hot,
     posterior,
+    refusing,
 )
-from gen_learned import OFF, evidence, learned
 
-from tcuq.reference import SIGNAL_COUNT, Evidence, Params
+from tcuq.reference import SIGNAL_COUNT, Evidence, Monitor, Params
 
 ODDS, DRIFT = 0x30, 0x2B0
-SILENT = (0,) * SIGNAL_COUNT
-BOTH = ("save", "load")
-LARGEST = 2**19
-ALARM: dict[str, Any] = {"rise_limit": 2 * 65536, "rise_cap": 5 * 65536, "rise_clear": 30000, "hold": 4}
-
-
-def looking(mask: int, classes: int, features: int, dice: Dice, **changes: Any) -> Params:
-    """Return parameters with evidence, with centers where signal 7 is used."""
-    base: dict[str, Any] = {"evidence": evidence(mask, classes, dice), **OFF, **ALARM}
-    if mask >> 7 & 1:
-        base["centers"] = tuple(dice.between(-60, 60) for _ in range(classes * features))
-    return make(mask, classes, features, (1, 2, 4) if mask & 7 else (), **(base | changes))
+LARGEST, MOST = 2**19, 2**21
+TOP, HIGH = 2**32 - 1, 2**31 - 1
+ALARM = {"rise_limit": 2 * 65536, "rise_cap": 5 * 65536, "rise_clear": 30000, "hold": 4}
+LOOKING = {"evidence": {}, **ALARM}
+NO_ALARM = {"rise_limit": 0, "rise_cap": 0, "rise_clear": 0}
+LEARNED = {"instant": True, "about": 1, "anchor": 1, **ALARM}
+STILL = 6 * 65536
+BASE = {"horizon": 5, "expected_start": 60000, "warmup": 0}
 
 
 def held(dice: Dice, params: Params, steps: int) -> list[Row]:
@@ -57,282 +54,376 @@ def held(dice: Dice, params: Params, steps: int) -> list[Row]:
     return rows
 
 
-def _predicted(classes: int, predictions: Iterable[int]) -> list[Row]:
-    """Return posteriors that differ in the prediction alone."""
-    return [([v - 128 for v in one_hot(classes, c, 250, 1)], []) for c in predictions]
+def frozen(dice: Dice, params: Params, kind: str) -> list[Row]:
+    """Return a stream that is held at its tenth row for thirty steps: all of it, nearly, or a part."""
+    rows = held(dice, params, 22)
+    probs, x = rows[10]
+    shown: list[Row] = []
+    for t in range(30):
+        near = [v + dice.between(-1, 1) for v in x]
+        kinds = {"exactly": (probs, x), "nearly": (probs, near)}
+        kinds |= {"features": (rows[t % 12][0], x), "posteriors": (probs, rows[t % 12][1])}
+        shown.append(kinds[kind])
+    return [*rows[:10], *shown, *rows[10:22]]
 
 
-def _blocks() -> Iterable[Case]:
+def two(*tops: int) -> list[Row]:
+    """Return posteriors of two classes: how sure of the first, or of the second where below 0."""
+    return [([u - 128, -128] if u >= 0 else [-128, -u - 128], []) for u in tops]
+
+
+def looks() -> Iterator[Case]:
     """Yield features of every kind of number, compared in eight sums."""
     for features in (1, 2, 3, 7, 8, 9, 12, 17, 63, 64, 255, 256):
-        name = f"look_d{features}"
-        dice = Dice(name)
-        params = looking(DRIFT, 3, features, dice, zero_point=dice.between(-128, 127))
-        steps = 12 if features > 200 else 30
-        yield Case(name, "objects that are held, then others", params, held(dice, params, steps))
+        rows, zero = (held, 12 if features > 200 else 30), lambda dice: dice.between(-128, 127)
+        why = "objects that are held, then others"
+        yield case(f"look_d{features}", why, DRIFT, 3, features, rows, zero_point=zero, **LOOKING)
     # One feature a block: squared distances on either side of the least and of the full look.
     moves = ([5, 2, 1, 1], [4, 4], [5, 2, 2], [15, 5, 2, 1], [16], [16, 1], [0], [1], [10, 5])
-    for reach in (256, 511, 512, 2**12 + 255):
-        name = f"look_reach_{reach}"
-        scale = 1 if reach < 512 else 2 if reach < 2**12 else 4
-        dice = Dice(name)
-        params = looking(DRIFT, 2, 8, dice)
-        head = params.evidence
-        assert head is not None
+    for reach, scale in ((256, 1), (511, 1), (512, 2), (2**12 + 255, 4)):
         x, rows = [0] * 8, []
         for move in moves:
             for sign in (1, -1):
                 x = [v + sign * scale * (move[j] if j < len(move) else 0) for j, v in enumerate(x)]
                 rows.append(([60, -60], x))
-        params = replace(params, evidence=replace(head, reach=reach))
-        yield Case(name, "distances about the least and the full look", params, rows)
-    ends: list[Row] = [([80, -80], [(127, -128)[t % 2]] * 256) for t in range(8)]
-    for name, reach in (("look_far_apart", 256), ("look_reach_largest", 2**32 - 1)):
-        dice = Dice(name)
-        params = looking(DRIFT, 2, 256, dice, zero_point=-128)
-        params = replace(params, evidence=replace(evidence(DRIFT, 2, dice), reach=reach))
-        yield Case(name, "from one end of every feature to the other", params, ends)
-
-
-def _odds() -> Iterable[Case]:
-    """Yield looks without centers: by the odds of the subject."""
-    stays = [0] * 9 + [1] * 9 + [0, 1] * 6
-    for name, reach in (("least", 256), ("usual", 2**26), ("largest", 2**32 - 1)):
-        name = f"look_odds_{name}"
-        dice = Dice(name)
-        head = replace(evidence(ODDS, 2, dice), reach=reach)
-        params = looking(ODDS, 2, 0, dice, evidence=head)
-        levels = (250, 250, 249, 180, 181, 255, 0, 1, 255, 128, 127, 2, 0, 0, 255)
-        rows = [([u - 128, -128], []) for u in levels * 2] + _predicted(2, stays)
-        marks: Marks = {9: ("reset",), 20: BOTH, 31: ("reset", *BOTH)}
-        yield Case(name, "posteriors that stay and that move", params, rows, marks)
-    for name, mask, about in (
-        ("look_odds_answer", STANDARD_POSTERIORS, 1),
-        ("look_mixed", MIXED | SEVERITY, 0),
-    ):
-        dice = Dice(name)
-        with_answer: dict[str, Any] = {"about": 1, "anchor": 1, **ALARM}
-        params = learned(mask, 4, 0, dice, **with_answer) if about else looking(mask, 4, 5, dice)
-        rows = held(dice, params, 40)
-        yield Case(name, "odds of the subject", params, rows, {17: ("reset",), 30: BOTH})
-    for name, mask in (("look_flips_severity", 0x34), ("look_paper", PAPER | 0x10)):
-        dice = Dice(name)
-        params = looking(mask, 5, 3, dice)
-        yield Case(name, f"signals 0x{mask:03X}", params, held(dice, params, 34), {20: ("reset", *BOTH)})
-
-
-def _starts() -> Iterable[Case]:
-    """Yield first steps: from the start, after a reset, after a load."""
-    for name, mask in (("look_first", DRIFT), ("look_first_odds", ODDS), ("look_first_distance", 0x80)):
-        dice = Dice(name)
-        params = looking(mask, 3, 6, dice)
-        rows = held(dice, params, 30)
-        marks: Marks = {0: ("reset", *BOTH), 1: BOTH, 2: ("reset",), 3: ("reset", *BOTH), 4: BOTH}
-        marks |= {12: ("save", "reset", "load"), 20: ("reset", "reset"), 21: BOTH, 26: BOTH}
-        yield Case(name, "the first step is new, whatever came before", params, [rows[0]] * 6 + rows, marks)
-
-
-def _means() -> Iterable[Case]:
-    """Yield severity and drift at their ends."""
-    for name, offset, bias, clip in (
-        ("severity_ends", (32767, -32768), 0, LARGEST),
-        ("severity_ends_biased", (32767, -32768), 2**24, LARGEST),
-        ("severity_ends_against", (32767, -32768), -(2**24), 70001),
-        ("severity_clip_1", (1, -1), 1, 1),
-    ):
-        dice = Dice(name)
-        coef = tuple({5: 8192, 9: -700}.get(n, 0) for n in range(SIGNAL_COUNT))
-        head = Evidence(clip, 3 if clip > 1 else 0, coef, offset, reach=256, bias=bias)
-        changes = {"evidence": head, "rise_limit": 1, "rise_cap": 2**30, "rise_clear": 0, "hold": 0}
-        params = looking(ODDS, 2, 0, dice, **changes)
-        # Turns between neighbors keep the look at its full.
-        up, down = [([u - 128, -128], []) for u in (250, 120)], [([-128, u - 128], []) for u in (250, 120)]
-        rows = [*up * 45, *down * 85, *up[:1] * 12] if clip > 1 else [*up * 9, *down * 9]
-        yield Case(name, "evidence at either end for long", params, rows)
-    for name, center, value in (("drift_far", -128, 127), ("drift_far_negative", 127, -128)):
-        head = Evidence(2**17, 0, SILENT, (0, 0), reach=256)
-        params = make(DRIFT, 2, 256, (), centers=(center,) * 512, evidence=head, **OFF)
-        rows = [([90, -90], [value - (t % 2 if value > 0 else -(t % 2))] * 256) for t in range(14)]
-        yield Case(
-            name, "as far from the centers as can be", params, [*rows, *[([90, -90], [center] * 256)] * 2]
+        changes, why = {**ALARM, "evidence": {"reach": reach}}, "distances about the least and the full look"
+        yield case(f"look_reach_{reach}", why, DRIFT, 2, 8, rows, **changes)
+    ends = [([80, -80], [(127, -128)[t % 2]] * 256) for t in range(8)]
+    for name, reach in (("far_apart", 256), ("reach_largest", TOP)):
+        dice = Dice(f"look_{name}")
+        drawn_evidence(DRIFT, 2, dice)
+        centers = tuple(dice.between(-60, 60) for _ in range(512))
+        head = replace(drawn_evidence(DRIFT, 2, dice), reach=reach)
+        changes = {**ALARM, "evidence": head, "centers": centers, "zero_point": -128}
+        yield case(
+            f"look_{name}", "from one end of every feature to the other", DRIFT, 2, 256, ends, **changes
         )
-    name = "drift_near"
-    dice = Dice(name)
+
+
+def odds() -> Iterator[Case]:
+    """Yield looks without centers, by the odds of the subject; and first steps of all kinds."""
+    levels = (250, 250, 249, 180, 181, 255, 0, 1, 255, 128, 127, 2, 0, 0, 255) * 2
+    stays = [one_hot(2, c, 122, -127) for c in [0] * 9 + [1] * 9 + [0, 1] * 6]
+    rows = two(*levels) + [(probs, []) for probs in stays]
+    for name, reach in (("least", 256), ("usual", 2**26), ("largest", TOP)):
+        changes, marks = {**ALARM, "evidence": {"reach": reach}}, "9 reset; 20 both; 31 reset, both"
+        yield case(
+            f"look_odds_{name}", "posteriors that stay and that move", ODDS, 2, 0, rows, marks, **changes
+        )
+    first = "0 reset, both; 1 both; 2 reset; 3 reset, both; 4 both; 12 save, reset, load; 20 reset, reset"
+    first += "; 21 both; 26 both"
+
+    def repeated(dice: Dice, params: Params) -> list[Row]:
+        rows = held(dice, params, 30)
+        return [rows[0]] * 6 + rows
+
+    for name, why, mask, classes, features, rows, marks, changes in (
+        (
+            "odds_answer",
+            "odds of the subject",
+            STANDARD_POSTERIORS,
+            4,
+            0,
+            (held, 40),
+            "17 reset; 30 both",
+            LEARNED,
+        ),
+        ("mixed", "odds of the subject", MIXED | SEVERITY, 4, 5, (held, 40), "17 reset; 30 both", LOOKING),
+        ("flips_severity", "signals 0x034", 0x34, 5, 3, (held, 34), "20 reset, both", LOOKING),
+        ("paper", "signals 0x01F", PAPER | 0x10, 5, 3, (held, 34), "20 reset, both", LOOKING),
+        ("first", "the first step is new, whatever came before", DRIFT, 3, 6, (repeated,), first, LOOKING),
+        (
+            "first_odds",
+            "the first step is new, whatever came before",
+            ODDS,
+            3,
+            6,
+            (repeated,),
+            first,
+            LOOKING,
+        ),
+        (
+            "first_distance",
+            "the first step is new, whatever came before",
+            0x80,
+            3,
+            6,
+            (repeated,),
+            first,
+            LOOKING,
+        ),
+    ):
+        yield case(f"look_{name}", why, mask, classes, features, rows, marks, **changes)
+
+
+def means() -> Iterator[Case]:
+    """Yield severity and drift at their ends."""
+    # Turns between neighbors keep the look at its full.
+    long, short = (
+        two(*(250, 120) * 45, *(-250, -120) * 85, *(250,) * 12),
+        two(*(250, 120) * 9, *(-250, -120) * 9),
+    )
+    coef = tuple({5: 8192, 9: -700}.get(n, 0) for n in range(SIGNAL_COUNT))
+    for name, offset, bias, clip in (
+        ("ends", (32767, -32768), 0, LARGEST),
+        ("ends_biased", (32767, -32768), 2**24, LARGEST),
+        ("ends_against", (32767, -32768), -(2**24), 70001),
+        ("clip_1", (1, -1), 1, 1),
+    ):
+        head = Evidence(clip, 3 if clip > 1 else 0, coef, offset, reach=256, bias=bias)
+        changes = {"evidence": head, "rise_limit": 1, "rise_cap": 2**30, "hold": 0}
+        why = "evidence at either end for long"
+        yield case(f"severity_{name}", why, ODDS, 2, 0, long if clip > 1 else short, **changes)
+    for name, center, value in (("", -128, 127), ("_negative", 127, -128)):
+        changes = {"centers": (center,) * 512, "evidence": Evidence(2**17, 0, SILENT, (0, 0), reach=256)}
+        rows = [([90, -90], [value - (t % 2 if value > 0 else -(t % 2))] * 256) for t in range(14)]
+        rows += [([90, -90], [center] * 256)] * 2
+        yield case(f"drift_far{name}", "as far from the centers as can be", DRIFT, 2, 256, rows, **changes)
+    dice, rows = Dice("drift_near"), []
     centers = tuple(dice.between(-100, 100) for _ in range(3 * 11))
-    head = Evidence(2**17, 0, SILENT, (10, -10, 0), reach=2**14)
-    params = make(DRIFT, 3, 11, (), centers=centers, evidence=head, **OFF)
-    rows = []
     for t in range(48):
         at, off = t // 3 % 3, (0, 0, 0, 1, -1, 0)[t // 8]
         x = [clip8(v + (off if j % 4 == t % 2 else 0)) for j, v in enumerate(centers[11 * at : 11 * at + 11])]
         rows.append(([100 if c == at else -110 for c in range(3)], x))
-    yield Case(name, "on the centers and a unit off", params, rows, {20: BOTH, 30: ("reset",)})
-    name = "drift_answer"
-    dice = Dice(name)
-    params = learned(STANDARD, 4, 9, dice, about=1, anchor=1, **ALARM)
-    weak = [
-        (
-            [
-                v - 128
-                for v in posterior(
-                    dice, 4, t // 14 % 4 if dice.chance(75) else dice.below(4), dice.between(60, 400)
-                )
-            ],
-            [dice.between(-90, 90) for _ in range(9)],
-        )
-        for t in range(50)
-    ]
-    yield Case(name, "gaps to the center of the answer", params, weak, {25: ("reset",), 40: BOTH})
+    changes = {"centers": centers, "evidence": Evidence(2**17, 0, SILENT, (10, -10, 0), reach=2**14)}
+    yield case(
+        "drift_near", "on the centers and a unit off", DRIFT, 3, 11, rows, "20 both; 30 reset", **changes
+    )
+
+    def weak(dice: Dice, params: Params) -> list[Row]:
+        rows = []
+        for t in range(50):
+            shown = t // 14 % 4 if dice.chance(75) else dice.below(4)
+            probs = [v - 128 for v in posterior(dice, 4, shown, dice.between(60, 400))]
+            rows.append((probs, [dice.between(-90, 90) for _ in range(9)]))
+        return rows
+
+    why, marks = "gaps to the center of the answer", "25 reset; 40 both"
+    yield case("drift_answer", why, STANDARD, 4, 9, (weak,), marks, **LEARNED)
 
 
-def _bets() -> Iterable[Case]:
-    """Yield bets that count by looks where they win."""
+def second(mask: int, classes: int, changes: dict[str, Any]) -> Callable[[Dice], Evidence]:
+    """Return what draws a head, and another one that is not used."""
+
+    def drawn(dice: Dice) -> Evidence:
+        head, _ = drawn_evidence(mask, classes, dice), drawn_evidence(mask, classes, dice)
+        return replace(head, **changes)
+
+    return drawn
+
+
+def bets() -> Iterator[Case]:
+    """Yield bets that count by looks where they win, and evidence of the standard profile."""
+    head = {"bet_base": 60000, "bet_slope": 20000, "clip": 2 * 65536, "allowance": 1000}
+    offset = {"offset": (300, -200, 450)}
     for name, mask, features in (("look_bet", DRIFT, 6), ("look_bet_odds", ODDS, 0)):
-        dice = Dice(name)
-        head = replace(evidence(mask, 3, dice, 60000, 20000), clip=2 * 65536, allowance=1000)
-        head = replace(head, offset=(300, -200, 450))
-        params = looking(mask, 3, features, dice, evidence=head)
-        yield Case(name, "a bet counts by the look where it wins", params, held(dice, params, 50), {25: BOTH})
-    name = "look_side_off"
-    dice = Dice(name)
-    params = looking(DRIFT, 3, 6, dice, rise_limit=0, rise_cap=0, rise_clear=0, hold=63)
-    yield Case(name, "looks and means, no alarm", params, held(dice, params, 24), {10: BOTH})
-    base: dict[str, Any] = {"about": 1, "anchor": 1, "horizon": 6, "expected_start": 50000, "warmup": 5}
-    marks: Marks
-    for name, mask, bet, marks in (
-        ("look_standard", STANDARD, (0, 0), {20: ("reset",), 30: BOTH}),
-        ("look_standard_bet", STANDARD, (52000, 9000), {12: BOTH, 25: ("reset", *BOTH)}),
-        ("look_posteriors", STANDARD_POSTERIORS, (60000, 12000), dict.fromkeys(range(9), BOTH)),
+        changes, why = (
+            {**ALARM, "evidence": second(mask, 3, head | offset)},
+            "a bet counts by the look where it wins",
+        )
+        yield case(name, why, mask, 3, features, (held, 50), "25 both", **changes)
+    off = {**LOOKING, **NO_ALARM, "hold": 63}
+    yield case("look_side_off", "looks and means, no alarm", DRIFT, 3, 6, (held, 24), "10 both", **off)
+    base = {**LEARNED, "horizon": 6, "expected_start": 50000, "warmup": 5}
+    for name, mask, features, bet, marks in (
+        ("standard", STANDARD, 4, (0, 0), "20 reset; 30 both"),
+        ("standard_bet", STANDARD, 4, (52000, 9000), "12 both; 25 reset, both"),
+        ("posteriors", STANDARD_POSTERIORS, 0, (60000, 12000), "0-8 both"),
     ):
-        dice = Dice(name)
-        given = replace(evidence(mask, 4, dice, *bet), allowance=300)
-        features = 4 if mask == STANDARD else 0
-        params = learned(mask, 4, features, dice, evidence=given, **OFF, **ALARM, **base)
-        yield Case(name, "standard profile, evidence by looks", params, dwell(dice, params, 40), marks)
+        given = {"bet_base": bet[0], "bet_slope": bet[1], "allowance": 300}
+        why = "standard profile, evidence by looks"
+        yield case(f"look_{name}", why, mask, 4, features, 40, marks, evidence=given, **base)
+    for name, mask in (("still_bet", DRIFT), ("still_bet_odds", ODDS)):
+        given, why = second(mask, 4, head | {"still": STILL}), "a bet on input that stands still"
+        changes = {**ALARM, **BASE, "evidence": given}
+        yield case(name, why, mask, 4, 6, (frozen, "exactly"), "25 both", **changes)
 
 
-def _holds() -> Iterable[Case]:
-    """Yield alarms that are held and cleared, of risk and of evidence."""
-
-    def case(name: str, why: str, shown: Iterable[int], marks: Marks | None = None, **changes: Any) -> Case:
-        # The sum grows by the severity in nats: up while class 0 is shown, down while class 1 is.
+def holds() -> Iterator[Case]:
+    """Yield alarms that are held and cleared: up while class 0 is shown, down while class 1 is."""
+    waves = [(1 if t % 21 <= 8 else -1) * (250, 120)[t % 2] for t in range(76)]
+    near = 6 * 65536 - 1
+    # What a memory error may leave in the byte of the alarm, while quiet, raised and held; and in its sum.
+    bits = (255, 252, 4, 5, 1, 2, 3, 7, 0, 1 + 4 * 12, 1 + 4 * 13, 3 + 4 * 12, 2 + 4 * 12)
+    taken = "; ".join(f"{2 + 3 * n} damage alarm {value}" for n, value in enumerate(bits))
+    broken = taken.replace(";", ", both;") + ", both"
+    levels = (0, 150000, 150001, near, near + 1, 8 * 65536, 8 * 65536 + 1, 2**31, TOP)
+    sums = "; ".join(f"{2 + 4 * n} damage rise {value}, both" for n, value in enumerate(levels))
+    off = "3 damage alarm 255, both; 6 damage alarm 1, both; 9 damage rise 5"
+    off += "; 11 damage alarm 253, both; 12 both"
+    ends = [(0, 0), (0, 100000), (1, 0), (1, near), (5, 100000), (20, near), (63, 0), (63, near)]
+    raised = "raised, held, cleared, raised again"
+    for name, why, steps, marks, hold, clear, changes in (
+        *((f"hold_{hold}_clear_{clear}", raised, 76, "", hold, clear, {}) for hold, clear in ends),
+        ("hold_saved", "save and load within a hold", 44, "4-39 both", 16, 150000, {}),
+        ("hold_reset", "a reset leaves a hold alone", 44, "5-39/6 reset", 12, 150000, {}),
+        ("hold_least", "a limit of 1", 40, "", 2, 0, {"rise_limit": 1, "rise_cap": 1}),
+        ("damage_hold", "bits of the alarm", 46, broken, 12, 150000, {}),
+        ("damage_hold_taken", "bits of the alarm that a step takes", 46, taken, 12, 150000, {}),
+        ("damage_hold_none", "no hold: bits of the alarm", 46, taken, 0, 150000, {}),
+        ("damage_hold_rise", "sums under a hold", 46, sums, 2, 150000, {}),
+        ("damage_clear_rise", "sums about the clear one", 46, sums, 0, 150000, {}),
+        ("damage_hold_off", "a hold of a side that is off", 14, off, 63, 0, {"rise_limit": 0, "rise_cap": 0}),
+    ):
         coef = tuple(8192 if n == 5 else 0 for n in range(SIGNAL_COUNT))
         head = Evidence(LARGEST, 0, coef, (1000, -1000), reach=256, bias=-8 * 65536)
-        base: dict[str, Any] = {"rise_limit": 6 * 65536, "rise_cap": 8 * 65536, "evidence": head, **OFF}
-        params = make(ODDS, 2, 0, (), **(base | changes))
-        rows: list[Row] = [
-            ([(u if c == at else 0) - 128 for c in range(2)], [])
-            for t, at in enumerate(shown)
-            for u in ((250, 120)[t % 2],)
-        ]
-        return Case(name, why, params, rows, marks or {})
-
-    waves = [int(t % 21 > 8) for t in range(76)]
-    near = 6 * 65536 - 1
-    for hold, clear in ((0, 0), (0, 100000), (1, 0), (1, near), (5, 100000), (20, near), (63, 0), (63, near)):
-        yield case(
-            f"hold_{hold}_clear_{clear}",
-            "raised, held, cleared, raised again",
-            waves,
-            hold=hold,
-            rise_clear=clear,
-        )
-    every: Marks = dict.fromkeys(range(4, 40), BOTH)
-    yield case(
-        "hold_saved",
-        "save and load within a hold",
-        waves[:44],
-        every,
-        hold=16,
-        rise_clear=150000,
-    )
-    resets: Marks = dict.fromkeys(range(5, 40, 6), ("reset",))
-    yield case("hold_reset", "a reset leaves a hold alone", waves[:44], resets, hold=12, rise_clear=150000)
-    limits: dict[str, Any] = {"rise_limit": 1, "rise_cap": 1}
-    yield case("hold_least", "a limit of 1", waves[:40], hold=2, **limits)
-    for name, changes in (
-        ("hold_risk", {"hold": 6, "rise_clear": 20000}),
-        ("hold_risk_long", {"hold": 63, "rise_clear": 59999, "rise_reference": 12000}),
-        ("clear_risk", {"rise_clear": 59999, "rise_reference": 15000}),
-        ("hold_both_sides", {"hold": 9, "rise_clear": 500, "fall_limit": 9000, "fall_reference": 12000}),
-    ):
-        params = make(PAPER, 10, 4, (1, 2, 4), **changes)
-        yield Case(name, "an alarm of risk that is held", params, dwell(Dice(name), params, 60), {40: BOTH})
-
-    # What a memory error may leave in the byte of the alarm, while quiet, raised and held.
-    bits = (255, 252, 4, 5, 1, 2, 3, 7, 0, 1 + 4 * 12, 1 + 4 * 13, 3 + 4 * 12, 2 + 4 * 12)
-    broken: Marks = {2 + 3 * n: (f"damage alarm {value}", *BOTH) for n, value in enumerate(bits)}
-    long = waves[:46]
-    yield case("damage_hold", "bits of the alarm", long, broken, hold=12, rise_clear=150000)
-    bare: Marks = {2 + 3 * n: (f"damage alarm {value}",) for n, value in enumerate(bits)}
-    yield case(
-        "damage_hold_taken", "bits of the alarm that a step takes", long, bare, hold=12, rise_clear=150000
-    )
-    yield case("damage_hold_none", "no hold: bits of the alarm", long, bare, rise_clear=150000)
-    sums: Marks = {
-        2 + 4 * n: (f"damage rise {value}", *BOTH)
-        for n, value in enumerate(
-            (0, 150000, 150001, near, near + 1, 8 * 65536, 8 * 65536 + 1, 2**31, 2**32 - 1)
-        )
-    }
-    yield case("damage_hold_rise", "sums under a hold", long, sums, hold=2, rise_clear=150000)
-    yield case("damage_clear_rise", "sums about the clear one", long, sums, rise_clear=150000)
-    off: Marks = {3: ("damage alarm 255", *BOTH), 6: ("damage alarm 1", *BOTH), 9: ("damage rise 5",)}
-    off |= {11: ("damage alarm 253", *BOTH), 12: BOTH}
-    none = {"rise_limit": 0, "rise_cap": 0, "hold": 63}
-    yield case("damage_hold_off", "a hold of a side that is off", long[:14], off, **none)
+        base = {"rise_limit": 6 * 65536, "rise_cap": 8 * 65536, "evidence": head}
+        base |= {"hold": hold, "rise_clear": clear, **changes}
+        yield case(name, why, ODDS, 2, 0, two(*waves[:steps]), marks, **base)
 
 
-def _states() -> Iterable[Case]:
+def states() -> Iterator[Case]:
     """Yield states that are refused and counters after a memory error."""
-
-    def refused(changes: Iterable[tuple[int, int, int]]) -> tuple[str, ...]:
-        return tuple(" ".join(map(str, ("refuse", *change))) for change in changes)
-
     # 64 last, eight words; 96 slow, eight words.
-    name = "refused_looks"
-    dice = Dice(name)
-    params = looking(DRIFT, 3, 5, dice)
     wide = [(at, 4, sign << 17) for at in (64, 92) for sign in (1, -1)]
     wide += [(at, 4, sign << 23) for at in (96, 124) for sign in (1, -1)]
     wide += [(60, 1, 4), (60, 1, 16), (60, 1, 64), (40, 4, 1 << 20), (40, 4, -(1 << 20))]
     fresh = [(at, 4, sign) for at in (64, 92, 96, 124) for sign in (1, -1)] + [(62, 1, 1), (62, 1, 2)]
     emptied = [(at, 4, sign) for at in (64, 92) for sign in (1, -1)] + wide[4:]
-    marks: Marks = {0: refused(fresh), 1: refused(wide), 20: (*refused(wide), "reset", *refused(emptied))}
-    yield Case(name, "last and slow out of their ranges", params, held(dice, params, 24), marks)
-    name = "refused_looks_odds"
-    dice = Dice(name)
-    params = looking(ODDS, 3, 0, dice)
-    marks = {0: refused([(64, 4, 1)]), 9: refused([(64, 4, 65536), (64, 4, -65536), (64, 4, 1 << 31)])}
-    yield Case(name, "last out of its range", params, held(dice, params, 12), marks)
+    marks = f"0 {refusing(fresh)}; 1 {refusing(wide)}; 20 {refusing(wide)}, reset, {refusing(emptied)}"
+    yield case(
+        "refused_looks", "last and slow out of their ranges", DRIFT, 3, 5, (held, 24), marks, **LOOKING
+    )
+    marks = f"0 {refusing([(64, 4, 1)])}; 9 {refusing((64, 4, n) for n in (65536, -65536, 1 << 31))}"
+    yield case("refused_looks_odds", "last out of its range", ODDS, 3, 0, (held, 12), marks, **LOOKING)
+    clip = 4 * 65536
+    marks = (
+        f"4 damage severity {HIGH}, both; 6 damage severity {-HIGH - 1}; 8 damage severity {clip + 1}, both"
+    )
+    marks += f"; 9 damage severity {clip}, both; 12 damage severity {-clip - 1}, both"
+    marks += (
+        f"; 13 damage severity {-clip}, both; 24 damage accuracy {TOP}, both; 26 damage accuracy {1 << 24}"
+    )
+    marks += f"; 28 damage accuracy {(1 << 31) + 70000}, reset; 30 damage steps 0, both; 33 damage steps 0"
+    marks += "; 35 reset, damage steps 0, damage accuracy 5, both"
+    changes = {**LOOKING, "horizon": 5, "expected_start": 30000}
+    yield case("damage_severity", "severity, accuracy, steps", DRIFT, 3, 5, (held, 40), marks, **changes)
+    marks = "5 damage severity 77, both; 8 damage severity -5, damage accuracy 9; 9 both"
+    marks += "; 10 damage accuracy 9, both"
+    yield case("damage_unread", "no evidence, no horizon: neither is read", 0x10, 3, 0, 14, marks)
+    wrong = (HIGH, -HIGH - 1, -1, -7, -8, -MOST, -MOST - 1, MOST, MOST + 1, STILL, STILL + 1, TOP)
+    marks = "; ".join(
+        f"{3 * n + 2} damage stillness {value}; {3 * n + 3} both" for n, value in enumerate(wrong)
+    )
+    rows = [([120 - 9 * (t % 2), -120], []) for t in range(40)]
+    for name, reach in (("", 2**26), ("_moving", 256)):
+        changes = {**ALARM, **BASE, "evidence": {"still": STILL, "reach": reach}}
+        why = "a stillness that no input can cause"
+        yield case(f"damage_stillness{name}", why, ODDS, 2, 0, rows, marks, **changes)
+    marks = f"2 damage own {HIGH}, both; 3 both; 5 damage own 0, damage own_seen 0, both"
+    marks += f"; 7 damage own {-HIGH - 1}, both; 9 damage own_seen 1, both; 12 damage own_seen 2559; 13 both"
+    marks += f"; 15 damage own -1, both; 16 both; 18 damage own {2**17 + 1}, both; 19 both"
+    marks += f"; 21 damage own_seen {TOP}, both; 22 both; 24 damage own_seen 2561, both; 25 both"
+    marks += f"; 27 damage own_seen 2559, damage own {HIGH}; 28 both"
+    marks += f"; 30 damage own_seen {1 << 31}, damage own {1 << 31}, reset; 31 both"
+    changes = {**ALARM, "evidence": {"own_looks": 10, "own_mean": -(2**18), "own_most": 2**17}}
+    yield case(
+        "damage_own", "own and own_seen after a memory error", DRIFT, 3, 5, (held, 36), marks, **changes
+    )
+    unread = "5 damage own 77, damage own_seen 9, both; 8 damage own -5, both; 9 damage stillness 7, both"
+    unread += "; 11 damage stillness -9; 13 both"
+    for name, mask, features, changes in (("unread", DRIFT, 5, LOOKING), ("plain", 0x10, 0, {})):
+        why, dice = "no own reference: not read", Dice(f"damage_own_{name}")
+        rows = held(dice, case("", "", mask, 3, features, [], **changes).params, 16)
+        yield case(f"damage_own_{name}", why, mask, 3, features, rows, unread, **changes)
 
-    name = "damage_severity"
-    dice = Dice(name)
-    clip, top, high = 4 * 65536, 2**32 - 1, 2**31 - 1
-    params = looking(DRIFT, 3, 5, dice, horizon=5, expected_start=30000)
-    counters: Marks = {
-        4: (f"damage severity {high}", *BOTH),
-        6: (f"damage severity {-high - 1}",),
-        8: (f"damage severity {clip + 1}", *BOTH),
-        9: (f"damage severity {clip}", *BOTH),
-        12: (f"damage severity {-clip - 1}", *BOTH),
-        13: (f"damage severity {-clip}", *BOTH),
-        24: (f"damage accuracy {top}", *BOTH),
-        26: (f"damage accuracy {1 << 24}",),
-        28: (f"damage accuracy {(1 << 31) + 70000}", "reset"),
-        30: ("damage steps 0", *BOTH),
-        33: ("damage steps 0",),
-        35: ("reset", "damage steps 0", "damage accuracy 5", *BOTH),
-    }
-    yield Case(name, "severity, accuracy, steps", params, held(dice, params, 40), counters)
-    unread: Marks = {5: ("damage severity 77", *BOTH), 8: ("damage severity -5", "damage accuracy 9")}
-    unread |= {9: BOTH, 10: ("damage accuracy 9", *BOTH)}
-    params = make(0x10, 3, 0, ())
-    rows = dwell(Dice("damage_unread"), params, 14)
-    yield Case("damage_unread", "no evidence, no horizon: neither is read", params, rows, unread)
+
+def stands() -> Iterator[Case]:
+    """Yield input that freezes and comes back, at all kinds of moments; limits; guesses."""
+    still = {"evidence": {"still": STILL}, **BASE}
+    why = "input that freezes, then moves again"
+    for name, mask, kind, marks in (
+        ("exactly", DRIFT, "exactly", ""),
+        ("nearly", DRIFT, "nearly", ""),
+        ("features", DRIFT, "features", ""),
+        ("posteriors", DRIFT, "posteriors", ""),
+        ("odds", ODDS, "exactly", ""),
+        ("odds_noise", ODDS, "features", ""),
+        ("reset", DRIFT, "exactly", "16 reset; 30 reset; 31 reset"),
+        ("reset_odds", ODDS, "exactly", "30 reset, both"),
+        ("saved", DRIFT, "exactly", "8-59/3 both"),
+        ("learned", STANDARD, "exactly", "20 both; 34 reset"),
+        ("learned_odds", STANDARD_POSTERIORS, "exactly", "30 both"),
+    ):
+        changes, features = LEARNED if "learned" in name else ALARM, 9 if mask & 0x80 else 0
+        yield case(f"still_{name}", why, mask, 4, features, (frozen, kind), marks, **{**changes, **still})
+    off, why = {"evidence": {"still": STILL}, **NO_ALARM, "hold": 0}, "stillness and no alarm"
+    yield case("still_side_off", why, DRIFT, 4, 6, (frozen, "exactly"), **off)
+    same = [([120, -120], [])] * 214
+    why = "frozen from the first step on"
+    for name, reach, limit, steps in (
+        ("0", 2**26, 0, 60),
+        ("1", 256, 1, 12),
+        ("largest", TOP, MOST, 60),
+        ("largest_reached", TOP, MOST - 8, 214),
+    ):
+        changes = {**ALARM, **BASE, "evidence": {"reach": reach, "still": limit}}
+        yield case(f"still_{name}", why, ODDS, 2, 0, same[:steps], **changes)
+    head = {"reach": 2**26 + 5}
+    given = {**ALARM, **BASE, "evidence": head}
+    monitor = Monitor(case("still_at_limit", "", ODDS, 2, 0, [], **given).params)
+    for _ in range(20):
+        monitor.step(*same[0])
+    given["evidence"] = head | {"still": monitor.stillness}
+    yield case("still_at_limit", "the limit is met exactly, then passed", ODDS, 2, 0, same[:26], **given)
+    # A guess: uncertainty below and above that of one.
+    coef = tuple(32767 if n == 4 else 0 for n in range(SIGNAL_COUNT))
+    for classes, steps in ((2, 30), (3, 30), (1000, 8)):
+        shown = ([255, 255, 255, 40, 0, 0, 0, 255] * 4)[:steps]
+        rows = [([v - 128 for v in one_hot(classes, 0, u)], []) for u in shown]
+        changes = {**ALARM, **BASE, "evidence": {"still": 1, "reach": TOP}, "coef": coef, "bias": -16 * 65536}
+        why = "as uncertain as a guess at the least"
+        yield case(f"still_guess_L{classes}", why, ODDS, classes, 0, rows, **changes)
 
 
-def cases() -> Iterable[Case]:
+def references() -> Iterator[Case]:
+    """Yield looks over which a device sets a reference of its own."""
+    for name, mask, own, mean, most, marks in (
+        ("over", DRIFT, 6, -(2**18), 3 * 65536, ""),
+        ("over_odds", ODDS, 5, -(2**18), LARGEST, ""),
+        ("never", DRIFT, 1000, -(2**18), LARGEST, ""),
+        ("one_look", DRIFT, 1, -LARGEST, LARGEST, ""),
+        ("negative", DRIFT, 6, 2**18, LARGEST, ""),
+        ("bound", DRIFT, 6, -LARGEST, 20001, ""),
+        ("bound_0", DRIFT, 6, -LARGEST, 0, ""),
+        ("reset", DRIFT, 6, -(2**18), LARGEST, "5 reset; 11 reset; 30 reset"),
+        ("saved", DRIFT, 8, -(2**18), LARGEST, "0-39 both"),
+        ("still", DRIFT, 14, -(2**18), LARGEST, ""),
+    ):
+        head = {"own_looks": own, "own_mean": mean, "own_most": most, "still": STILL * (name == "still")}
+        rows, features = (long_frozen,) if name == "still" else (held, 40), 9 if mask & 0x80 else 0
+        why = "a reference from the first looks"
+        yield case(f"own_{name}", why, mask, 4, features, rows, marks, **{**ALARM, "evidence": head})
+    head = {"own_looks": 4, "own_mean": -(2**18), "own_most": LARGEST}
+    changes = {**NO_ALARM, "evidence": head, "hold": 0}
+    yield case("own_side_off", "a reference and no alarm", DRIFT, 3, 6, (held, 24), "10 both", **changes)
+
+    # Whole looks only, so that the sum is known: at its ends, one unit about 0, rounded down.
+    turns = [([(120, -20)[t % 2], -120], []) for t in range(24)]
+    far = f"8 damage own_seen 254976, damage own {4096 * 254976}, both; 12 both"
+    for name, own, bias, mean, most, marks in (
+        ("largest", 1000, 2**24, -LARGEST, LARGEST, far),
+        ("least", 1000, -(2**24), LARGEST, LARGEST, far.replace("own 1", "own -1")),
+        ("exact", 8, 4000, 3000, LARGEST, "7-9 both"),
+        ("unit", 8, 256, 0, LARGEST, ""),
+        ("less", 8, 255, 0, LARGEST, ""),
+        ("even", 8, 70000, 70000, LARGEST, ""),
+        ("below", 8, 70000, 70001, LARGEST, ""),
+        ("most_met", 8, 512, 0, 512, ""),
+    ):
+        more = {"own_looks": own, "own_mean": mean, "own_most": most}
+        head = Evidence(LARGEST, 0, SILENT, (0, 0), reach=256, bias=bias, **more)
+        why = "the same excess at every whole look"
+        yield case(f"own_{name}", why, ODDS, 2, 0, turns, marks, **{**ALARM, "evidence": head})
+
+
+def long_frozen(dice: Dice, params: Params) -> list[Row]:
+    """Return the first of forty steps of held objects, of which the tenth is held for thirty."""
+    rows = held(dice, params, 40)
+    return [*rows[:10], *[rows[10]] * 30, *rows[10:22]]
+
+
+def cases() -> Iterator[Case]:
     """Yield all cases of this file."""
-    for group in (_blocks, _odds, _starts, _means, _bets, _holds, _states):
-        yield from group()
+    groups = (looks, odds, means, bets, holds, states, stands, references)
+    yield from chain.from_iterable(group() for group in groups)

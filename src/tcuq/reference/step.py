@@ -59,7 +59,7 @@ class Monitor(State):
         uncertainty = logistic(bias + weighed(coef, signals, self.used))
         if still:
             guess = 65536 - 65536 // p.classes
-            note("still, above a guess" if uncertainty > guess else "still, a guess")
+            note("still above a guess" if uncertainty > guess else "still a guess")
             uncertainty = max(uncertainty, guess)
         of_subject = 256 * u[reading.subject]
         if p.anchor and mixture is not None:
