@@ -94,7 +94,9 @@ registry: .venv/.test
 wheels: .venv/.test
 	$(BIN)/python tools/release_check.py
 
-test-product: check
+test-product: .venv/.product
+	$(BIN)/ruff check . && $(BIN)/ruff format --check .
+	$(BIN)/mypy -p tcuq -p tcuq_device -p tcuq_watch
 	$(PYTEST) -m "not slow and not spark" $(PRODUCTS)
 
 test-slow: .venv/.test
@@ -168,6 +170,11 @@ docs-links: .venv/.docs
 
 .venv/.test: $(SOURCES)
 	sh tools/setup.sh test dev
+	@touch $@
+
+# As for all tests, without the lab and PyTorch.
+.venv/.product: $(SOURCES)
+	sh tools/setup.sh products dev
 	@touch $@
 
 # Analyzers and provers, which no test needs.

@@ -14,11 +14,11 @@ from pathlib import Path
 from tcuq import Feedback
 from tcuq_device.boards import board
 from tcuq_device.cost.measure import made_stream, measure
+from tcuq_device.cost.stock import standard
 from tcuq_device.firmware.build import Levels
 from tcuq_device.firmware.decision import Watch
 from tcuq_device.firmware.firmware import Firmware
 from tcuq_lab.boards.bench import LEVELS, STEPS
-from tcuq_lab.boards.stock import standard
 
 
 def main() -> int:

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from tcuq_lab.boards.stock import monitors
+from tcuq_device.cost.stock import monitors
 from tcuq_watch.fleet import Events, Fleet
 
 

@@ -402,7 +402,13 @@ TARGETS: dict[str, Target] = {
 
 def missing(name: str) -> str | None:
     """Return the package that a reader needs and that is not installed, None where it can run."""
-    packages = {"parquet": "pyarrow", "arrow": "pyarrow", "picture": "PIL", "message": "paho"}
+    packages = {
+        "parquet": "pyarrow",
+        "arrow": "pyarrow",
+        "picture": "PIL",
+        "message": "paho",
+        "bench": "tcuq_lab",
+    }
     for word, package in packages.items():
         if word in name and importlib.util.find_spec(package) is None:
             return package

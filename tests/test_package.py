@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import bz2
 import json
 import os
@@ -58,6 +59,31 @@ def test_fit_and_the_command_line_need_numpy_alone() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 2, done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+def imported(file: Path) -> set[str]:
+    """Return the modules that a file imports as it is imported itself."""
+    found = set()
+    for node in ast.parse(file.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Import):
+            found |= {name.name for name in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found |= {node.module or "", *(f"{node.module}.{name.name}" for name in node.names)}
+    return found
+
+
+def test_the_tests_of_the_product_need_no_lab() -> None:
+    folders = ("tests", "device/tests", "watch/tests")
+    waiting = {file for folder in folders for file in (ROOT / folder).rglob("*.py")}
+    helpers = {
+        file.stem: file for folder in ("tools", "fuzz", "vectors") for file in (ROOT / folder).rglob("*.py")
+    }
+    seen: set[Path] = set()
+    while waiting:
+        seen.add(file := waiting.pop())
+        names = {name.partition(".")[0] for name in imported(file)}
+        assert not names & {"tcuq_lab", "torch"}, file
+        waiting |= {helpers[name] for name in names & helpers.keys()} - seen
 
 
 def test_one_version_in_one_place() -> None:

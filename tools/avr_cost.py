@@ -18,8 +18,8 @@ from pathlib import Path
 from tcuq import Monitor
 from tcuq.monitor.params import Params
 from tcuq_device.cost.measure import made_stream
+from tcuq_device.cost.stock import monitors
 from tcuq_device.firmware.decision import CORE, Watch
-from tcuq_lab.boards.stock import monitors
 from tcuq_lab.changes import put
 
 STEPS = 100

@@ -26,13 +26,13 @@ from step_loops import step_bound
 
 from tcuq.monitor.params import Params
 from tcuq_device.boards import Board, board
+from tcuq_device.cost.stock import monitors
 from tcuq_device.emulate.emulator import emulate
 from tcuq_device.firmware.build import ALONE, BOARDS, START, fresh, link
 from tcuq_device.firmware.decision import CORE, FIRMWARE, Watch
 from tcuq_device.firmware.image import Image
 from tcuq_device.firmware.stack import bound_of, stack_bound, usage_of
 from tcuq_device.tools import missing
-from tcuq_lab.boards.stock import monitors
 
 Int8 = npt.NDArray[np.int8]
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from tcuq.export import integer_projection, sources
+from tcuq_device.cost.stock import FEATURES, WIDE, monitors
 from tcuq_device.tools import PACKAGE
-from tcuq_lab.boards.stock import FEATURES, WIDE, monitors
 
 
 def generated(folder: Path) -> list[Path]:

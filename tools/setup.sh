@@ -8,6 +8,7 @@
 #   docs     all four distributions, without PyTorch: what the site is made from
 #   lab      the product, tcuq-device and the lab, with PyTorch
 #   test     all of these, and the tools that some tests use
+#   products as test, without the lab and PyTorch
 #   lock     as test with the newest versions, which tools/constraints.txt then names
 # Versions are those of tools/constraints.txt where this Python and platform have them, else others.
 # What cannot be installed is named; tests that need it skip themselves.
@@ -16,7 +17,9 @@ cd "$(dirname "$0")/.."
 kind=$1
 extras=${2:-}
 versions="-c tools/constraints.txt"
+lab="-e ./lab[vision,sound,plots]"
 case $kind in
+    products) kind=test lab="" ;;
     lock) kind=test extras=dev versions="--upgrade --upgrade-strategy eager" ;;
     spark) versions="" ;; # needs an older pandas
 esac
@@ -105,11 +108,11 @@ product=".${extras:+[$extras]}"
 # What is installed beside it, in one call: they ask for this very version of each other.
 case $kind in
     device) others="-e ./device -e ./lab" ;;
-    lab) others="-e ./device -e ./lab[vision,sound,plots]" ;;
+    lab) others="-e ./device $lab" ;;
     fleet) others="-e ./watch" ;;
     spark) others="-e ./device -e ./lab -e ./watch[spark]" ;;
     docs) others="-e ./device -e ./watch -e ./lab" ;;
-    test) others="-e ./device -e ./watch -e ./lab[vision,sound,plots]" ;;
+    test) others="-e ./device -e ./watch $lab" ;;
     *) others="" ;;
 esac
 if [ "$kind" = docs ]; then
@@ -123,7 +126,7 @@ if [ "$kind" != test ] && [ "$kind" != lab ]; then
     install -e "$product" $others
     exit 0
 fi
-if ! .venv/bin/python -c 'import torch' 2>/dev/null; then
+if [ -n "$lab" ] && ! .venv/bin/python -c 'import torch' 2>/dev/null; then
     # This version comes as a CPU build; the newest may bring gigabytes for GPUs.
     install torch==2.13.0 ||
         echo "setup: not installed: torch (pip install torch); what needs networks is skipped or refused" >&2

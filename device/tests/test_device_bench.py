@@ -16,7 +16,9 @@ from tiers import first_quick
 
 from tcuq import Monitor
 from tcuq_device.boards import board
+from tcuq_device.cost.agree import digest, words
 from tcuq_device.cost.measure import made_stream, measure, overhead
+from tcuq_device.cost.stock import monitors
 from tcuq_device.emulate.emulator import command_of, emulate
 from tcuq_device.firmware.build import build
 from tcuq_device.firmware.decision import Watch
@@ -24,8 +26,6 @@ from tcuq_device.firmware.firmware import SEED, Firmware, posteriors
 from tcuq_device.graph.model import Graph
 from tcuq_device.kernels.host import Network
 from tcuq_device.tools import missing, path_of
-from tcuq_lab.boards import bench
-from tcuq_lab.boards.agree import digest, words
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 
@@ -45,7 +45,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_backbone_and_monitor_say_what_python_says(on: Any, profile: str, kept: Path, tmp_path: Path) -> None:
     if shutil.which(f"{on.toolchain}-gcc") is None or shutil.which(on.emulated.emulator) is None:
         pytest.skip(f"{on.toolchain}-gcc or {on.emulated.emulator} is missing")
-    graph, x, params = graph_of(), pictures(40), bench.monitors()[profile]
+    graph, x, params = graph_of(), pictures(40), monitors()[profile]
     image = build(Firmware("f", [graph], rule=Watch(params)), on, tmp_path / "build", kept=kept)
     ran = emulate(image, x.tobytes())
     host, monitor = Network(graph).run(x), Monitor(params)
@@ -85,7 +85,7 @@ def test_members_are_averaged(graphs: list[Graph], passes: int, kept: Path, tmp_
 def test_counts_repeat_to_the_instruction(kept: Path, tmp_path: Path) -> None:
     """Twice in blocks and once instruction by instruction."""
     rows = made_stream(CLASSES, FEATURES, 50)
-    firmware = Firmware("f", rule=Watch(bench.monitors()["paper"]), shape=(CLASSES, FEATURES))
+    firmware = Firmware("f", rule=Watch(monitors()["paper"]), shape=(CLASSES, FEATURES))
     image = build(firmware, SMALL, tmp_path / "build", kept=kept)
     runs = [
         emulate(image, rows.tobytes(), counted=True, kept=kept, singly=singly)
@@ -112,7 +112,7 @@ def test_what_runs_in_the_emulator_reaches_no_file(kept: Path, tmp_path: Path) -
 def test_the_stack_is_measured_and_refused_when_used_up(kept: Path) -> None:
     shape = (CLASSES, FEATURES)
     rows, bare = made_stream(*shape, 20), Firmware("b", shape=shape)
-    watching = Firmware("w", rule=Watch(bench.monitors()["paper"]), shape=shape)
+    watching = Firmware("w", rule=Watch(monitors()["paper"]), shape=shape)
     found = [measure(each, SMALL, rows, kept=kept)[0]["ram"] for each in (bare, watching)]
     depth = found[1]["stack"]
     assert 0 < found[0]["stack"] < 160 < depth < SMALL.stack_bytes

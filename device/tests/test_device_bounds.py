@@ -9,8 +9,8 @@ import step_loops
 from tiers import first_quick
 
 from tcuq_device.boards import board
+from tcuq_device.cost.stock import monitors
 from tcuq_device.tools import missing
-from tcuq_lab.boards.stock import monitors
 
 needs_boards = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 

@@ -13,7 +13,6 @@ from refusals import refused
 from tcuq.io import Limits
 from tcuq_device.graph.storage import load_graph
 from tcuq_device.tflite.importing import import_model
-from tcuq_lab.boards.stored import load as load_figures
 
 MODEL = ROOT / "device" / "tests" / "data" / "dense.tflite"
 
@@ -28,7 +27,6 @@ def test_models_graphs_and_figures(tmp_path: Path) -> None:
     for read in (
         lambda: import_model(MODEL, limits=Limits(model=size - 1)),
         lambda: load_graph(huge),
-        lambda: load_figures(huge),
     ):
         with refused("limit"):
             read()

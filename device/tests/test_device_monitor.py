@@ -18,10 +18,10 @@ from vector_files import VectorCase
 
 from tcuq.export.selfcheck import STEP_FIELDS
 from tcuq_device.boards import Board, board
+from tcuq_device.cost import stock
 from tcuq_device.cost.measure import DWELL, made_stream
 from tcuq_device.emulate.emulator import emulate
 from tcuq_device.tools import missing
-from tcuq_lab.boards import stock
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 

@@ -12,12 +12,12 @@ from tiers import first_quick
 
 from tcuq_device.boards import board
 from tcuq_device.cost.measure import measure
+from tcuq_device.cost.stock import monitors
 from tcuq_device.firmware.build import build
 from tcuq_device.firmware.decision import Watch
 from tcuq_device.firmware.firmware import Firmware
 from tcuq_device.firmware.stack import OPTION, _listing, stack_bound, usage_of
 from tcuq_device.tools import call, missing
-from tcuq_lab.boards.stock import monitors
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 

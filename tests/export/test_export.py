@@ -14,7 +14,7 @@ from tcuq import SIGNALS, Alarm, AlarmSide, EvidenceHead, Feedback, Monitor, Par
 from tcuq.export import FORMS, check_name, export, sources
 from tcuq.export.contents import build_mask
 from tcuq.monitor.heads import InstantHead
-from tcuq_lab.boards.stock import standard
+from tcuq_device.cost.stock import standard
 
 CC = shutil.which("cc")
 TCUQ = tuple(path.name for path in CORE_SOURCES if path.name != "tcuq_feedback.c")

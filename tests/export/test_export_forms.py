@@ -19,7 +19,7 @@ from tcuq.export import FORMS, export, sources
 from tcuq.export import contents as contents_module
 from tcuq.export.contents import build_mask, release_of
 from tcuq.export.package import put
-from tcuq_lab.boards import stock
+from tcuq_device.cost import stock
 
 HERE = ROOT / "tests" / "c"
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror"]

@@ -22,7 +22,7 @@ from tcuq.export import export, integer_projection, load_projection, posteriors,
 from tcuq.export.contents import Contents
 from tcuq.export.selfcheck import SelfCheck
 from tcuq.monitor.heads import InstantHead
-from tcuq_lab.boards.stock import standard
+from tcuq_device.cost.stock import standard
 
 CC = shutil.which("cc")
 needs_cc = pytest.mark.skipif(CC is None, reason="no C compiler")

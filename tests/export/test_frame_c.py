@@ -23,7 +23,7 @@ from tiers import first_quick
 from tcuq import Monitor
 from tcuq.export import FORMS
 from tcuq.io.binary_frames import DecisionsFrame, Decoder, PosteriorsFrame, StateFrame
-from tcuq_lab.boards.stock import standard
+from tcuq_device.cost.stock import standard
 
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror"]
 FLAGS = {

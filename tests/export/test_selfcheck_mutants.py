@@ -19,7 +19,7 @@ from tcuq.export import export, sources
 from tcuq.export.contents import Contents
 from tcuq.export.selfcheck import SelfCheck
 from tcuq.monitor.heads import InstantHead
-from tcuq_lab.boards.stock import standard
+from tcuq_device.cost.stock import standard
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 

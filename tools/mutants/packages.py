@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tcuq import Alarm, AlarmSide, Params
 from tcuq.export import export
-from tcuq_lab.boards.stock import monitors
+from tcuq_device.cost.stock import monitors
 
 
 def profiles() -> dict[str, Params]:

@@ -11,6 +11,7 @@ import numpy as np
 from tcuq import Monitor, Params
 from tcuq.export.selfcheck import STEP_FIELDS, taken
 from tcuq_device.boards import board
+from tcuq_device.cost.stock import monitors, small_graph
 from tcuq_device.emit import feed
 from tcuq_device.emit.application import Application
 from tcuq_device.emit.package import build_package
@@ -20,7 +21,6 @@ from tcuq_device.firmware.stack import bound_of
 from tcuq_device.graph.model import Graph
 from tcuq_device.graph.steps import Dense
 from tcuq_device.kernels.host import Network
-from tcuq_lab.boards.bench import monitors, small_graph
 
 BOARD = board("netduinoplus2")
 

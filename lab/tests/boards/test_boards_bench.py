@@ -96,3 +96,10 @@ def test_the_command_checks(
 def test_bad_options(options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["boards", "bench", *options]) == 2 and not list(tmp_path.iterdir())
+
+
+def test_a_file_of_figures_has_a_limit(tmp_path: Path) -> None:
+    with (tmp_path / "huge.json").open("wb") as file:
+        file.truncate(1 << 40)
+    with refused("limit"):
+        load(tmp_path / "huge.json")

@@ -11,13 +11,14 @@ import pytest
 from places import LAB, ROOT
 
 from tcuq_device.boards import board
+from tcuq_device.cost import agree
+from tcuq_device.cost.agree import expected, first_difference
 from tcuq_device.cost.measure import measure
 from tcuq_device.firmware.decision import Watch
 from tcuq_device.firmware.firmware import Firmware
 from tcuq_device.graph.model import Graph
 from tcuq_device.graph.storage import load_graph
-from tcuq_lab.boards import agree, bench
-from tcuq_lab.boards.agree import expected, first_difference
+from tcuq_lab.boards import bench
 from tcuq_lab.boards.page import page
 from tcuq_lab.cli import main
 

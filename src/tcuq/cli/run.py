@@ -203,7 +203,7 @@ def answer_lines(
     from ..io.decisions import RowText, decision_columns
     from ..io.log_rows import JsonRows
     from ..io.rows import refuse
-    from ..io.sources import STANDARD, decode_lines, read_lines, shown
+    from ..io.sources import STANDARD, check_length, read_lines, shown
     from ..io.values import Shape, posteriors
     from ..log.logits import paired, softmax
 
@@ -216,10 +216,11 @@ def answer_lines(
     names, text = params.names, None
     before = {ending: signal.signal(ending, _stop) for ending in ENDINGS} if _alone() else {}
     try:
-        for line, content in enumerate(decode_lines(read_lines(STANDARD)), 1):
+        for line, content in read_lines(STANDARD):
             if not content.strip():
                 continue
             try:
+                check_length(content)
                 columns = rows.read([content], [line])
                 if columns is None:  # names of the classes
                     continue

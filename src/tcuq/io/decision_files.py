@@ -18,8 +18,8 @@ from ..log.class_names import checked_name, checked_names
 from ..monitor.signals import NUMBER, REASONS, SIGNALS
 from ..monitor.steps import NO_REASON, STEP_DTYPE
 from .decisions import COLUMNS, NAME, NEWER, OWN_COLUMN, Decisions, fingerprint_number
-from .rows import csv_rows, lines_of, name_in_csv, parse_object, taken
-from .sources import TABLES, check_length, format_of, read_bytes, shown
+from .rows import csv_rows, name_in_csv, parse_object, taken
+from .sources import TABLES, format_of, read_bytes, read_lines, shown
 from .tables import TableFile, arrays_of, cells_of
 from .values import BESIDE, number_shown
 
@@ -78,7 +78,7 @@ def read_decisions(path: str | Path, format: str | None = None, *, limits: Limit
         columns = _from_table(TableFile(path, kind, limits), where)
     else:
         rows, unit = DecisionRows(kind, where), "line"
-        for _ in taken(lines_of(path, limits), rows, where):
+        for _ in taken(read_lines(path, limits, whole=True), rows, where):
             pass
         columns, numbers = rows.joined(), rows.numbers
     return _assemble(columns, numbers, where, unit, names)
@@ -154,7 +154,6 @@ class DecisionRows:
 
     def _csv(self, lines: list[str]) -> dict[str, list[Any]]:
         if not self.begun:
-            check_length(lines[0])
             self._header = lines[0].rstrip("\r\n").split(",")
             self._columns, self.begun = _known_columns(self._header, self._where), True
             return {}

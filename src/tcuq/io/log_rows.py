@@ -16,8 +16,8 @@ from ..base.limits import Limits
 from ..log.class_names import ShiftNumbers, checked_names, class_number
 from ..log.columns import ALIASES, EXPECTED, PLAIN, Layout
 from ..log.log import Log
-from .rows import Lines, csv_rows, parse_object, short
-from .sources import check_length
+from .rows import csv_rows, parse_object, short
+from .sources import Lines, check_length
 from .values import (
     BESIDE,
     Shape,
@@ -206,8 +206,8 @@ class CsvRows(LogRows):
     def _at_once(self, lines: list[str]) -> Read | None:
         """Read a block by numpy; None where a line has anything but plain numbers."""
         text = "".join(lines)
-        # Python and numpy read all other numbers alike; of too long a line only the beginning is here.
-        if len(lines) < 2 or any(mark in text for mark in '"_xX') or {*map(type, lines)} != {str}:
+        # Python and numpy read all other numbers alike.
+        if len(lines) < 2 or any(mark in text for mark in '"_xX'):
             return None
         if {line.count(",") for line in lines} != {self._width - 1}:
             return None
@@ -261,6 +261,7 @@ def csv_log(lines: Lines, where: str, softmax: Softmax | None, limits: Limits) -
             first = next(lines, None)
         if first is None:
             raise InputError("missing", f"is empty, expected a header with {EXPECTED}")
+        check_length(first[1])
         cells = csv_rows([first[1]])[0]
         if len(cells) > limits.fields:
             expected = limits.beyond("fields", len(cells), "columns")

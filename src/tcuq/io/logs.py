@@ -12,8 +12,8 @@ from ..log.log import Log
 from ..log.logits import paired, softmax
 from ..monitor.params import Params
 from .log_rows import JsonRows, LogRows, csv_log
-from .rows import Bad, Lines, lines_of, taken
-from .sources import TABLES, format_of, put, read_bytes, shown
+from .rows import Bad, taken
+from .sources import TABLES, Lines, format_of, put, read_bytes, read_lines, shown
 from .tables import encode_log, log_table, package, read_npz, table_parts, table_pieces
 from .values import Shape
 
@@ -107,7 +107,7 @@ def read_parts(
     elif kind in TABLES:
         parts = table_parts(path, kind, where, limits, apply, rows is None)
     else:
-        lines = lines_of(path, limits)
+        lines = read_lines(path, limits, whole=True)
         csv = kind == "csv"
         steps = csv_log(lines, where, apply, limits) if csv else JsonRows(shape, apply, where, limits)
         parts = _row_parts(lines, steps, where, on_bad, rows)

@@ -11,18 +11,15 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
-from pathlib import Path
 from typing import Any, Protocol
 
 from ..base.errors import InputError, one_line, placed
 from ..base.json_text import check_depth, not_json
 from ..base.limits import Limits
-from .sources import check_length, decode_lines, read_lines
+from .sources import Lines, LongLine, check_length
 
 Bad = Callable[[str], None]
 """Called with the message of a bad line, which is then skipped."""
-
-Lines = Iterator[tuple[int, str]]
 
 BLOCK = 1 << 10
 """Lines that are taken together, as far as they are all good."""
@@ -41,11 +38,6 @@ class Rows(Protocol):
         """Take some lines, which have these numbers."""
 
 
-def lines_of(path: str | Path, limits: Limits) -> Lines:
-    """Yield the lines of a file with their numbers."""
-    yield from enumerate(decode_lines(read_lines(path, limits, whole=True)), 1)
-
-
 def taken(lines: Lines, rows: Rows, where: str, on_bad: Bad | None = None) -> Iterator[None]:
     """Hand lines over, block by block, and pause after each; blank lines are skipped.
 
@@ -56,6 +48,7 @@ def taken(lines: Lines, rows: Rows, where: str, on_bad: Bad | None = None) -> It
         if len(block) < 2 or not _takes(rows, block):
             for number, line in block:
                 try:
+                    check_length(line)
                     rows.take([line], [number])
                 except ValueError as error:
                     refuse(placed(error, f"{where}, line {number}"), on_bad)
@@ -64,6 +57,8 @@ def taken(lines: Lines, rows: Rows, where: str, on_bad: Bad | None = None) -> It
 
 def _takes(rows: Rows, block: list[tuple[int, str]]) -> bool:
     numbers, lines = zip(*block, strict=True)
+    if any(isinstance(line, LongLine) for line in lines):
+        return False
     try:
         rows.take(list(lines), list(numbers))
     except ValueError:
@@ -80,8 +75,6 @@ def refuse(error: InputError, on_bad: Bad | None) -> None:
 
 def csv_rows(lines: list[str], width: int | None = None) -> list[list[str]]:
     """Return the cells of each line; refuse another number of them. Each line stands alone."""
-    for line in lines:
-        check_length(line)
     try:
         rows = list(csv.reader(lines, strict=True))
     except csv.Error as error:
@@ -111,7 +104,6 @@ def parse_object(
     text: str, aliases: Mapping[str, str] | None = None, limits: Limits | None = None
 ) -> dict[str, Any]:
     """Return the object of one line; refuse anything else, and keys that stand twice."""
-    check_length(text)
     check_depth(text, limits)
     try:
         content = _DECODE(text.strip())

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import BinaryIO
 
 from ..base.atomic_files import pieces_of, write_whole
 from ..base.errors import InputError, wrong_value
 from ..base.limits import Limits, file_name, limits_given, read_limited, up_to
+
+Lines = Iterator[tuple[int, str]]
 
 FORMATS = ("csv", "jsonl", "npz", "parquet", "arrow")
 """Names of the formats that are read and written."""
@@ -92,10 +94,6 @@ class LongLine(str):
     expected = ""
 
 
-class _LongBytes(bytes):
-    expected = ""
-
-
 def check_length(text: str) -> None:
     """Refuse a line that is too long to be a step."""
     if isinstance(text, LongLine):
@@ -103,66 +101,35 @@ def check_length(text: str) -> None:
         raise InputError("limit", f"the line is too long to be one step, {text.expected}; {begin}")
 
 
-def _next_line(stream: BinaryIO, limits: Limits, left: int | None) -> tuple[bytes, int]:
-    """Return one line and its bytes; of one that is too long its beginning, without ever holding it all."""
-    most = limits.line
-    line = stream.readline(most + 1)
-    size = len(line)
-    if size <= most or line.endswith(b"\n"):
-        return line, size
-    # A device such as /dev/zero never ends its line.
-    while (rest := stream.readline(1 << 20)) and not rest.endswith(b"\n"):
-        size += len(rest)
-        if left is not None and size > left:
-            break
-    long = _LongBytes(line[:40])
-    long.expected = limits.beyond("line", size + len(rest))
-    return long, size + len(rest)
+def read_lines(path: str | Path, limits: Limits | None = None, whole: bool = False) -> Lines:
+    r"""Yield lines and their numbers as they arrive, so that a live pipe is answered at once.
 
-
-def read_lines(path: str | Path, limits: Limits | None = None, whole: bool = False) -> Iterator[bytes]:
-    """Yield lines as they arrive, so that a live pipe is answered at once.
-
-    With `whole`, all lines will be held in memory: refuse more of them than a file may have.
+    With `whole`, all lines will be held in memory: refuse more of them than a file may have. There is no
+    byte order mark. Bytes that are not UTF-8 come out as escapes such as ``\xff``: no number or key has
+    those, so the line is then refused with its number, like any other bad line.
     """
-    given = limits_given(limits)
-    if str(path) == STANDARD:
-        yield from _lines(path, _standard_input(), given, whole)
-        return
-    if whole and os.path.isfile(path) and (size := os.stat(path).st_size) > given.file:
+    given, standard = limits_given(limits), str(path) == STANDARD
+    if whole and not standard and os.path.isfile(path) and (size := os.stat(path).st_size) > given.file:
         raise InputError("limit", f"{shown(path)}: has {size:,} bytes, {given.beyond('file', size)}")
-    with open(file_name(path), "rb") as file:
-        yield from _lines(path, file, given, whole)
-
-
-def _lines(path: str | Path, stream: BinaryIO, limits: Limits, whole: bool) -> Iterator[bytes]:
-    left = limits.file
-    with _named(path):
-        while True:
-            # readline, not iteration: nothing may wait for a read-ahead buffer to fill.
-            line, size = _next_line(stream, limits, left if whole else None)
-            if not line:
-                return
+    with _named(path), nullcontext(_standard_input()) if standard else open(file_name(path), "rb") as stream:
+        number, left = 0, given.file
+        # readline, not iteration: nothing may wait for a read-ahead buffer to fill.
+        while line := stream.readline(given.line + 1):
+            number, size, long = number + 1, len(line), len(line) > given.line and not line.endswith(b"\n")
+            # A device such as /dev/zero never ends its line, of which no more than the beginning is held.
+            while long and (rest := stream.readline(1 << 20)):
+                size += len(rest)
+                if rest.endswith(b"\n") or (whole and size > left):
+                    break
             left -= size
             if whole and left < 0:
-                raise InputError("limit", f"{shown(path)}: has more bytes, {limits.beyond('file', None)}")
-            yield line
-
-
-def decode_lines(lines: Iterable[bytes]) -> Iterator[str]:
-    r"""Yield lines as text, without a byte order mark.
-
-    Bytes that are not UTF-8 come out as escapes such as ``\xff``: no number or key has those, so the
-    line is then refused with its number, like any other bad line.
-    """
-    for number, line in enumerate(lines):
-        text = line.decode("utf-8", errors="backslashreplace")
-        text = text.removeprefix("\ufeff") if number == 0 else text
-        if isinstance(line, _LongBytes):
-            long = LongLine(text)
-            long.expected = line.expected
-            text = long
-        yield text
+                raise InputError("limit", f"{shown(path)}: has more bytes, {given.beyond('file', None)}")
+            text = (line[:40] if long else line).decode("utf-8", errors="backslashreplace")
+            text = text.removeprefix("\ufeff") if number == 1 else text
+            if long:
+                text = LongLine(text)
+                text.expected = given.beyond("line", size)
+            yield number, text
 
 
 def check_target(path: str | Path) -> None:

@@ -16,7 +16,7 @@ from refusals import refused
 from streams import int8_stream, learned_params
 
 from tcuq import Monitor, Params
-from tcuq_lab.boards.stock import monitors
+from tcuq_device.cost.stock import monitors
 from tcuq_watch.engine.events import Events, joined
 from tcuq_watch.engine.model_version import ModelVersion
 from tcuq_watch.engine.order import Order

@@ -7,19 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-from tcuq.log.logits import softmax_table
 from tcuq_device.boards import Board, board
 from tcuq_device.cost.measure import made_stream, measure, overhead
+from tcuq_device.cost.stock import CLASSES, WIDE, monitors, small_graph
 from tcuq_device.firmware.build import Levels
 from tcuq_device.firmware.decision import Watch
 from tcuq_device.firmware.firmware import Firmware
-from tcuq_device.graph.model import Graph, Tensor
-from tcuq_device.graph.steps import Conv, Dense, MeanPool, Softmax, Step
 
-from .stock import CLASSES, FEATURES, PROJECTION, WIDE, Project, monitors
+from .projection import PROJECTION, Project
 from .stored import result
 
 STEPS = 1000
@@ -35,37 +30,6 @@ STANDARD_GOALS = {"flash": 7168, "ram": 640, "instructions": 6000}
 """The same of the standard profile."""
 
 Progress = Callable[[int, int, str], None]
-
-
-def small_graph() -> Graph:
-    """Return a network of one convolution and arbitrary weights, to measure a monitor beside it."""
-    side, inputs = 6, 4
-    draw = np.random.PCG64(1).random_raw(FEATURES * 9 * inputs + CLASSES * FEATURES) >> np.uint64(56)
-    weights = (draw.astype(np.int64) - 128).astype(np.int8)
-    kernels = weights[: FEATURES * 9 * inputs].reshape(FEATURES, 3, 3, inputs)
-    matrix = weights[FEATURES * 9 * inputs :].reshape(CLASSES, FEATURES)
-    tensors = [
-        Tensor("input", (side, side, inputs), 1 / 256, -128),
-        Tensor("hidden", (side, side, FEATURES), 0.1, -128),
-        Tensor("features", (FEATURES,), 0.1, -128),
-        Tensor("logits", (CLASSES,), 0.1, 0),
-        Tensor("probs", (CLASSES,), 1 / 256, -128),
-    ]
-    pad = np.full(inputs, -128, np.int8)
-    steps: list[Step] = [
-        Conv(
-            "input", "hidden", kernels, _row(FEATURES, 0), _row(FEATURES, 1 << 23), (1, 1), (1, 1, 1, 1), pad
-        ),
-        MeanPool("hidden", "features", side * side * 128, 2**32 // (side * side)),
-        Dense("features", "logits", matrix, _row(CLASSES, 0), _row(CLASSES, 1 << 24)),
-        Softmax("logits", "probs", softmax_table(0.1)),
-    ]
-    outputs = {"probs": "probs", "features": "features"}
-    return Graph("small", {tensor.name: tensor for tensor in tensors}, steps, "input", outputs)
-
-
-def _row(count: int, value: int) -> npt.NDArray[np.int32]:
-    return np.full(count, value, np.int32)
 
 
 def silent(done: int, total: int, text: str) -> None:

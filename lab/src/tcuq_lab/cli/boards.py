@@ -298,8 +298,8 @@ def _line(entry: dict[str, Any]) -> str:
 def replay(args: argparse.Namespace) -> int:
     """Compare boards with Python, step by step; exit 1 where they differ."""
     from tcuq_device.boards import board
+    from tcuq_device.cost.agree import first_difference
 
-    from ..boards.agree import first_difference
     from ..boards.stored import result
 
     path = _results(args, "replay.json", bool(args.task))

@@ -11,12 +11,13 @@ import numpy.typing as npt
 from tcuq._core import Step
 from tcuq.monitor.monitor import Monitor
 from tcuq.monitor.signals import SIGNALS
-from tcuq_device.boards import Board
-from tcuq_device.emulate.emulator import emulate
-from tcuq_device.firmware.build import Levels, build
-from tcuq_device.firmware.decision import Watch
-from tcuq_device.firmware.firmware import Firmware
-from tcuq_device.graph import oracle
+
+from ..boards import Board
+from ..emulate.emulator import emulate
+from ..firmware.build import Levels, build
+from ..firmware.decision import Watch
+from ..firmware.firmware import Firmware
+from ..graph import oracle
 
 Int8 = npt.NDArray[np.int8]
 NO_REASON = 255

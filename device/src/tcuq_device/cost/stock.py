@@ -1,66 +1,23 @@
-"""The monitors that are measured on boards: stock parameters, no fit, no data."""
+"""What is measured on boards: monitors of stock parameters and a small network; no fit, no data."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-
 import numpy as np
+import numpy.typing as npt
 
-from tcuq.export import integer_projection
+from tcuq.log.logits import softmax_table
 from tcuq.monitor.alarm import Alarm, AlarmSide
 from tcuq.monitor.heads import EvidenceHead, InstantHead
 from tcuq.monitor.params import Params
 from tcuq.monitor.signals import STOCK_INSTANT, STOCK_STEADY, profile_signals
-from tcuq_device.firmware.decision import Rule
-from tcuq_device.tools import PACKAGE
 
-from .rival_rules import SOURCES
-
-EXPORTED = PACKAGE / "export" / "c"
+from ..graph.model import Graph, Tensor
+from ..graph.steps import Conv, Dense, MeanPool, Softmax, Step
 
 CLASSES, FEATURES, WIDE = 10, 32, 64
 
 STANDARD = ("standard", "standard, bet", "standard, posteriors alone")
 PAPER = ("paper", "paper, posteriors alone")
-
-
-PROJECTION = f"projection {WIDE} to {FEATURES}"
-"""What is measured beside the monitors: wide features become theirs."""
-
-
-@dataclass(frozen=True)
-class Project(Rule):
-    """A projection with arbitrary weights; its first output is the score."""
-
-    def files(self) -> Sequence[Path]:
-        """Return the files of C to compile."""
-        return [SOURCES / "rule_project.c", EXPORTED / "tcuq_projection.c"]
-
-    def texts(self) -> Mapping[str, str]:
-        """Return the header of the projection and its numbers."""
-        made = integer_projection(
-            np.sin(np.arange(WIDE * FEATURES)).reshape(WIDE, FEATURES),
-            np.zeros(FEATURES),
-            0.1,
-            -128,
-            Params(classes=CLASSES, features=FEATURES, feature_scale=0.5),
-        )
-        lines = ['#include "tcuq_projection.h"', "extern const tcuq_projection_t projection;"]
-        for kind, name, values in (
-            ("int8_t", "matrix", made.matrix.ravel()),
-            ("int32_t", "bias", made.bias),
-            ("uint8_t", "shift", made.shift),
-        ):
-            lines.append(f"static const {kind} {name}[] = {{{', '.join(map(str, values.tolist()))}}};")
-        lines.append(f"const tcuq_projection_t projection = {{matrix, bias, shift, {WIDE}u, {FEATURES}u}};")
-        header = (EXPORTED / "tcuq_projection.h").read_text(encoding="utf-8")
-        return {"tcuq_projection.h": header, "projection.c": "\n".join([*lines, ""])}
-
-    def macros(self) -> Mapping[str, int]:
-        """Return the number of features that come out."""
-        return {"NARROW": FEATURES}
 
 
 def monitors() -> dict[str, Params]:
@@ -109,3 +66,34 @@ def standard(name: str) -> Params:
             bet=(0.9, 0.15) if "bet" in name else None,
         ),
     )
+
+
+def small_graph() -> Graph:
+    """Return a network of one convolution and arbitrary weights, to measure a monitor beside it."""
+    side, inputs = 6, 4
+    draw = np.random.PCG64(1).random_raw(FEATURES * 9 * inputs + CLASSES * FEATURES) >> np.uint64(56)
+    weights = (draw.astype(np.int64) - 128).astype(np.int8)
+    kernels = weights[: FEATURES * 9 * inputs].reshape(FEATURES, 3, 3, inputs)
+    matrix = weights[FEATURES * 9 * inputs :].reshape(CLASSES, FEATURES)
+    tensors = [
+        Tensor("input", (side, side, inputs), 1 / 256, -128),
+        Tensor("hidden", (side, side, FEATURES), 0.1, -128),
+        Tensor("features", (FEATURES,), 0.1, -128),
+        Tensor("logits", (CLASSES,), 0.1, 0),
+        Tensor("probs", (CLASSES,), 1 / 256, -128),
+    ]
+    pad = np.full(inputs, -128, np.int8)
+    steps: list[Step] = [
+        Conv(
+            "input", "hidden", kernels, _row(FEATURES, 0), _row(FEATURES, 1 << 23), (1, 1), (1, 1, 1, 1), pad
+        ),
+        MeanPool("hidden", "features", side * side * 128, 2**32 // (side * side)),
+        Dense("features", "logits", matrix, _row(CLASSES, 0), _row(CLASSES, 1 << 24)),
+        Softmax("logits", "probs", softmax_table(0.1)),
+    ]
+    outputs = {"probs": "probs", "features": "features"}
+    return Graph("small", {tensor.name: tensor for tensor in tensors}, steps, "input", outputs)
+
+
+def _row(count: int, value: int) -> npt.NDArray[np.int32]:
+    return np.full(count, value, np.int32)
