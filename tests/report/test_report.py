@@ -15,7 +15,7 @@ from refusals import refused
 from report_logs import dwell_log, params_for
 from report_pages import check_whole, driven, opened, packed, unpack, value
 
-from tcuq import SIGNALS, STEP_DTYPE, Log, Params
+from tcuq import SIGNALS, STEP_DTYPE, Feedback, Log, Params
 from tcuq.monitor.log import watch
 from tcuq.monitor.monitor import Monitor
 from tcuq.monitor.quantize import quantize_probs
@@ -82,6 +82,14 @@ def test_rates_and_bounds(case: Any) -> None:
         sums = [int(decisions["abstain"][k : k + n].sum()) for k in range(5000 - n + 1)]
         assert value(page, f"window-{n}") == f"{max(sums):,}"
     assert "NOT held" not in page
+
+
+def test_abstentions_for_errors_are_not_held_against_the_budget() -> None:
+    head = Feedback(max_error=0.05, reference=0.01)
+    params = Params(classes=2, budget=0.05, feedback=head)
+    page = render(Monitor(params).run(np.full((200, 2), 0.5)), params)
+    assert "limit 5\xa0%, but for errors" in page and "Abstentions may exceed the budget" in page
+    assert "NOT held" not in page and value(page, "window-100") == "100"
 
 
 def test_a_resumed_monitor_is_numbered_on_and_held_against_the_window_bound(case: Any) -> None:

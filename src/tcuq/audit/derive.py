@@ -256,6 +256,8 @@ def _error_rate(heard: Heard, numbers: Ints) -> Check:
     debts = np.array(heard.debts, dtype=np.int64)
     worst = f"{int(debts.max()) / den:g} errors beyond max_error; {bound / den:g} is certain"
     said = f"of labeled accepted steps, at worst {worst}"
+    if paid := heard.told.recovered * heard.told.p["error_num"]:
+        said += f"; labels of withheld steps have paid for {paid / den:g} more, of {bound / den:g} at most"
     return _judged("errors", debts > bound, numbers, said, lambda _: said)
 
 
