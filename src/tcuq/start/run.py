@@ -314,10 +314,11 @@ def _made_stream(
     chosen = choose(shifts, data, examples[0], session.model.info, held)
     parts = plan_parts(data, examples, paces, chosen, steps_for(data.total), seed)
     plan = joined(parts.fit, parts.judge)
-    notes = (*without_order(data.notes), *notes, *chosen.notes, *parts.notes, *_scarce(data))
+    notes = (*without_order(data.notes), *notes, *chosen.notes, *parts.notes)
     if not data.folder and stream is None:
         notes = (PLAIN, *notes)
     log = session.log(replace(arrange(data, plan, chosen, seed), notes=notes), tell)
+    log = replace(log, notes=(*log.notes, *_scarce(log, plan.examples)))
     cut = len(parts.fit)
     facts = {
         "made": True,
@@ -333,16 +334,18 @@ def _made_stream(
     )
 
 
-def _scarce(data: Data) -> tuple[str, ...]:
-    """Say which classes have too few examples for two parts."""
-    _, first, counts = np.unique(groups_of(data), return_index=True, return_counts=True)
-    few = []
-    for place, count in zip(first[counts < SCARCE], counts[counts < SCARCE], strict=True):
-        label = np.asarray(data.labels)[place]
-        named = str(label) if isinstance(label, str) else class_shown(int(label), data.names)
-        few.append(f"{named} {count}")
-    shown = ", ".join(few[:SHOWN]) + ", ..." * (len(few) > SHOWN)
-    said = f"too few examples for two parts, so figures of these classes say little: {shown}; add some"
+def _scarce(log: Log, examples: Ints) -> tuple[str, ...]:
+    """Say which classes are shown by too few examples for two parts, or by none."""
+    if log.labels is None:
+        return ()
+    shown = np.unique(np.stack([log.labels, examples]), axis=1)[0]
+    counts = np.bincount(shown[shown >= 0], minlength=log.classes)
+    few = [
+        f"{class_shown(number, log.names)} has {counts[number] or 'none'}"
+        for number in np.flatnonzero(counts < SCARCE).tolist()
+    ]
+    named = ", ".join(few[:SHOWN]) + ", ..." * (len(few) > SHOWN)
+    said = f"too few examples of some classes for two parts, so their figures say little: {named}; add some"
     return (said,) if few else ()
 
 
