@@ -21,6 +21,7 @@ from tcuq.monitor.monitor import Monitor
 from tcuq.monitor.quantize import quantize_probs
 from tcuq.report import render, summary, write_report
 from tcuq.report.outcome import left_out
+from tcuq.report.page import asset
 
 
 @pytest.fixture(scope="module")
@@ -236,6 +237,13 @@ def test_the_axis_of_the_main_chart_stands_beside_its_area(tmp_path: Path, case:
     middles = [tick["y"] + tick["height"] / 2 for tick in ticks]
     ends = [area["bottom"], (area["bottom"] + area["top"]) / 2, area["top"]]
     assert middles == pytest.approx(ends, abs=1)
+
+
+@pytest.mark.parametrize("state", ["ask", "hold", "rise", "fall", "hot"])
+def test_no_state_that_warns_is_green(state: str) -> None:
+    found = re.findall(rf"--{state}: #(..)(..)(..)", asset("report.css"))
+    assert len(found) == 2, "light and dark"
+    assert all(int(green, 16) < max(int(red, 16), int(blue, 16)) for red, green, blue in found)
 
 
 def test_a_verdict_that_warns_looks_so(case: Any) -> None:
