@@ -70,6 +70,20 @@ def test_the_alarm_on_risk_follows_labels_too() -> None:
         audit(steps, plain.replace(feedback=None), labels=rows)
 
 
+def test_what_labels_of_withheld_steps_paid_for_is_said() -> None:
+    """They lower the debt that is shown, so that it alone would promise too much."""
+    params = Params(classes=2, warmup=0, bias=-9, blend=0, feedback=Feedback(4, 0.05, 0.9))
+    monitor, steps, rows = Monitor(params), [], []
+    for step in range(60):
+        steps.append(monitor.run(np.array([[0.99, 0.01]])))
+        right = bool(steps[-1]["abstain"][0])
+        monitor.feedback(step, right)
+        rows.append([step, step, -2 if right else -1])
+    found = audit(np.concatenate(steps), params, labels=rows)
+    [said] = [each.detail for each in found.checks if each.name == "errors"]
+    assert found.ok and "labels of withheld steps have paid for " in said
+
+
 def test_labels_of_a_file(tmp_path, capsys) -> None:
     params = Params(classes=2, warmup=0, feedback=Feedback(4, 0.5, 0.9))
     params.save(tmp_path / "m.json")

@@ -95,6 +95,9 @@ def test_the_demo_runs_and_keeps_its_promises(made: Made) -> None:
     assert result["abstained"] <= result["budget"]
     assert result["wrong_acted"] < min(result["wrong_by_confidence"], result["wrong_by_filter"])
     assert len(result["faults"]) == result["shifts"] == 5
+    report = (made.folder("demo") / "demo" / "report.html").read_text(encoding="utf-8")
+    [others] = re.findall(r"within 100 steps; ([^<]*)", report)[:1]
+    assert f" in time, {others} (in time: " in result["text"], "the report says the same of the alarm"
     left = {path.name for path in (made.folder("demo") / "demo").iterdir()}
     assert left == {Path(name).name for name in result["files"]}
     assert result["progress"][-1][:2] == [6, 6]

@@ -391,9 +391,13 @@ def test_a_class_of_too_few_examples_is_named(place: Path, capsys: pytest.Captur
     main(["start", "own_net:net", "rare.npz", "-o", "out", "--force"])
     message = capsys.readouterr().err
     assert (
-        "too few examples for two parts, so figures of these classes say little: 2 (right) 4; add some"
+        "too few examples of some classes for two parts, so their figures say little: 2 (right) has 4; add"
         in message
     )
+    rare[rare == 2] = 1
+    np.savez("rare.npz", x=x[kept], y=rare.astype(float), names=["left", "middle", "right"])
+    main(["start", "own_net:net", "rare.npz", "-o", "out", "--force"])
+    assert "2 (right) has none; add some" in capsys.readouterr().err
     main(["start", "own_net:net", "data.npz", "-o", "out", "--force"])
     assert "too few examples" not in capsys.readouterr().err
 

@@ -3,9 +3,10 @@
 import json
 
 import numpy as np
+import pytest
 from refusals import refused
 
-from tcuq import SIGNALS, Alarm, AlarmSide, Monitor, Params
+from tcuq import SIGNALS, Alarm, AlarmSide, Feedback, Monitor, Params
 from tcuq.monitor.cost import CONTEXT_BYTES
 from tcuq.monitor.heads import EvidenceHead, InstantHead
 from tcuq.report.describe import bounds_in_words, describe_params, describe_state, render
@@ -30,6 +31,19 @@ def test_bounds_hold_and_are_said():
         params = Params(classes=10, level=level)
         shown = float(bounds_in_words(params)[0].split("within ")[1].split()[0])
         assert params.flag_bound(1000) <= shown + 1e-9 <= params.flag_bound(1000) + 0.0011
+
+
+@pytest.mark.parametrize("hard", ["error", "budget"])
+def test_the_promise_about_errors_is_that_of_the_proof(hard):
+    """Labels that lead a device back double the constant, and no constant is rounded down."""
+    for memory, share in ((16, 0.05), (32, 0.05), (7, 0.3), (1, 0.001)):
+        params = Params(classes=2, feedback=Feedback(memory, share, 0.2, hard=hard))
+        [words] = [said for said in bounds_in_words(params) if "wrong" in said]
+        plain, doubled = (float(said.split()[0]) for said in words.split(" + ")[1:])
+        for shown, real in ((plain, params.error_constant), (doubled, 2 * params.error_constant)):
+            assert real - 1e-9 <= shown <= real + 0.1
+        assert "or + " in words and "nearly silent monitor back" in words
+        assert ("were not doubtful" in words) == (hard == "budget")
 
 
 def test_a_description_is_json_and_text_with_every_signal():

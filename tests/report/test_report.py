@@ -15,11 +15,12 @@ from refusals import refused
 from report_logs import dwell_log, params_for
 from report_pages import check_whole, driven, opened, packed, unpack, value
 
-from tcuq import SIGNALS, STEP_DTYPE, Log, Params
+from tcuq import SIGNALS, STEP_DTYPE, Feedback, Log, Params
 from tcuq.log.quantize import quantize_probs
 from tcuq.monitor.monitor import Monitor, watch
 from tcuq.report import render, summary, write_report
 from tcuq.report.outcome import left_out
+from tcuq.report.page import asset
 
 
 @pytest.fixture(scope="module")
@@ -81,6 +82,14 @@ def test_rates_and_bounds(case: Any) -> None:
         sums = [int(decisions["abstain"][k : k + n].sum()) for k in range(5000 - n + 1)]
         assert value(page, f"window-{n}") == f"{max(sums):,}"
     assert "NOT held" not in page
+
+
+def test_abstentions_for_errors_are_not_held_against_the_budget() -> None:
+    head = Feedback(max_error=0.05, reference=0.01)
+    params = Params(classes=2, budget=0.05, feedback=head)
+    page = render(Monitor(params).run(np.full((200, 2), 0.5)), params)
+    assert "limit 5\xa0%, but for errors" in page and "Abstentions may exceed the budget" in page
+    assert "NOT held" not in page and value(page, "window-100") == "100"
 
 
 def test_a_resumed_monitor_is_numbered_on_and_held_against_the_window_bound(case: Any) -> None:
@@ -230,6 +239,13 @@ def test_the_axis_stands_beside_its_area_and_rows_stay_low_on_a_phone(tmp_path: 
     middles = [tick["y"] + tick["height"] / 2 for tick in ticks]
     ends = [area["bottom"], (area["bottom"] + area["top"]) / 2, area["top"]]
     assert middles == pytest.approx(ends, abs=1)
+
+
+@pytest.mark.parametrize("state", ["ask", "hold", "rise", "fall", "hot"])
+def test_no_state_that_warns_is_green(state: str) -> None:
+    found = re.findall(rf"--{state}: #(..)(..)(..)", asset("report.css"))
+    assert len(found) == 2, "light and dark"
+    assert all(int(green, 16) < max(int(red, 16), int(blue, 16)) for red, green, blue in found)
 
 
 def test_a_verdict_that_warns_looks_so(case: Any) -> None:

@@ -1,6 +1,6 @@
 """One style for all pictures: colors, letters, strokes, corners, and how wide a text may be.
 
-Colors are those of the report (src/tcuq/report/report.css), light and dark.
+Colors are those of the report (src/tcuq/report/report.css), light and dark, but for `fall`, no state here.
 """
 
 from __future__ import annotations

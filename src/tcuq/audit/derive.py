@@ -257,6 +257,8 @@ def _error_rate(head: Feedback, debts: Ints, numbers: Ints) -> Check:
     den, bound = head.error_den, head.bounds()[1]
     worst = f"{int(debts.max()) / den:g} errors beyond max_error; {bound / den:g} is certain"
     said = f"of labeled accepted steps, at worst {worst}"
+    if paid := heard.told.recovered * heard.told.p["error_num"]:
+        said += f"; labels of withheld steps have paid for {paid / den:g} more, of {bound / den:g} at most"
     return _judged("errors", debts > bound, numbers, said, lambda _: said)
 
 

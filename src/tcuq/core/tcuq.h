@@ -9,7 +9,7 @@
  *   - flagged steps: |flagged - level * t| <= the bound of tcuq_debt_bounds();
  *   - abstentions in any n consecutive steps <= burst + budget * n, unless `error_first` asks for more;
  *   - with labels (tcuq_feedback()): wrong ones among labeled accepted steps <= max_error * labeled accepted steps
- *     + the constant of tcuq_error_bound(), or twice that once labels have led a silent device back.
+ *     + the constant of tcuq_error_bound(), or twice that once labels have led a nearly silent device back.
  * Without labels nothing bounds the error rate.
  *
  * The caller owns all memory. No function allocates, prints, recurses or uses

@@ -23,7 +23,7 @@ from ..monitor.cost import cost
 from ..monitor.monitor import Monitor, watch
 from ..monitor.params import Params
 from ..report.page import render
-from ..report.summary import choices
+from ..report.summary import IN_TIME, choices, response
 from .digits import DEV_CORRUPTIONS, TEST_CORRUPTIONS, day, load, make_log, train
 
 STEPS = 12_000  # of the development stream, and of the test stream
@@ -104,7 +104,8 @@ def figures(params: Params, log: Log, steps: Any) -> dict[str, Any]:
     model_wrong, wrong = log.errors(), np.asarray(steps["answer"] != log.labels)
     rules = {rule.name: rule for rule in simple_rules(log)}
     sure = {name: left_wrong(rules[name].answers != log.labels, rules[name].doubt, share) for name in RIVALS}
-    alarms, expected = detection(on, kinds), steps["expected_accuracy"]
+    alarms, expected, told = detection(on, kinds), steps["expected_accuracy"], response(steps["alarm"], log)
+    assert told is not None
     faults = {
         name: {
             "steps": int(here.sum()),
@@ -132,6 +133,7 @@ def figures(params: Params, log: Log, steps: Any) -> dict[str, Any]:
         "shifts": len(alarms.delays),
         "shifts_alarmed": len(alarms.delays) - alarms.missed,
         "delay_median": alarms.median,
+        "alarms": told.words,
         "false_alarms": alarms.false_onsets,
         "alarm_on_clean": float(on[kinds == 0].mean()),
         "alarm_on_shifted": float(on[kinds > 0].mean()),
@@ -157,7 +159,7 @@ fault (400 images)   network wrong   tcuq holds   acted on   wrong of those
 {faults}
 clean                {wrong_predictions_clean:13.1%}   {alarm_on_clean:10.1%}
 
-ALARM: {shifts_alarmed} of {shifts} faults, median delay {delay_median:.0f} images, \
+ALARM: {alarms} (in time: within {in_time} images); \
 {false_alarms} false alarms in {clean_steps:,} clean images
 Expected accuracy: clean {expected_clean:.1%} (true {accuracy_clean:.1%}), \
 faults {expected_shifted:.1%} (true {accuracy_shifted:.1%})
@@ -172,4 +174,4 @@ def table(result: dict[str, Any]) -> str:
     """Return the result as text."""
     faults = "\n".join(FAULT.format(name=name, **row) for name, row in result["faults"].items())
     verdict = "every decision derived again from the log" if result["audit"] else "FAILED"
-    return TABLE.format(**{**result, "faults": faults}, verdict=verdict)
+    return TABLE.format(**{**result, "faults": faults}, verdict=verdict, in_time=IN_TIME)

@@ -42,9 +42,10 @@ class FitOptions:
         other and start healthy; it costs power. 0 for none.
     max_error : float, optional
         For devices that are told labels (`Monitor.feedback`): of n labeled accepted steps, at most
-        ``max_error`` x n + c are wrong, for every input, label and delay; c is `Params.error_constant`,
-        doubled once labels of withheld steps have brought a silent device back. That says something once n
-        is above c. Needs a log with labels. See `Feedback`.
+        ``max_error`` x n + c are wrong, for every input, choice of labels and delay within `feedback`; c is
+        `Params.error_constant`, doubled once labels of withheld steps have brought a nearly silent device
+        back. That says something once n is above ``c / (1 - max_error)``. With ``hard="budget"`` n counts
+        only steps that were not doubtful. Needs a log with labels. See `Feedback`.
     feedback : int, default 0
         Steps back that a label may be for, up to 1024, 2 bytes each; 0 for no labels, or 16 with `max_error`.
     hard : {"error", "budget"}, default "error"

@@ -177,20 +177,32 @@ def _errors(params: Params, fitted: Mapping[str, Any]) -> list[str]:
     head = params.feedback
     if head is None:
         return []
-    late = f"up to {head.memory} steps late"
     if head.max_error is None:
+        late = f"up to {head.memory} steps late"
         return [f"Labels: those that come {late} correct the expected accuracy and the alarm."]
     first = "The budget holds first: beyond it, doubtful steps are accepted and not covered"
     if head.above_budget:
         first = "Where that needs it, the monitor abstains beyond the budget"
     share, more = head.max_error, params.error_constant
     return [
-        f"Errors: of n accepted steps that are labeled {late}, at most {100 * share:.4g}% of n + "
-        f"{more:.0f} are wrong, proved; {2 * more:.0f} in place of {more:.0f} once labels of withheld "
-        f"steps brought a silent monitor back. So {math.floor(more / (1 - share)) + 1:,} labels say "
+        f"Errors: {errors_promised(params)}; proved. So {math.floor(more / (1 - share)) + 1:,} labels say "
         f"something, and {math.ceil(more / share):,} say at most {200 * share:.4g}%. {first}. Steps without "
         f"a label are not covered; {fitted['feedback']['accepted']:.0%} of this log would be accepted."
     ]
+
+
+def errors_promised(params: Params) -> str:
+    """Say what is proved of wrong answers among labeled accepted steps (SPEC.md section 19)."""
+    head = params.feedback
+    assert head is not None and head.max_error is not None
+    which = "" if head.above_budget else "were not doubtful and "
+    # A bound that is rounded is still one.
+    plain, doubled = (f"{math.ceil(round(10 * times * params.error_constant, 6)) / 10:g}" for times in (1, 2))
+    return (
+        f"of n accepted steps that {which}are labeled up to {head.memory} steps late, at most "
+        f"{100 * head.max_error:.4g}% of n + {plain} are wrong, or + {doubled} once labels of withheld "
+        "steps have brought a nearly silent monitor back"
+    )
 
 
 def _has_alarm(params: Params) -> bool:

@@ -330,7 +330,7 @@ class Params:
     def error_constant(self) -> float:
         """Errors beyond `max_error` x labeled accepted steps that no input, label or delay can exceed.
 
-        Twice as many once labels of withheld steps have brought a silent device back.
+        Twice as many once labels of withheld steps have brought a nearly silent device back.
         ``shut + memory x (1 - max_error)``, less one unit: so many answers may be out when the first label
         comes (SPEC.md section 19). NaN without `max_error`.
 

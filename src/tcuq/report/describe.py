@@ -12,6 +12,7 @@ from ..monitor.alarm import Alarm, AlarmSide, alarm_words
 from ..monitor.cost import CONTEXT_BYTES, cost
 from ..monitor.heads import EvidenceHead
 from ..monitor.params import Params
+from ..monitor.params_words import errors_promised
 from ..monitor.signals import DESCRIPTION, SLOW
 from ..monitor.state import fingerprint, read_state
 
@@ -42,11 +43,7 @@ def bounds_in_words(params: Params, steps: int = 1000) -> list[str]:
     elif params.warmup:
         words.append(f"no abstention in the first {params.warmup:,} steps")
     if head is not None and head.max_error is not None:
-        words.append(
-            f"of accepted steps that get a label within {head.memory} steps, at most {head.max_error:g} of "
-            f"the labels + {params.error_constant:.1f} are wrong, whatever input and labels are"
-            + ("" if head.above_budget else ", but for doubtful ones that the budget no longer held back")
-        )
+        words.append(f"{errors_promised(params)}, whatever input and labels are")
     if params.level < params.budget:
         words.append(
             "the level is below the budget: flags are rarer than the budget allows, so it only shapes bursts"

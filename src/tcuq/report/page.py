@@ -29,8 +29,8 @@ TITLE = "Monitor report"
 NOT_PROMISED = (
     "What is not promised: the error rate. Nothing here bounds how many answers that you act on are wrong, "
     "and a confident mistake can pass unseen. What is bounded, for every input, is the share of flagged "
-    "steps and how often the monitor asks. The alarm has no guaranteed delay and no guaranteed rate of "
-    "false alarms."
+    "steps and, unless a limit of errors comes first, how often the monitor asks. The alarm has no "
+    "guaranteed delay and no guaranteed rate of false alarms."
 )
 
 SHARED = ("stream.js", "draw.js", "timeline.js", "reading.js")

@@ -117,6 +117,7 @@ def tiles(facts: Facts) -> str:
     if shares is not None and shares["act"].of:
         acted = f"{percent(1 - shares['act'].rate)} of those wrong"
     asked = "not sure" if facts.params is None else f"limit {aim(facts.params.budget)}"
+    asked += ", but for errors" * _errors_first(facts.params)
     notes = {"act": acted, "ask": asked, "hold": f"alarm raised {times(facts.alarms)}"}
     parts = [tile("Steps", count(len(facts.steps)), "steps", "one inference each")]
     parts += [tile(name.capitalize(), percent(part.rate), name, notes[name]) for name, part in each.items()]
@@ -234,21 +235,27 @@ def rates(facts: Facts) -> str:
     if params is None or flags.debt is None:
         lead = "Measured only: the bounds follow from the parameters, which were not given."
         return section("rates", "Rates", lead, chart + table(titles, rows))
-    p = params.integers()
-    for row, n, most in zip(rows, lengths, worst, strict=True):
-        bound = min(n, p["burst"] + p["budget_num"] * n // p["budget_den"])
-        row += [count(bound), "held" if most <= bound else "NOT held"]
     lead = (
         "Two promises hold for every input, however odd: the flag rate closes in on its level, and no "
         "stretch of steps holds more abstentions than the budget allows. Here is how close they came."
     )
+    if _errors_first(params):
+        lead = (
+            "For every input, however odd, the flag rate closes in on its level. Abstentions may exceed the "
+            "budget, as the error limit comes first."
+        )
+    else:
+        titles += ["allowed", "bound"]
+        p = params.integers()
+        for row, n, most in zip(rows, lengths, worst, strict=True):
+            bound = min(n, p["burst"] + p["budget_num"] * n // p["budget_den"])
+            row += [count(bound), "held" if most <= bound else "NOT held"]
     if flags.resumed:
         lead += (
             f" This log begins at step {count(facts.first)} of a monitor that had run before. Its debt there "
             "is not known, so the flags are held against the wider bound for any n consecutive steps."
         )
-    table_of_debt = _debt(flags, flags.debt, params, facts.first)
-    body = chart + pair(table_of_debt, table([*titles, "allowed", "bound"], rows))
+    body = chart + pair(_debt(flags, flags.debt, params, facts.first), table(titles, rows))
     return section("rates", "Rates against their bounds", lead, body)
 
 
@@ -279,6 +286,11 @@ def _running_rate(flags: FlagRate, params: Params | None) -> str:
     plot.band(times, low, high, "risk")
     plot.line(times, flags.running[times - 1], "risk")
     return plot.html()
+
+
+def _errors_first(params: Params | None) -> bool:
+    """Tell whether steps may abstain beyond the budget, to keep to the limit of errors."""
+    return params is not None and params.feedback is not None and params.feedback.above_budget
 
 
 def _debt(flags: FlagRate, debt: tuple[float, float], params: Params, first: int) -> str:

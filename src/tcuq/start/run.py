@@ -279,9 +279,11 @@ def _made_stream(
     paces = paces_of(stream or True)
     streams = Streams(data, session.model, paces, shifts, seed, FEWEST, examples[0])
     fit, judge = plan_parts(streams, examples, steps_for(data.total))
-    made = streams.arranged(joined(fit, judge))
+    plan = joined(fit, judge)
+    made = streams.arranged(plan)
     plain = () if data.folder or stream is not None else (PLAIN,)
-    log = session.log(replace(made, notes=(*plain, *made.notes, *_scarce(data))), progress)
+    log = session.log(replace(made, notes=(*plain, *made.notes)), progress)
+    log = replace(log, notes=(*log.notes, *_scarce(log, plan.examples)))
     facts = {
         "made": True,
         "fit_kinds": streams.shown(fit),
@@ -294,16 +296,18 @@ def _made_stream(
     return Parts(dev, test, facts, paces_shown, max(each.mean for each in streams.paces), judge.examples)
 
 
-def _scarce(data: Data) -> tuple[str, ...]:
-    """Say which classes have too few examples for two parts."""
-    _, first, counts = np.unique(groups_of(data), return_index=True, return_counts=True)
-    few = []
-    for place, count in zip(first[counts < SCARCE], counts[counts < SCARCE], strict=True):
-        label = np.asarray(data.labels)[place]
-        named = str(label) if isinstance(label, str) else class_shown(int(label), data.names)
-        few.append(f"{named} {count}")
-    shown = ", ".join(few[:SHOWN]) + ", ..." * (len(few) > SHOWN)
-    note = f"too few examples for two parts, so figures of these classes say little: {shown}; add some"
+def _scarce(log: Log, examples: Ints) -> tuple[str, ...]:
+    """Say which classes are shown by too few examples for two parts, or by none."""
+    if log.labels is None:
+        return ()
+    shown = np.unique(np.stack([log.labels, examples]), axis=1)[0]
+    counts = np.bincount(shown[shown >= 0], minlength=log.classes)
+    few = [
+        f"{class_shown(number, log.names)} has {counts[number] or 'none'}"
+        for number in np.flatnonzero(counts < SCARCE).tolist()
+    ]
+    named = ", ".join(few[:SHOWN]) + ", ..." * (len(few) > SHOWN)
+    note = f"too few examples of some classes for two parts, so their figures say little: {named}; add some"
     return (note,) if few else ()
 
 

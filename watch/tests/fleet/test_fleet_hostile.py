@@ -252,11 +252,74 @@ def test_a_folder_that_cannot_be_written_is_read_whatever_a_kill_left(left: str,
     copy.chmod(0o700)
 
 
-def test_looking_at_what_a_kill_left_changes_nothing(folder: Path) -> None:
-    journal(folder / store.DATABASE, None)
-    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    assert looked(folder)
-    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+@pytest.mark.parametrize("left", ["nothing", "a log", "a log alone", "a journal"])
+def test_looking_changes_nothing_whatever_a_kill_left(left: str, folder: Path, capsys: Capsys) -> None:
+    copy = folder.parent / "copy"
     with Fleet(PARAMS, folder) as fleet:
+        fleet.refuse("broken line")
+        fleet.commit()
+        if left.startswith("a log"):
+            shutil.copytree(folder, copy)
+    if not copy.exists():
+        shutil.copytree(folder, copy)
+    if left == "a log alone":
+        Path(f"{copy / store.DATABASE}-shm").unlink()
+    if left == "a journal":
+        journal(copy / store.DATABASE, None)
+    before = {path: path.read_bytes() for path in copy.rglob("*") if path.is_file()}
+    assert looked(copy) and not told(copy, capsys)
+    with Fleet.open_read(copy) as fleet:
+        assert fleet.refused["broken line"] == 1
+    assert {path: path.read_bytes() for path in copy.rglob("*") if path.is_file()} == before
+    with Fleet(PARAMS, copy) as fleet:
         assert fleet.position == 8
-    assert not Path(f"{folder / store.DATABASE}-journal").exists()
+    assert not Path(f"{copy / store.DATABASE}-journal").exists()
+
+
+def test_a_writer_that_comes_while_a_copy_is_made_is_noticed(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was copied may then be of two commits."""
+    copied, copies = store.copied, []
+
+    def disturbed(database: Path) -> sqlite3.Connection:
+        copies.append(copied(database))
+        with Fleet(PARAMS, folder) as fleet:
+            fleet.refuse("broken line")
+            fleet.commit()
+        return copies[-1]
+
+    monkeypatch.setattr(store, "copied", disturbed)
+    with Fleet.open_read(folder) as fleet:
+        assert len(copies) == 1 and fleet.refused["broken line"] == 1
+
+
+def test_names_do_not_reach_a_terminal_as_they_are(folder: Path, capsys: Capsys) -> None:
+    changed(folder, """UPDATE device SET names = '["\\u001b[2J\\n"]', crc = crc('["\\u001b[2J\\n"]')""")
+    changed(folder, "UPDATE device SET names = CAST(names AS BLOB)")
+    assert main(commands(folder)["status"]) == 0
+    shown = capsys.readouterr().out
+    assert "\\x1b[2J\\n" in shown and "\x1b" not in shown
+
+
+def test_a_small_file_that_unpacks_to_far_too_much_is_refused(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TCUQ_LIMITS", "file=1M")
+    [path] = folder.glob("decisions/*")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    table = parquet.read_table(path).take([0] * 50_000)
+    parquet.write_table(table, path, compression="zstd")
+    assert path.stat().st_size < 1 << 18
+    with Fleet.open_read(folder) as fleet, refused("limit"):
+        [*fleet.decisions()]
+
+
+@pytest.mark.parametrize("name", ["decisions/theirs.csv", "states/theirs.csv", "decisions.csv"])
+def test_a_folder_of_the_user_without_a_fleet_is_left_alone(name: str, tmp_path: Path) -> None:
+    theirs = tmp_path / "theirs" / name
+    theirs.parent.mkdir(parents=True)
+    theirs.write_text("kept")
+    with refused("exists"):
+        Fleet(PARAMS, tmp_path / "theirs")
+    assert theirs.read_text() == "kept"

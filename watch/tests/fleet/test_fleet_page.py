@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
 from pathlib import Path
 
+import numpy as np
 import pytest
 from devtools import Browser
 from fleet_summaries import empty, summary, timelines
@@ -18,8 +19,9 @@ from report_pages import check_whole
 
 from tcuq import Params
 from tcuq_watch.cli import fleet_page
-from tcuq_watch.fleet import Fleet
+from tcuq_watch.fleet import Events, Fleet
 from tcuq_watch.pages.fleet_page import page
+from tcuq_watch.pages.fleet_page import timelines as drawn
 from tcuq_watch.pages.server import serve
 from tcuq_watch.verdicts.status import status_text
 from tcuq_watch.verdicts.words import verdict
@@ -64,6 +66,17 @@ def test_every_page_is_whole(name: str) -> None:
     check_whole(html)
     words = " ".join(Tree(html).words)
     assert verdict(CASES[name]) in words and not re.search(r"\b(nan|inf|None|undefined)\b", words)
+
+
+@pytest.mark.parametrize("span", [5, 7200, 20 * 86400])
+def test_no_time_stands_twice_under_a_chart(span: int, tmp_path: Path) -> None:
+    times, probs = 1.7e9 + np.linspace(0, span, 40), np.full((40, 3), 1 / 3)
+    with Fleet(Params(classes=3), tmp_path) as fleet:
+        fleet.take(Events(["a"] * 40, [0] * 40, range(40), probs, times=times))
+        found = fleet.summary()
+        html, _ = page(found, drawn(fleet, found["worst"]), title="ticks")
+    shown = re.findall(r">(\d\d-\d\d \d\d:\d\d)<", html)
+    assert shown and len(set(shown)) == len(shown)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tcuq.base.errors import InputError, needed, one_line, placed
+from tcuq.base.limits import limits_given
 from tcuq.monitor.steps import STEP_DTYPE, Steps
 
 from .. import _native
@@ -118,6 +119,7 @@ def decided_of(
     commits: dict[int, list[Decided]] = {}
     with named_damage(where):
         if content[:4] == b"PAR1":
+            _refuse_large(parquet.read_metadata(arrow.py_buffer(content)))
             table = parquet.read_table(arrow.py_buffer(content), page_checksum_verification=True)
         else:
             table = from_bytes(content)
@@ -130,6 +132,15 @@ def decided_of(
                 part = _decided(rows, version, class_names.get(version))
                 commits.setdefault(int(numbers[begin]), []).append(part)
     yield from commits.items()
+
+
+def _refuse_large(metadata: Any) -> None:
+    """Refuse what has more values than a file may unpack to: equal ones take next to nothing."""
+    groups = (metadata.row_group(group) for group in range(metadata.num_row_groups))
+    values = sum(group.column(place).num_values for group in groups for place in range(group.num_columns))
+    limits = limits_given()
+    if 8 * values > limits.file:
+        raise InputError("limit", f"has {values:,} values, {limits.beyond('file', 8 * values)}")
 
 
 @contextmanager

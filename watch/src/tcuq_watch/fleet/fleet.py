@@ -157,7 +157,12 @@ class Fleet:
     @classmethod
     def open_read(cls, folder: str | Path) -> Fleet:
         """Return the last commit of a folder, to look at; another process may go on writing."""
-        return cls(None, folder, read_only=True)
+        try:
+            return cls(None, folder, read_only=True)
+        except InputError as error:
+            if error.code != "missing":
+                raise
+        return cls(None, folder, read_only=True)  # a writer that has come meanwhile replaces files
 
     @property
     def refused(self) -> dict[str, int]:

@@ -13,6 +13,7 @@ import json
 import os
 import re
 import sqlite3
+import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -100,7 +101,8 @@ class Store:
         if self.folder.exists() and not self.folder.is_dir():
             raise InputError("value", f"{self.folder} is a file, expected a folder")
         for path in self.folder.iterdir() if self.folder.exists() else ():
-            if not path.name.startswith((DATABASE, LOCK, DECISIONS, STATES)):
+            ours = path.name == LOCK or path.name.startswith(DATABASE)
+            if not ours and not (path.name in FILES and path.is_dir() and not any(path.iterdir())):
                 said = f"holds {path.name!r} and no fleet, expected an empty folder or a fleet's"
                 raise InputError("exists", f"{self.folder} {said}")
 
@@ -108,14 +110,7 @@ class Store:
         options: dict[str, Any] = {"timeout": BUSY, "isolation_level": None, "check_same_thread": False}
         sql: sqlite3.Connection
         if self.read_only:
-            sql = sqlite3.connect(self._uri, uri=True, **options)
-            try:
-                sql.execute("PRAGMA user_version").fetchone()
-            except sqlite3.OperationalError as error:  # what a kill left needs a writer, or the disk has none
-                sql.close()
-                if "locked" in str(error):
-                    raise
-                sql = copied(self._path)
+            sql = self._looked(options)
             sql.execute("BEGIN")  # all that is read is of one commit
         else:
             sql = sqlite3.connect(self._path, **options)
@@ -130,6 +125,28 @@ class Store:
             said = f"{self._path} has layout {layout}, expected {LAYOUT}; use the release that wrote it"
             raise InputError("conflict", said)
         check_database(sql, SCHEMA, self._path)
+        return sql
+
+    def _looked(self, options: Mapping[str, Any]) -> sqlite3.Connection:
+        """Return what is there to look at: a copy, or the database itself while somebody writes.
+
+        SQLite keeps files beside a database even for who reads. A writer that comes touches the lock, so
+        that a copy made meanwhile is known.
+        """
+        idle = _idle(self.folder)
+        if idle is not None:
+            sql = copied(self._path)
+            if _idle(self.folder) == idle:
+                return sql
+            sql.close()
+        sql = sqlite3.connect(self._uri, uri=True, **options)
+        try:
+            sql.execute("PRAGMA user_version").fetchone()
+        except sqlite3.OperationalError as error:  # a folder of another user, where no lock can be kept
+            sql.close()
+            if "locked" in str(error):
+                raise
+            sql = copied(self._path)
         return sql
 
     def _clean(self, folders: Iterable[str] = FILES) -> None:
@@ -383,12 +400,30 @@ def exchange(folder: Path) -> sqlite3.Connection:
     return sql
 
 
+def _idle(folder: Path) -> tuple[int, ...] | None:
+    """Return when a writer last came, where none is there now; None where one is, or nobody can tell."""
+    try:
+        handle = open_plain(folder / LOCK)
+    except FileNotFoundError:
+        return ()
+    except OSError:
+        return None
+    try:
+        found = os.fstat(handle)
+        return (found.st_ino, found.st_mtime_ns) if lock_file(handle, shared=True) else None
+    finally:
+        os.close(handle)
+
+
 def _locked(folder: Path) -> int:
     """Return an open file that keeps other writers out until it is closed, or this process ends."""
     path = folder / LOCK
     handle = open_plain(path, os.O_RDWR | os.O_CREAT)
     try:
         locked = lock_file(handle)
+        if locked is False:
+            time.sleep(0.02)  # who only looks has it for a moment
+            locked = lock_file(handle)
         if locked is False:
             owner = os.read(handle, 20).decode(errors="replace").strip() or "?"
             look = f"look at it with Fleet.open_read or tcuq fleet status {folder}"

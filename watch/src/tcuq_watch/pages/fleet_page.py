@@ -232,7 +232,8 @@ def over_time(summary: Summary) -> str:
         return section("over-time", title, lead, fact("Nothing to draw yet: no step with a time has come."))
     times, shares = zip(*points, strict=True)
     low, high = min(times), max(*times, min(times) + 1)
-    ticks = [low + part * (high - low) for part in (0.12, 0.5, 0.88)]  # so that three fit a telephone
+    # So that three fit a telephone; of times that read alike, one is shown.
+    ticks = {moment(low + part * (high - low), brief=True): part for part in (0.12, 0.88, 0.5)}
     levels = sorted({row["alarm"]["baseline"] for row in summary["versions"] if comparable(row["alarm"])})
     compared = "The baseline" if levels else "Too little clean data to compare with"
     lead += f" {compared}: {source}." if source else ""
@@ -240,7 +241,12 @@ def over_time(summary: Summary) -> str:
     plot = Plot(
         title,
         "; ".join(f"{name}: {share(line[-1][1])} at last" for name, line in lines.items() if line),
-        Axis(low, high, "time (UTC)", ticks=tuple((t, moment(t, brief=True)) for t in ticks)),
+        Axis(
+            low,
+            high,
+            "time (UTC)",
+            ticks=tuple((low + part * (high - low), at) for at, part in ticks.items()),
+        ),
         Axis(0, top, "devices in alarm", ticks=tuple((t, share(t, 0)) for t in nice_ticks(0, top, 5))),
         "over-time",
     )

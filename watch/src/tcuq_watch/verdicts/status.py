@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tcuq.base.errors import one_line
 from tcuq.report.text import NBSP, count, plural
 
 from .words import (
@@ -24,6 +25,7 @@ from .words import (
 )
 
 WORST, WIDTH, NAME = 10, 79, 20  # devices that are listed, columns of a terminal, characters of a name
+LONGEST = 1000  # characters of a line
 
 
 def status_text(summary: Mapping[str, Any]) -> str:
@@ -39,7 +41,12 @@ def status_text(summary: Mapping[str, Any]) -> str:
         kinds = sorted(summary["refused"].items(), key=lambda pair: -pair[1])
         refused = f"refused: {', '.join(f'{number:,} {kind}' for kind, number in kinds if number)}"
         lines += textwrap.wrap(refused, WIDTH, subsequent_indent="  ")
-    return "\n".join(lines).replace(NBSP, " ")
+    return _shown(lines)
+
+
+def _shown(lines: Sequence[str]) -> str:
+    """Return lines as a terminal may show them: names of a folder may hold anything."""
+    return "\n".join(one_line(line.replace(NBSP, " "), LONGEST) for line in lines)
 
 
 def table(rows: Sequence[Mapping[str, str]], left: int) -> list[str]:
@@ -56,6 +63,7 @@ def table(rows: Sequence[Mapping[str, str]], left: int) -> list[str]:
 
 
 def _short(name: str) -> str:
+    name = one_line(name, LONGEST)
     return name if len(name) <= NAME else f"{name[: NAME - 3]}..."
 
 
@@ -115,11 +123,13 @@ def _events(summary: Mapping[str, Any]) -> list[str]:
 
 def device_text(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return what is known of one device, a paragraph a version."""
-    return "\n".join(
-        f"{row['device']}, version {row['version']}: {plural(row['steps'], 'step')}, "
-        f"last heard {moment(row['last_time'])}\n"
-        f"  {ALARMS[row['alarm']]}; recent risk {figure(row['recent_risk'])}; "
-        f"boot {row['boot']}, seq {row['seq']}\n"
-        f"  {_order(row)}"
-        for row in rows
-    )
+    lines: list[str] = []
+    for row in rows:
+        steps = plural(row["steps"], "step")
+        lines += [
+            f"{row['device']}, version {row['version']}: {steps}, last heard {moment(row['last_time'])}",
+            f"  {ALARMS[row['alarm']]}; recent risk {figure(row['recent_risk'])}; "
+            f"boot {row['boot']}, seq {row['seq']}",
+            f"  {_order(row)}",
+        ]
+    return _shown(lines)
