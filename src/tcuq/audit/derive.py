@@ -139,7 +139,7 @@ def audit(
     if params.feedback is None or not params.feedback.above_budget:
         checks += _abstentions(p, abstained, numbers, start)
     if p.feedback is not None and p.feedback.error_num:
-        checks.append(_error_rate(p.feedback, debts, numbers))
+        checks.append(_error_rate(p.feedback, debts, decider.level // 16, numbers))
     unchecked: tuple[str, ...] = ()
     if log is None:
         unchecked = tuple(_from_input(decisions, derived))
@@ -253,11 +253,11 @@ def _flag_rate(p: Numbers, flags: npt.NDArray[np.bool_], numbers: Ints, start: S
     return _judged("flag_rate", (debts < low) | (debts > high), numbers, held, broken)
 
 
-def _error_rate(head: Feedback, debts: Ints, numbers: Ints) -> Check:
+def _error_rate(head: Feedback, debts: Ints, recovered: int, numbers: Ints) -> Check:
     den, bound = head.error_den, head.bounds()[1]
     worst = f"{int(debts.max()) / den:g} errors beyond max_error; {bound / den:g} is certain"
     said = f"of labeled accepted steps, at worst {worst}"
-    if paid := heard.told.recovered * heard.told.p["error_num"]:
+    if paid := recovered * head.error_num:
         said += f"; labels of withheld steps have paid for {paid / den:g} more, of {bound / den:g} at most"
     return _judged("errors", debts > bound, numbers, said, lambda _: said)
 

@@ -8,11 +8,11 @@ from fractions import Fraction
 from typing import Any
 
 from ..base.fixed import ONE
+from ..fitting.words import errors_promised
 from ..monitor.alarm import Alarm, AlarmSide, alarm_words
 from ..monitor.cost import CONTEXT_BYTES, cost
 from ..monitor.heads import EvidenceHead
 from ..monitor.params import Params
-from ..monitor.params_words import errors_promised
 from ..monitor.signals import DESCRIPTION, SLOW
 from ..monitor.state import fingerprint, read_state
 
