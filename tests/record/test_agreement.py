@@ -52,7 +52,8 @@ def test_labels_numbered_otherwise_are_told_how_to_be_renumbered() -> None:
     assert again.errors().mean() < 0.1 and again.notes == ()
     texts = np.array(NAMES)[y]
     note = tcuq.record(bar_net, x, texts, names=("right", "middle", "left")).notes[-1]
-    assert note.endswith("pass `names=left,middle,right`")
+    assert note.endswith("pass `names=['left', 'middle', 'right']`")
+    assert tcuq.record(bar_net, x, texts, names=["left", "middle", "right"]).notes == ()
 
 
 def test_one_renamed_folder_of_ten_leaves_some_classes_right() -> None:

@@ -46,6 +46,8 @@ def spoken(options: Sequence[str] = OPTIONS) -> Iterator[None]:
             return keyword(name, value)
         if value is None or value is True:
             return _dashed(name)
+        if isinstance(value, list):
+            value = ",".join(value)
         values = value if isinstance(value, tuple) else (value,)
         return " ".join([_dashed(name), *(each if isinstance(each, str) else f"{each:g}" for each in values)])
 

@@ -56,7 +56,7 @@ def order_note(log: Log, names: Sequence[str] | None = None) -> str | None:
         return f"{said}: labels are probably numbered otherwise than the outputs; renumber them{numbers}"
     way = f"{option('names')} in the order of the outputs"
     if log.classes <= SHOWN:
-        way = option("names", ",".join(names[at] for at in np.argsort(order).tolist()))
+        way = option("names", [str(names[at]) for at in np.argsort(order).tolist()])
     return f"{said}: names are probably sorted otherwise than the outputs; pass {way}"
 
 
