@@ -62,70 +62,22 @@ class Table(NamedTuple):
     whole: bool
 
 
-class Kind:
-    """Whether the posteriors, or the features, of one stream are int8 or float.
-
-    The first valid row settles it; every row is then judged by that. Logits are any finite numbers.
-    """
-
-    def __init__(self, name: str, columns: Sequence[str] | None = None, logits: bool = False) -> None:
-        self._name, self._columns = name, columns
-        self._posteriors = name == "probs" and not logits
-        self._what = "features" if name == "features" else "logits" if logits else "posteriors"
-        self._raw: bool | None = None
-        self._line = 0
-
-    def judge(self, table: Table) -> bool:
-        """Return whether rows are int8; refuse one that cannot be right or contradicts the first."""
-        values, cells, whole = table
-        raw = self._raw
-        if raw is None:
-            raw = whole and written_int8(values[0].tolist(), self._posteriors)
-        if raw:
-            if not whole or values.min() < LOW or values.max() > HIGH:
-                raise self._not_int8(values[0].tolist(), cells)
-        elif len(values) == 1 and plausible(values[0].tolist(), self._posteriors):
-            return False
-        elif bad := (bad_posteriors if self._posteriors else bad_features)(values, self._columns):
-            hint = logits_hint(values[0]) if self._posteriors else ""
-            if whole:
-                hint = (f", or int8 {LOW} to {HIGH}" if self._raw is None else self._since("float")) + hint
-            raise InputError("value", next(iter(bad.values())) + hint)
-        return raw
-
-    def settle(self, raw: bool, line: int) -> None:
-        """Keep what the first valid row is."""
-        self._raw, self._line = raw, line
-
-    def _not_int8(self, values: list[float], cells: Sequence[Any]) -> InputError:
-        if len(cells) > 1:  # the first of several may be good, and what is said of them is not shown
-            return InputError("value", "a row is not int8")
-        whole = [written_whole([cell]) for cell in cells[0]]
-        at = whole.index(False) if False in whole else [LOW <= each <= HIGH for each in values].index(False)
-        name = self._columns[at] if self._columns else f"{self._name}[{at}]"
-        if whole[at]:
-            return wrong_value(name, values[at], f"{LOW} to {HIGH}{self._since('int8')}")
-        expected = f"an integer in {LOW} to {HIGH}{self._since('int8')} (write 1 as 1.0)"
-        return InputError("value", f"{name} is {str(cells[0][at]).strip()}, expected {expected}", name)
-
-    def _since(self, kind: str) -> str:
-        return f", as {self._what} were read as {kind} from line {self._line} on"
-
-
 Read = tuple[Mapping[str, Table], Mapping[str, Sequence[Any]]]
 """Tables by name, `probs` and perhaps `features`, and the cells of `label`, `segment` and `shifted`."""
 
 
 class LogRows:
-    """The steps of one log; the first valid line settles columns, widths and kinds of number."""
+    """The steps of one log; the first valid line settles columns, widths, and int8 or float."""
 
     names: tuple[str, ...] | None = None
+    _titles: Mapping[str, Sequence[str]] = {}
+    """Columns of `probs` and `features`, where they have names of their own."""
 
     def __init__(self, softmax: Softmax | None) -> None:
         self.begun, self.rows = False, 0
         self._softmax, self._shifts = softmax, ShiftNumbers()
-        self._kinds: dict[str, Kind] = {}
         self._types: dict[str, tuple[np.dtype[Any], int]] = {}
+        self._line = 0
         self._kept: dict[str, bytearray] = {}
 
     def read(self, lines: list[str], numbers: list[int]) -> dict[str, npt.NDArray[Any]] | None:
@@ -134,20 +86,51 @@ class LogRows:
         if read is None:
             return None
         tables, plain = read
-        columns: dict[str, npt.NDArray[Any]] = {}
-        for name, table in tables.items():
-            raw = self._kinds[name].judge(table)
-            columns[name] = table.values.astype(np.int8) if raw else table.values
+        columns = {name: self._judged(name, table) for name, table in tables.items()}
         classes = max(2, tables["probs"].values.shape[1])
         for name, cells in plain.items():
             known = {cell: self._integer(name, cell, classes) for cell in dict.fromkeys(cells)}
             columns[name] = np.array([known[cell] for cell in cells], np.int64)
         if not self.begun:
-            self.begun = True
+            self.begun, self._line = True, numbers[0]
             self._types = {name: (values.dtype, values[0].size) for name, values in columns.items()}
-            for name in tables:
-                self._kinds[name].settle(columns[name].dtype == np.int8, numbers[0])
         return columns
+
+    def _judged(self, name: str, table: Table) -> npt.NDArray[Any]:
+        """Return rows as int8 or float; refuse one that cannot be right or contradicts the first."""
+        values, cells, whole = table
+        posteriors, row = name == "probs" and self._softmax is None, values[0].tolist()
+        raw = self._types[name][0] == np.int8 if self.begun else whole and written_int8(row, posteriors)
+        if raw:
+            if not whole or values.min() < LOW or values.max() > HIGH:
+                raise self._not_int8(name, row, cells)
+            return values.astype(np.int8)
+        if len(values) == 1 and plausible(row, posteriors):
+            return values
+        if bad := (bad_posteriors if posteriors else bad_features)(values, self._titles.get(name)):
+            hint = logits_hint(values[0]) if posteriors else ""
+            if whole:
+                hint = (self._since(name, "float") or f", or int8 {LOW} to {HIGH}") + hint
+            raise InputError("value", next(iter(bad.values())) + hint)
+        return values
+
+    def _not_int8(self, name: str, values: list[float], cells: Sequence[Any]) -> InputError:
+        if len(cells) > 1:  # the first of several may be good, and what is said of them is not shown
+            return InputError("value", "a row is not int8")
+        whole = [written_whole([cell]) for cell in cells[0]]
+        at = whole.index(False) if False in whole else [LOW <= each <= HIGH for each in values].index(False)
+        title, since = (
+            self._titles[name][at] if name in self._titles else f"{name}[{at}]",
+            self._since(name, "int8"),
+        )
+        if whole[at]:
+            return wrong_value(title, values[at], f"{LOW} to {HIGH}{since}")
+        expected = f"an integer in {LOW} to {HIGH}{since} (write 1 as 1.0)"
+        return InputError("value", f"{title} is {str(cells[0][at]).strip()}, expected {expected}", title)
+
+    def _since(self, name: str, kind: str) -> str:
+        what = "features" if name == "features" else "logits" if self._softmax else "posteriors"
+        return f", as {what} were read as {kind} from line {self._line} on" if self.begun else ""
 
     def take(self, lines: list[str], numbers: list[int]) -> None:
         """Take some lines; see `tcuq.io.rows.Rows`."""
@@ -180,25 +163,41 @@ class LogRows:
         columns: dict[str, Any] = {}
         for name, (kind, width) in self._types.items():
             values = np.frombuffer(kept.pop(name), kind)
-            columns[name] = values.reshape(-1, width) if name in self._kinds else values
+            columns[name] = values.reshape(-1, width) if name in _TABLES else values
         shifts = self._shifts.names or None
         return make_log(**columns, softmax=self._softmax, names=self.names, shift_names=shifts)
 
 
-class CsvRows(LogRows):
-    """Rows below a header. With `names` of the classes, labels may be names."""
+_NAMES = re.compile(r"\s*#\s*names\s*:", re.IGNORECASE)
+"""Begins the line before the header that names the classes: ``# names: cat,dog``."""
 
-    def __init__(self, header: Layout, softmax: Softmax | None, names: Sequence[str] | None) -> None:
+
+class CsvRows(LogRows):
+    """Rows below a header, which is read first. Where the classes have names, labels may be names."""
+
+    def __init__(self, lines: Lines, where: str, softmax: Softmax | None, limits: Limits) -> None:
         super().__init__(softmax)
-        self.names = checked_names(names, max(2, len(header.probs)))
+        lines = (each for each in lines if each[1].strip())
+        first, classes = next(lines, None), None
+        try:
+            if first is not None and (mark := _NAMES.match(first[1])):
+                check_length(first[1])
+                classes = [cell.strip() for cell in csv_rows([first[1][mark.end() :]])[0]]
+                first = next(lines, None)
+            if first is None:
+                raise InputError("missing", f"is empty, expected a header with {EXPECTED}")
+            check_length(first[1])
+            header = _header(csv_rows([first[1]])[0], limits)
+            self.names = checked_names(classes, max(2, len(header.probs)))
+        except ValueError as error:
+            raise placed(error, where if first is None else f"{where}, line {first[0]}") from None
+        note_unknown("column", header.names, header.known, where)
         place = {name: at for at, name in enumerate(header.names)}
+        titles = {"probs": header.probs, "features": header.features}
         self._width = len(header.names)
-        parts = {"probs": header.probs, "features": header.features}
-        self._parts = {name: columns for name, columns in parts.items() if columns}
-        self._places = {name: [place[each] for each in columns] for name, columns in self._parts.items()}
+        self._titles = {name: columns for name, columns in titles.items() if columns}
+        self._places = {name: [place[each] for each in columns] for name, columns in self._titles.items()}
         self._plain = {name: place[name] for name in ("label", "segment", "shifted") if name in place}
-        for name, columns in self._parts.items():
-            self._kinds[name] = Kind(name, columns, name == "probs" and softmax is not None)
 
     def _read(self, lines: list[str]) -> Read:
         return self._at_once(lines) or self._cells(lines)
@@ -230,7 +229,7 @@ class CsvRows(LogRows):
         for name, places in self._places.items():
             cells = [[row[place] for place in places] for row in rows]
             whole = all(map(written_whole, cells))
-            tables[name] = Table(_numbers(self._parts[name], cells), cells, whole)
+            tables[name] = Table(_numbers(self._titles[name], cells), cells, whole)
         return tables, {name: [row[place] for row in rows] for name, place in self._plain.items()}
 
     def _cell(self, name: str, cell: str | float) -> int | str:
@@ -246,35 +245,15 @@ class CsvRows(LogRows):
         return int(value)
 
 
-_NAMES = re.compile(r"\s*#\s*names\s*:", re.IGNORECASE)
-"""Begins the line before the header that names the classes: ``# names: cat,dog``."""
-
-
-def csv_log(lines: Lines, where: str, softmax: Softmax | None, limits: Limits) -> CsvRows:
-    """Read the header from the numbered lines of a CSV file; return what takes the other lines."""
-    lines = (each for each in lines if each[1].strip())
-    first, classes = next(lines, None), None
-    try:
-        if first is not None and (mark := _NAMES.match(first[1])):
-            check_length(first[1])
-            classes = [cell.strip() for cell in csv_rows([first[1][mark.end() :]])[0]]
-            first = next(lines, None)
-        if first is None:
-            raise InputError("missing", f"is empty, expected a header with {EXPECTED}")
-        check_length(first[1])
-        cells = csv_rows([first[1]])[0]
-        if len(cells) > limits.fields:
-            expected = limits.beyond("fields", len(cells), "columns")
-            raise InputError("limit", f"the header has {len(cells):,} columns, {expected}")
-        if len(cells) == 1 and ";" in cells[0]:
-            raise InputError("unsupported", "the columns are separated by semicolons, expected commas")
-        if _is_number(cells[0]) and {"p", "p0"}.isdisjoint(map(str.strip, cells)):
-            raise InputError("missing", "the first line must name the columns: p0,p1,...")
-        layout = Layout.of(cells)
-        note_unknown("column", layout.names, layout.known, where)
-        return CsvRows(layout, softmax, classes)
-    except ValueError as error:
-        raise placed(error, where if first is None else f"{where}, line {first[0]}") from None
+def _header(cells: list[str], limits: Limits) -> Layout:
+    if len(cells) > limits.fields:
+        expected = limits.beyond("fields", len(cells), "columns")
+        raise InputError("limit", f"the header has {len(cells):,} columns, {expected}")
+    if len(cells) == 1 and ";" in cells[0]:
+        raise InputError("unsupported", "the columns are separated by semicolons, expected commas")
+    if _is_number(cells[0]) and {"p", "p0"}.isdisjoint(map(str.strip, cells)):
+        raise InputError("missing", "the first line must name the columns: p0,p1,...")
+    return Layout.of(cells)
 
 
 def _is_number(text: str) -> bool:
@@ -305,11 +284,11 @@ def _numbers(names: Sequence[str], rows: list[list[str]]) -> npt.NDArray[np.floa
     return np.array([[_number(name, text) for name, text in zip(names, row, strict=True)] for row in rows])
 
 
-KEYS = ("probs", "features", "label", "segment", "shifted")
+_TABLES = ("probs", "features")
+KEYS = (*_TABLES, "label", "segment", "shifted")
 _ALL = ", ".join(KEYS)
 NAMES = "names"
 """The one key of a line before the first step that names the classes: ``{"names": ["cat", "dog"]}``."""
-
 
 _PLAIN: dict[str, set[type]] = {"label": {int, str}, "segment": {int}, "shifted": {bool, int, str}}
 """Types of the cells of other keys."""
@@ -328,7 +307,6 @@ class JsonRows(LogRows):
         super().__init__(softmax)
         self._shape, self._where, self._limits = shape, where, limits
         self._told = False
-        self._kinds = {"probs": Kind("probs", logits=softmax is not None), "features": Kind("features")}
 
     def _read(self, lines: list[str]) -> Read | None:
         objects = [parse_object(line, ALIASES, self._limits) for line in lines]
@@ -342,25 +320,18 @@ class JsonRows(LogRows):
         for key in KEYS:
             if key in objects[0]:
                 values = [content[key] for content in objects]
-                if key in self._kinds:
+                if key in _TABLES:
                     tables[key] = self._table(key, values)
-                else:
-                    plain[key] = self._checked(key, values)
-        if not self.begun:
-            self._check_widths(*(table.values.shape[1] for table in tables.values()))
+                    continue
+                if not {*map(type, values)} <= _PLAIN[key]:
+                    raise _odd(key, next(value for value in values if type(value) not in _PLAIN[key]))
+                plain[key] = values
+        width, *more = (table.values.shape[1] for table in tables.values())
+        if self._shape is not None and not self.begun:
+            self._shape.check_row(width, *more)
+        if self.names is not None and max(2, width) != len(self.names):
+            raise InputError("value", f"probs has {width} values, and there are {len(self.names)} names")
         return tables, plain
-
-    def _check_widths(self, probs: int, features: int | None = None) -> None:
-        if self._shape is not None:
-            self._shape.check_row(probs, features)
-        if self.names is not None and max(2, probs) != len(self.names):
-            raise InputError("value", f"probs has {probs} values, and there are {len(self.names)} names")
-
-    def _checked(self, key: str, values: list[Any]) -> list[Any]:
-        kinds = _PLAIN[key]
-        if not {*map(type, values)} <= kinds:
-            raise _odd(key, next(value for value in values if type(value) not in kinds))
-        return values
 
     def _cell(self, name: str, cell: Any) -> int | str:
         if isinstance(cell, str):
@@ -389,9 +360,7 @@ class JsonRows(LogRows):
         if unknown and not self._told:
             note_unknown("key", [key for key in content if key not in BESIDE], KEYS, self._where)
             self._told = True
-        if (
-            self.begun and len(content) - len(unknown) != len(self._types)
-        ) or not self._types.keys() <= content.keys():
+        if self.begun and content.keys() - {*unknown} != self._types.keys():
             odd = next(key for key in KEYS if (key in content) != (key in self._types))
             first = ", ".join(key for key in KEYS if key in self._types)
             what = "new" if odd in content else "missing"

@@ -11,7 +11,7 @@ from ..base.limits import Limits, limits_given
 from ..log.log import Log
 from ..log.logits import paired, softmax
 from ..monitor.params import Params
-from .log_rows import JsonRows, LogRows, csv_log
+from .log_rows import CsvRows, JsonRows, LogRows
 from .rows import Bad, taken
 from .sources import TABLES, Lines, format_of, put, read_bytes, read_lines, shown
 from .tables import encode_log, log_table, package, read_npz, table_parts, table_pieces
@@ -109,7 +109,7 @@ def read_parts(
     else:
         lines = read_lines(path, limits, whole=True)
         csv = kind == "csv"
-        steps = csv_log(lines, where, apply, limits) if csv else JsonRows(shape, apply, where, limits)
+        steps = CsvRows(lines, where, apply, limits) if csv else JsonRows(shape, apply, where, limits)
         parts = _row_parts(lines, steps, where, on_bad, rows)
     for part in parts:
         if shape is not None:

@@ -166,7 +166,7 @@ class Shape(NamedTuple):
         needed = any(name in FEATURE_BASED for name in params.signals)
         return cls(params.classes, params.features, needed, params.names)
 
-    def check_row(self, probs: int, features: int | None) -> None:
+    def check_row(self, probs: int, features: int | None = None) -> None:
         """Refuse a row with another number of values; one sigmoid output stands for two classes."""
         if max(2, probs) != self.classes:
             raise InputError("value", f"probs has {probs} values, expected {self.classes} {_SAID}")
