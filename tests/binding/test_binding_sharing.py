@@ -16,7 +16,6 @@ import pytest
 from forks import forked, needs_fork
 
 from tcuq import Bank, Log, Monitor, Params
-from tcuq.base.locks import NonBlockingLock
 
 PARAMS = Params(classes=3, warmup=0, reference=0.3, names=("a", "b", "c"))
 RNG = np.random.default_rng(3)
@@ -101,19 +100,6 @@ def test_a_fork_has_monitors_of_its_own() -> None:
     assert monitor.save() == twin.save() and bank.save_many([0, 1]).tobytes() == before
     twin.run(PROBS[100:])
     assert told == twin.save().hex()
-
-
-def enter(turn: NonBlockingLock) -> str:
-    with turn:
-        return "entered"
-
-
-@needs_fork
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_a_fork_in_the_middle_is_told() -> None:
-    turn = NonBlockingLock("the order")
-    with turn:
-        assert "was when this process was forked" in forked(lambda: enter(turn))
 
 
 WRITTEN = """

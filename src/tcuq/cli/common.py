@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -204,23 +204,3 @@ def comma_list(kind: Callable[[str], Any]) -> Callable[[str], tuple[Any, ...]]:
 def given(args: argparse.Namespace, *names: str) -> dict[str, Any]:
     """Return the options that were given, so that defaults stay with the function that has them."""
     return {name: getattr(args, name) for name in names if getattr(args, name) is not None}
-
-
-def estimate(ends: Sequence[float | None], form: str, unit: str) -> str:
-    """Return a range of estimates in words, or that there is none."""
-    if ends[0] is None:
-        return "unknown: the board's file has no source for it"
-    return f"{span(ends, form)} {unit}, an estimate without wait states"
-
-
-def energy(microjoules: Sequence[float | None]) -> tuple[list[float | None], str]:
-    """Return estimates of energy with three digits, and the form in which to show them."""
-    return [None if each is None else float(f"{each:.3g}") for each in microjoules], ",.10g"
-
-
-def span(ends: Sequence[float | None], form: str) -> str:
-    """Return two ends as text; the upper one, or both, may be unknown."""
-    low, high = ends
-    if low is None:
-        return "unknown"
-    return f"{low:{form}} or more" if high is None else f"{low:{form}}-{high:{form}}"

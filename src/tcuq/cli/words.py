@@ -107,15 +107,6 @@ def expect_params(path: str) -> None:
     raise UsageError(f"{path}: is {what}; make one with: {way}")
 
 
-def expect_graph(path: str, hint: str = "") -> None:
-    """Refuse what by its name cannot be an int8 graph, and say how to get one."""
-    if _ending(path) in MODELS:
-        way = f"tcuq device import {path} -o {os.path.splitext(path)[0]}.npz"
-        raise UsageError(f"{path}: is a model, expected a graph; make one with: {way}")
-    if _ending(path) == ".json":
-        raise UsageError(f"{path}: is a JSON file, expected a graph (.npz), from tcuq device import{hint}")
-
-
 def expect_model(model: str, data: str) -> None:
     """Refuse a model and data that are swapped, by their names."""
     if _ending(data) in MODELS and (_ending(model) in LOGS or os.path.isdir(model)):

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from tcuq.cli.common import answer, note
 from tcuq.cli.parser import declare, declare_group
-from tcuq.cli.words import expect_graph
 
 from .cost import add as add_cost
 from .emit import add as add_emit
 from .importing import add as add_import
 from .importing import add_outputs
+from .shared import expect_graph
 
 if TYPE_CHECKING:
     from tcuq.cli.parser import Subparsers

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tcuq.base.errors import InputError
-from tcuq.cli.common import answer, energy, estimate, need_files
+from tcuq.cli.common import answer, need_files
 from tcuq.cli.parser import declare
-from tcuq.cli.words import expect_graph
+
+from .shared import energy, estimate, expect_graph
 
 if TYPE_CHECKING:
     from tcuq.cli.parser import Subparsers

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from tcuq.cli.common import answer, need_files, note
 from tcuq.cli.parser import declare
-from tcuq.cli.words import expect_graph, spoken
+from tcuq.cli.words import spoken
+
+from .shared import expect_graph
 
 if TYPE_CHECKING:
     from tcuq.cli.parser import Subparsers

@@ -7,9 +7,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tcuq.cli.common import energy, note, print_json, progress, span
+from tcuq.cli.common import note, print_json, progress
 from tcuq.cli.parser import declare
 from tcuq.cli.process import UsageError, tell
+from tcuq_device.cli.shared import energy, span
 
 if TYPE_CHECKING:
     from tcuq.cli.parser import Subparsers

@@ -16,7 +16,6 @@ import numpy.typing as npt
 
 from tcuq.base.checks import integer, number
 from tcuq.base.errors import InputError, InputTypeError, wrong_value
-from tcuq.base.locks import NonBlockingLock
 from tcuq.monitor.params import Params
 
 from ..engine.events import MAX_NUMBER, Decided, Events, joined
@@ -24,6 +23,7 @@ from ..engine.labels import Labels
 from ..engine.model_version import ModelVersion
 from ..verdicts.summary import summarize
 from .decision_tables import named_damage
+from .lock import NonBlockingLock
 from .store import Parts, Store, agreed_options, agreed_versions, named_params
 
 AHEAD = 86400.0
