@@ -123,6 +123,30 @@ def evidence(dice: Dice, head: dict[str, Any]) -> dict[str, Any]:
     return head | {"own_looks": 0, "own_mean": 0, "own_most": 0}
 
 
+def spoiled(dice: Dice, given: dict[str, Any]) -> dict[str, Any]:
+    """Return parameters of which a number, or one of a list, was moved to an end of its range or beyond."""
+    row = dice.choice([row for row in ROWS if row.kind in ("one", "signal", "class", "lag")])
+    part = given if row.part == "params" else given[row.part]
+    if part is None or row.name not in part:
+        return given
+    value = dice.edge(row.low - 2, row.high + 2)
+    if isinstance(part[row.name], list):
+        changed = list(part[row.name])
+        changed[-1:] = [value][: len(changed)]
+        value = changed
+    part = part | {row.name: value}
+    return part if row.part == "params" else given | {row.part: part}
+
+
+def accepted(make: Any, given: dict[str, Any]) -> bool:
+    """Return whether parameters are taken."""
+    try:
+        make(given)
+    except ValueError:
+        return False
+    return True
+
+
 def inference(dice: Dice, p: Params, kind: int) -> tuple[list[int], list[int]]:
     """Return an inference of a kind; a posterior need not add up to anything."""
     at, other, high = dice.randrange(p.classes), dice.randrange(p.classes), dice.randrange(-128, 128)
@@ -168,6 +192,11 @@ def core_step(core: Any, probs: list[int], features: list[int]) -> list[int]:
 def disagreement(dice: Dice, steps: int, count: Counter[str]) -> str:
     """Play a program; return the first thing on which core and reference differ, or an empty string."""
     given = drawn(dice)
+    for _ in range(20):
+        other = spoiled(dice, given)
+        count["spoiled"] += not accepted(Params.of, other)
+        if accepted(_core.Core, other) != accepted(Params.of, other):
+            return f"the core {'takes' if accepted(_core.Core, other) else 'refuses'} {other}"
     params, core = Params.of(given), _core.Core(given)
     sizes = (params.ring_size, params.state_size, *bounds(params))
     if core.sizes() != sizes:

@@ -72,7 +72,7 @@ def build(
         return folder / name
 
     folder.mkdir(parents=True, exist_ok=True)
-    common = [SOURCES / f"{name}.c" for name in ("sets", "sets_check", "bounds")]
+    common = [SOURCES / f"{name}.c" for name in ("sets", "bounds")]
     common += [*sorted(core.glob("*.c")), EXPORTED / "tcuq_frame.c"]
     with ThreadPoolExecutor(jobs) as pool:
         made = list(pool.map(compiled, [*(SOURCES / f"{name}.c" for name in TARGETS), *common]))
