@@ -63,7 +63,7 @@ fuzz: .venv/.test
 
 fuzz-long: .venv/.test
 	$(BIN)/python fuzz/run.py --minutes 480
-	$(BIN)/python fuzz/against_reference.py --programs 20000 --jobs 2
+	$(BIN)/python fuzz/against_reference.py --programs 20000
 	HYPOTHESIS_PROFILE=long $(PYTEST) -m hypothesis
 
 hostile: .venv/.test

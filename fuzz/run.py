@@ -18,7 +18,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from targets import ROOT, TARGETS, Outcome, Unable, build, find_toolchain, run_target
+from targets import ROOT, TARGETS, Outcome, Unable, build, find_compiler, run_target
 
 READERS = ROOT / "fuzz" / "readers.py"
 OUT = ROOT / "out" / "fuzz"
@@ -28,9 +28,9 @@ def run_targets(names: list[str], seconds: float, seed: int, out: Path, jobs: in
     """Build the targets and run some of them, one after the other, for a share of the time each."""
     folder = out / "build"
     folder.mkdir(parents=True, exist_ok=True)
-    tools = find_toolchain()
-    print(f"seed {seed}, {tools.words()}", flush=True)
-    programs = build(folder, tools, jobs=jobs)
+    compiler = find_compiler()
+    print(f"seed {seed}, {compiler} with libFuzzer", flush=True)
+    programs = build(folder, compiler, jobs=jobs)
     outcomes = []
     for name in names:
         done = run_target(programs[name], max(1, round(seconds / len(names))), seed, out)

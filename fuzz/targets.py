@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Build and run the fuzz targets in C: with libFuzzer where a compiler has it, else with a plain driver."""
+"""Build and run the fuzz targets in C, with libFuzzer."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CORPUS = ROOT / "fuzz" / "corpus" / "c"
 TARGETS = {"load": 4096, "steps": 1024, "frames": 2048}
 """Names of the targets, and the bytes of their largest input."""
 
-COMPILERS = ("clang-19", "clang", "gcc", "cc")
+COMPILERS = ("clang-19", "clang")
 SANITIZED = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 FLAGS = ["-std=c99", "-D_POSIX_C_SOURCE=200809L", "-fno-omit-frame-pointer", "-DTCUQ_SIGNALS=0x303FFuL"]
 OPTIMIZED = ("-g", "-O1")
@@ -32,56 +32,22 @@ class Unable(Exception):
     """Nothing can be built here; the message says why."""
 
 
-@dataclass(frozen=True)
-class Toolchain:
-    """A compiler, and whether it has libFuzzer and sanitizers: without, guard zones alone find writes."""
-
-    compiler: str
-    guided: bool
-    sanitized: bool
-
-    def words(self) -> str:
-        """Return what it is, for people."""
-        how = "libFuzzer" if self.guided else "a plain driver, no libFuzzer"
-        return f"{self.compiler} with {how}{'' if self.sanitized else ', no sanitizers'}"
-
-    def flags(self) -> list[str]:
-        """Return flags of compiling."""
-        return [
-            *FLAGS,
-            *(SANITIZED if self.sanitized else ()),
-            *(["-fsanitize=fuzzer-no-link"] if self.guided else ()),
-        ]
-
-
-def find_toolchain() -> Toolchain:
-    """Return the best compiler that is here: the one of CC, or one of `COMPILERS`."""
-
-    def works(compiler: str, text: str, *flags: str) -> bool:
+def find_compiler() -> str:
+    """Return a compiler that has libFuzzer: the one of CC, or one of `COMPILERS`."""
+    target = "int LLVMFuzzerTestOneInput(const char *d, unsigned long n) { return n > 9 && *d; }\n"
+    asked = os.environ.get("CC")
+    for name in (asked,) if asked else COMPILERS:
         with tempfile.TemporaryDirectory() as folder:
             source = Path(folder) / "try.c"
-            source.write_text(text)
-            command = [compiler, *flags, str(source), "-o", str(Path(folder) / "try")]
-            return subprocess.run(command, capture_output=True).returncode == 0
-
-    asked = os.environ.get("CC")
-    found = [name for name in ((asked,) if asked else COMPILERS) if shutil.which(name) is not None]
-    target = "int LLVMFuzzerTestOneInput(const char *d, unsigned long n) { return n > 9 && *d; }\n"
-    program = "int main(void) { return 0; }\n"
-    for name in found:
-        if works(name, target, "-fsanitize=fuzzer,address,undefined"):
-            return Toolchain(name, guided=True, sanitized=True)
-    for name in found:
-        if works(name, program, *SANITIZED):
-            return Toolchain(name, guided=False, sanitized=True)
-    for name in found:
-        if works(name, program):
-            return Toolchain(name, guided=False, sanitized=False)
-    raise Unable("no C compiler works here: install clang (best, for libFuzzer) or gcc")
+            source.write_text(target)
+            command = [name, "-fsanitize=fuzzer,address,undefined", str(source), "-o", f"{folder}/try"]
+            if shutil.which(name) and subprocess.run(command, capture_output=True).returncode == 0:
+                return name
+    raise Unable("no C compiler here has libFuzzer: install clang with its runtime")
 
 
 def build(
-    folder: Path, tools: Toolchain, core: Path = CORE, jobs: int = 2, flags: Sequence[str] = OPTIMIZED
+    folder: Path, compiler: str, core: Path = CORE, jobs: int = 2, flags: Sequence[str] = OPTIMIZED
 ) -> dict[str, Path]:
     """Compile all targets; return the programs by target.
 
@@ -90,33 +56,26 @@ def build(
     """
 
     def run(*words: str) -> None:
-        done = subprocess.run([tools.compiler, *words], capture_output=True, text=True)
+        done = subprocess.run([compiler, *SANITIZED, *words], capture_output=True, text=True)
         if done.returncode != 0:
             said = (done.stderr.strip() or "no message").splitlines()
-            raise Unable(f"{tools.compiler} cannot build the targets: {said[0]}")
+            raise Unable(f"{compiler} cannot build the targets: {said[0]}")
 
     def compiled(source: Path) -> str:
         target = folder / f"{source.stem}.o"
         where = [f"-I{path}" for path in (SOURCES, core, EXPORTED)]
-        run(*tools.flags(), *flags, *where, "-c", str(source), "-o", str(target))
+        run("-fsanitize=fuzzer-no-link", *FLAGS, *flags, *where, "-c", str(source), "-o", str(target))
         return str(target)
 
     def linked(name: str) -> Path:
-        libraries = [] if not tools.sanitized else [*SANITIZED]
-        libraries += ["-fsanitize=fuzzer"] if tools.guided else []
-        run(*libraries, objects[name], *shared, "-lm", "-o", str(folder / name))
+        run("-fsanitize=fuzzer", objects[name], *shared, "-o", str(folder / name))
         return folder / name
 
     folder.mkdir(parents=True, exist_ok=True)
-    names = ["sets", "sets_check", "bounds", *([] if tools.guided else ["driver"])]
-    common = [
-        *(SOURCES / f"{name}.c" for name in names),
-        *sorted(core.glob("*.c")),
-        EXPORTED / "tcuq_frame.c",
-    ]
+    common = [SOURCES / f"{name}.c" for name in ("sets", "bounds")]
+    common += [*sorted(core.glob("*.c")), EXPORTED / "tcuq_frame.c"]
     with ThreadPoolExecutor(jobs) as pool:
-        each = [SOURCES / f"{name}.c" for name in TARGETS]
-        made = list(pool.map(compiled, [*each, *common]))
+        made = list(pool.map(compiled, [*(SOURCES / f"{name}.c" for name in TARGETS), *common]))
         objects = dict(zip(TARGETS, made, strict=False))
         shared = made[len(TARGETS) :]
         return dict(zip(TARGETS, pool.map(linked, TARGETS), strict=True))

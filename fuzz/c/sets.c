@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "tcuq_fields.h"
+
 enum { POWER_24 = 16777216, POWER_30 = 1073741824 };
 
 /* Masks that fits give, and some that nobody asks for. */
@@ -221,4 +223,41 @@ void make_direct_set(set_t *set, source_t *from)
     set_rates(set, from);
     set_feedback(set, from);
     p->fingerprint = tcuq_fingerprint(p);
+}
+
+#define PLACE(error, of, name, type, low, high, bytes) error##_##name,
+enum {
+    TCUQ_NUMBERS(PLACE)
+    LIST_LAGS,
+    LIST_WEIGHTS,
+    LIST_CENTERS,
+    LIST_OFFSET,
+    NO_EVIDENCE,
+    NO_INSTANT,
+    NO_FEEDBACK,
+    A_LAG,
+    A_WEIGHT,
+    PLACES
+};
+
+void spoil_set(set_t *set, source_t *from)
+{
+    tcuq_params_t *p = &set->params;
+    tcuq_evidence_t *evidence = &set->evidence;
+    tcuq_instant_t *instant = &set->instant;
+    tcuq_feedback_t *feedback = &set->feedback;
+    switch (below(from, PLACES)) {
+#define SPOIL(error, of, name, type, low, high, bytes) \
+    case error##_##name: of->name = (type)edge(from, (int64_t)(low)-2, (int64_t)(high) + 2); break;
+        TCUQ_NUMBERS(SPOIL)
+    case LIST_LAGS: p->lags = NULL; break;
+    case LIST_WEIGHTS: p->lag_weights = NULL; break;
+    case LIST_CENTERS: p->centers = p->centers == NULL ? set->centers : NULL; break;
+    case LIST_OFFSET: set->evidence.offset = NULL; break;
+    case NO_EVIDENCE: p->evidence = p->evidence == NULL ? &set->evidence : NULL; break;
+    case NO_INSTANT: p->instant = p->instant == NULL ? &set->instant : NULL; break;
+    case NO_FEEDBACK: p->feedback = p->feedback == NULL ? &set->feedback : NULL; break;
+    case A_LAG: set->lags[below(from, TCUQ_MAX_LAG)] = (uint8_t)take(from, 1); break;
+    default: set->lag_weights[below(from, 4)] = (uint16_t)take(from, 2); break;
+    }
 }

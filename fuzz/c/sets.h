@@ -30,7 +30,4 @@ void make_direct_set(set_t *set, source_t *from);
 /* Change a field, a list or a pointer to anything. */
 void spoil_set(set_t *set, source_t *from);
 
-/* Whether section 2 allows these parameters, written from SPEC.md alone. */
-int set_allowed(const tcuq_params_t *p);
-
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Plays games of adversaries against monitors and prints what came of them as JSON.
  *
- *     hostile plan SEED LONGEST STEPS           how many games take so many steps
- *     hostile play SEED LONGEST FIRST COUNT     play them
+ *     hostile SEED LONGEST STEPS JOB JOBS      of all games that take so many steps together, each JOBS-th from JOB on
  *
  * A game follows from SEED, its number and the steps of the longest games alone, whoever plays it. */
 #include <inttypes.h>
@@ -62,14 +61,14 @@ static void count(tally_t *tally, const game_t *g)
     }
 }
 
-static void play(uint64_t seed, int64_t longest, uint64_t first, uint64_t games)
+static void play(uint64_t seed, int64_t longest, uint64_t first, uint64_t games, uint64_t jobs)
 {
     static tally_t tally;
     static game_t game;
-    uint64_t number;
+    uint64_t number, played = 0;
     int which;
     printf("{\"violations\": [");
-    for (number = first; number < first + games; number++) {
+    for (number = first; number < games; number += jobs, played++) {
         const char *broken;
         game_begin(&game, seed, number, longest);
         broken = game_play(&game);
@@ -84,7 +83,7 @@ static void play(uint64_t seed, int64_t longest, uint64_t first, uint64_t games)
            ", \"flagged\": %" PRId64 ", \"abstained\": %" PRId64 ", \"resets\": %" PRId64 ", \"loads\": %" PRId64
            ", \"labels\": %" PRId64 ", \"wrong\": %" PRId64
            ", \"bounds\": {",
-           tally.broken, games, adversary_count, tally.steps, tally.flagged, tally.abstained, tally.resets, tally.loads,
+           tally.broken, played, adversary_count, tally.steps, tally.flagged, tally.abstained, tally.resets, tally.loads,
            tally.labels, tally.wrong);
     for (which = 0; which < BOUNDS; which++) {
         printf("%s\"%s\": [%.9g, %" PRIu64 "]", which > 0 ? ", " : "", names[which], tally.best[which],
@@ -97,20 +96,16 @@ int main(int count_of_words, char **words)
 {
     uint64_t seed, steps, games = 0;
     int64_t longest;
-    if (count_of_words < 5) {
-        fprintf(stderr, "hostile plan SEED LONGEST STEPS | hostile play SEED LONGEST FIRST COUNT\n");
+    if (count_of_words != 6) {
+        fprintf(stderr, "hostile SEED LONGEST STEPS JOB JOBS\n");
         return 2;
     }
-    seed = strtoull(words[2], NULL, 10);
-    longest = strtoll(words[3], NULL, 10);
-    if (strcmp(words[1], "plan") == 0) {
-        for (steps = strtoull(words[4], NULL, 10); steps > 0u; games++) {
-            uint64_t length = (uint64_t)game_length(seed, games, longest);
-            steps -= length < steps ? length : steps;
-        }
-        printf("%" PRIu64 "\n", games);
-    } else {
-        play(seed, longest, strtoull(words[4], NULL, 10), count_of_words > 5 ? strtoull(words[5], NULL, 10) : 1u);
+    seed = strtoull(words[1], NULL, 10);
+    longest = strtoll(words[2], NULL, 10);
+    for (steps = strtoull(words[3], NULL, 10); steps > 0u; games++) {
+        uint64_t length = (uint64_t)game_length(seed, games, longest);
+        steps -= length < steps ? length : steps;
     }
+    play(seed, longest, strtoull(words[4], NULL, 10), games, strtoull(words[5], NULL, 10));
     return 0;
 }

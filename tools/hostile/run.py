@@ -21,7 +21,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +29,6 @@ ROOT = HERE.parents[1]
 CORE = ROOT / "src" / "tcuq" / "core"
 SHARED = ROOT / "fuzz" / "c"
 FLAGS = ["-std=c99", "-O2", "-Wall", "-Wextra", "-DTCUQ_SIGNALS=0x303FFuL"]
-CHUNK = 16
 SUMMED = ("broken", "games", "steps", "flagged", "abstained", "resets", "loads", "labels", "wrong")
 
 
@@ -40,14 +38,9 @@ class Unable(Exception):
 
 def compiler() -> list[str]:
     """Return the command of a C compiler: that of CC, or the first of cc, gcc and clang."""
-    asked = shlex.split(os.environ.get("CC", ""))
-    if asked:
-        if shutil.which(asked[0]) is None:
-            raise Unable(f"CC is {asked[0]}, expected a C compiler that is installed")
-        return asked
-    for name in ("cc", "gcc", "clang"):
-        if shutil.which(name) is not None:
-            return [name]
+    for name in [shlex.split(os.environ["CC"])] if os.environ.get("CC") else [["cc"], ["gcc"], ["clang"]]:
+        if shutil.which(name[0]) is not None:
+            return name
     raise Unable("no C compiler is here: install gcc or clang, or set CC")
 
 
@@ -59,7 +52,7 @@ def build(folder: Path, core: Path = CORE) -> Path:
         *(SHARED / name for name in ("sets.c", "bounds.c")),
         *sorted(core.glob("*.c")),
     ]
-    command = [*compiler(), *FLAGS, f"-I{SHARED}", f"-I{core}", *map(str, sources), "-lm", "-o", str(program)]
+    command = [*compiler(), *FLAGS, f"-I{SHARED}", f"-I{core}", *map(str, sources), "-o", str(program)]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         said = (done.stderr.strip() or "no message").splitlines()
@@ -67,50 +60,27 @@ def build(folder: Path, core: Path = CORE) -> Path:
     return program
 
 
-def added(results: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return several results as one."""
-    whole: dict[str, Any] = {name: sum(result[name] for result in results) for name in SUMMED}
-    whole["violations"] = [line for result in results for line in result["violations"]]
-    whole["adversaries"] = results[0]["adversaries"]
-    whole["bounds"] = {
-        name: [
-            max(result["bounds"][name][0] for result in results),
-            sum(result["bounds"][name][1] for result in results),
-        ]
-        for name in results[0]["bounds"]
-    }
-    return whole
-
-
 def play(program: Path, steps: int, seed: int, jobs: int) -> dict[str, Any]:
-    """Play as many games as take so many steps."""
-
-    def part(first: int) -> dict[str, Any]:
-        command = [str(program), "play", str(seed), longest, str(first), str(min(CHUNK, games - first))]
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode != 0:
-            return crashed(first, done.returncode)
-        result: dict[str, Any] = json.loads(done.stdout)
-        return result
-
-    def crashed(first: int, status: int) -> dict[str, Any]:
-        """Return the result of games that ended the program."""
-        empty: dict[str, Any] = dict.fromkeys(SUMMED, 0)
-        line = f"games {first} to {first + CHUNK - 1}: the program ended with status {status}"
-        return {**empty, "broken": 1, "violations": [line], "adversaries": 0, "bounds": {}}
-
+    """Play as many games as take so many steps, some of them in each process; return the sum of all."""
     # Many parameter sets in a short run, and time to reach far debts in a long one.
-    longest = str(min(262_144, max(8192, steps // 256)))
-    command = [str(program), "plan", str(seed), longest, str(steps)]
-    plan = subprocess.run(command, capture_output=True, text=True, check=True)
-    games = int(plan.stdout)
-    with ThreadPoolExecutor(jobs) as pool:
-        results = list(pool.map(part, range(0, games, CHUNK)))
-    whole = [result for result in results if result["bounds"]]
-    lost = [result for result in results if not result["bounds"]]
-    total = added(whole) if whole else lost[0]
-    total["broken"] += sum(result["broken"] for result in lost if result is not total)
-    total["violations"] += [line for result in lost if result is not total for line in result["violations"]]
+    longest = min(262_144, max(8192, steps // 256))
+    words = [[str(program), *map(str, (seed, longest, steps, job, jobs))] for job in range(jobs)]
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for command in words]
+    total: dict[str, Any] = {**dict.fromkeys(SUMMED, 0), "violations": [], "bounds": {}, "adversaries": 0}
+    for job, process in enumerate(running):
+        said, _ = process.communicate()
+        if process.returncode != 0:
+            total["broken"] += 1
+            total["violations"] += [f"process {job} ended with status {process.returncode}"]
+            continue
+        found = json.loads(said)
+        for name in SUMMED:
+            total[name] += found[name]
+        total["violations"] += found["violations"]
+        total["adversaries"] = found["adversaries"]
+        for name, (closest, reached) in found["bounds"].items():
+            best, games = total["bounds"].get(name, (0.0, 0))
+            total["bounds"][name] = (max(best, closest), games + reached)
     return total
 
 

@@ -196,7 +196,7 @@ class Params:
             "centers shape": self.centers is None or len(self.centers) == self.classes * self.features,
             "centers range": all(-128 <= value <= 127 for value in self.centers or ()),
             "slope": 0 <= self.slope <= self.steep_slope,
-            "steep_slope": 1 <= self.steep_slope <= 2**24 // self.level_den,
+            "steep_slope": 1 <= self.steep_slope <= 2**24 // max(1, self.level_den),
             "knee": 0 <= self.knee <= 2**24 and self.slope * self.knee <= 2**24,
             "budget": 0 <= self.budget_num <= self.budget_den and 1 <= self.budget_den <= 1000,
             "burst": 1 <= self.burst <= 10000,
