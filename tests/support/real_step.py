@@ -16,7 +16,7 @@ import numpy.typing as npt
 from tcuq import EvidenceHead, Monitor, Params
 from tcuq.log.quantize import quantize_probs
 from tcuq.monitor.heads import InstantHead
-from tcuq.monitor.signals import BELIEF, FEATURE_BASED, LAGGED, SIGNALS, SLOW, profile_signals
+from tcuq.monitor.signals import FEATURE_BASED, LAGGED, SIGNALS, SLOW, profile_signals
 
 Reals = npt.NDArray[np.float64]
 LENGTH = 2500
@@ -240,7 +240,7 @@ def random_params(rng: np.random.Generator, classes: int) -> Params:
     signals = profile_signals("paper", features)
     if rng.integers(2):
         usable = [name for name in SIGNALS if features or name not in FEATURE_BASED]
-        signals = tuple(name for name in usable if name not in (*BELIEF, *SLOW, "distance"))
+        signals = tuple(name for name in usable if name not in ("disbelief", *SLOW, "distance"))
     return Params(
         classes=classes,
         features=features,
