@@ -171,7 +171,7 @@ def shown(spot: Spot, homes: Homes) -> tuple[str, str]:
     """Return `file:line` of the first place on the way to a spot that is no list of fields, and its text."""
     for place in spot.way:
         text = homes.line(place)
-        if not re.search(r"TCUQ_(\w+_FIELDS|RULES)\(", text):
+        if not re.search(r"TCUQ_(\w*NUMBERS|RULES)\(", text):
             break
     return place.rpartition(":")[0], text
 

@@ -161,11 +161,14 @@ static PyObject *core_errors(PyObject *object, PyObject *unused)
     return Py_BuildValue("ii", debt, tcuq_error_bound(&self->base.held.params));
 }
 
-/* fingerprint() -> CRC-32 of the params */
-static PyObject *core_fingerprint(PyObject *object, PyObject *unused)
+/* fingerprint(version) -> CRC-32 of the params, as if they were of this layout */
+static PyObject *core_fingerprint(PyObject *object, PyObject *args)
 {
-    (void)unused;
-    return PyLong_FromUnsignedLong(((base_t *)object)->held.params.fingerprint);
+    tcuq_params_t p = ((base_t *)object)->held.params;
+    if (!PyArg_ParseTuple(args, "|H", &p.version)) {
+        return NULL;
+    }
+    return PyLong_FromUnsignedLong(tcuq_fingerprint(&p));
 }
 
 /* sizes() -> (ring bytes, state bytes, lowest debt, highest debt) */
@@ -229,7 +232,7 @@ static PyMethodDef core_methods[] = {
     {"verify", core_verify, METH_NOARGS, NULL},
     {"feedback", core_feedback, METH_VARARGS, NULL},
     {"errors", core_errors, METH_NOARGS, NULL},
-    {"fingerprint", core_fingerprint, METH_NOARGS, NULL},
+    {"fingerprint", core_fingerprint, METH_VARARGS, NULL},
     {"sizes", core_sizes, METH_NOARGS, NULL},
     {"counters", core_counters, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL}};

@@ -13,6 +13,9 @@
 /* Signals that a step may read: those of the paper are the first. */
 #define OWN_COUNT (HAS_EVIDENCE ? TCUQ_SIGNAL_COUNT : 4u)
 
+/* Signals that need more of the ring than its first words; a build for those of the paper does not ask. */
+#define LAID_OUT (TCUQ_LAGGED_SIGNALS | TCUQ_BIT(TCUQ_DRIFT))
+
 /* Whether params are accepted: one answer for all fields and rules, as every firmware carries it. */
 #define OR_REFUSED(error, of, name, type, low, high, bytes) || OUTSIDE(type, (of)->name, low, high)
 #define AND_RULE(name, field, condition, expected) && (condition)
@@ -353,6 +356,7 @@ void tcuq_step(tcuq_t *m, const int8_t *probs, const int8_t *features, tcuq_step
     const tcuq_params_t *p = m->params;
     uint16_t own[TCUQ_SIGNAL_COUNT];
     inference_t now;
+    layout_t at;
     uint32_t i;
     uint32_t *labels; /* what they need; NULL without feedback */
     int doubtful;
@@ -362,12 +366,15 @@ void tcuq_step(tcuq_t *m, const int8_t *probs, const int8_t *features, tcuq_step
 
     memcpy(own, p->clean_mean, OWN_COUNT * sizeof own[0]); /* signals without a past */
     tcuq_internal_read(&now, p, probs, features, out);
-    if (instant_head(p) != NULL) {
-        tcuq_internal_beliefs(m, &now, out);
+    if (!HAS_EVIDENCE || uses(p, LAID_OUT) || instant_head(p) != NULL || feedback_head(p) != NULL) {
+        tcuq_internal_layout(&at, p);
     }
-    tcuq_internal_signals(m, &now, own);
+    if (instant_head(p) != NULL) {
+        tcuq_internal_beliefs(m, &at, &now, out);
+    }
+    tcuq_internal_signals(m, &at, &now, own);
     score(p, &now, own, out);
-    labels = feedback_head(p) != NULL ? tcuq_internal_feedback(m, &now.at) : NULL;
+    labels = feedback_head(p) != NULL ? tcuq_internal_feedback(m, &at) : NULL;
     expect(m, labels, out);
     flag(m, out);
     doubtful = labels != NULL && doubtful_at(feedback_head(p), (int32_t)*labels, out->risk);

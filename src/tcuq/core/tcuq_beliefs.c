@@ -232,13 +232,13 @@ static uint32_t persist(const tcuq_t *m, const layout_t *at, const int8_t *probs
     return best;
 }
 
-void tcuq_internal_beliefs(tcuq_t *m, inference_t *now, tcuq_step_t *out)
+void tcuq_internal_beliefs(tcuq_t *m, const layout_t *at, inference_t *now, tcuq_step_t *out)
 {
     const tcuq_params_t *p = m->params;
     if (!HAS_PERSISTENCE) {
         return; /* known when compiling: nothing below is left */
     }
-    now->belief = persist(m, &now->at, now->probs, out);
+    now->belief = persist(m, at, now->probs, out);
     now->subject = out->answer;
     now->anchor = p->anchor == TCUQ_ANCHOR_BELIEF ? now->belief : 256u * (uint32_t)(now->probs[now->subject] + 128);
 }

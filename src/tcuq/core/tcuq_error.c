@@ -3,9 +3,9 @@
  * not carry this file. */
 #include "tcuq_internal.h"
 
-#define CHECK(error, of, name, type, low, high, bytes)      \
-    if ((of) != NULL && OUTSIDE(type, (of)->name, low, high)) { \
-        return TCUQ_ERR_##error##_##name;                     \
+#define CHECK(error, of, name, type, low, high, bytes) \
+    if (OUTSIDE(type, (of)->name, low, high)) {        \
+        return TCUQ_ERR_##error##_##name;              \
     }
 #define CHECK_RULE(name, field, condition, expected) \
     if (!(condition)) {                              \
@@ -17,7 +17,16 @@ static int check_ranges(const tcuq_params_t *p)
     const tcuq_evidence_t *evidence = evidence_head(p);
     const tcuq_instant_t *instant = instant_head(p);
     const tcuq_feedback_t *feedback = feedback_head(p);
-    TCUQ_NUMBERS(CHECK)
+    TCUQ_PARAM_NUMBERS(CHECK)
+    if (evidence != NULL) {
+        TCUQ_EVIDENCE_NUMBERS(CHECK)
+    }
+    if (instant != NULL) {
+        TCUQ_INSTANT_NUMBERS(CHECK)
+    }
+    if (feedback != NULL) {
+        TCUQ_FEEDBACK_NUMBERS(CHECK)
+    }
     return TCUQ_OK;
 }
 

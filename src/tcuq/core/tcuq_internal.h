@@ -407,7 +407,6 @@ typedef struct {
     uint32_t look;          /* how new it is, in 1/256; only with evidence, like the next */
     int still;              /* whether the input stands still */
     int32_t evidence;       /* how much more likely it is on degraded input, Q16.16 */
-    layout_t at;            /* of the ring, where more than its first words are needed; last, as it is read least */
 } inference_t;
 
 /* Features in blocks, read once, beside the center of a class. */
@@ -426,11 +425,11 @@ void tcuq_internal_read(inference_t *now, const tcuq_params_t *p, const int8_t *
 
 /* With an instant head: let the experts take an inference in (section 6). Sets `answer` and `persistence`,
  * and what this inference speaks of and leans on. */
-void tcuq_internal_beliefs(tcuq_t *m, inference_t *now, tcuq_step_t *out);
+void tcuq_internal_beliefs(tcuq_t *m, const layout_t *at, inference_t *now, tcuq_step_t *out);
 
 /* Compute the signals in use, and let the past take the inference in (sections 5, 6). A signal without a past
  * stays as it is in `signals`. */
-void tcuq_internal_signals(tcuq_t *m, inference_t *now, uint16_t *signals);
+void tcuq_internal_signals(tcuq_t *m, const layout_t *at, inference_t *now, uint16_t *signals);
 
 /* Put an inference back into the ring: its prediction and its bytes, posterior first. */
 void tcuq_internal_restore(tcuq_t *m, const layout_t *at, uint32_t prediction, const int8_t *bytes);

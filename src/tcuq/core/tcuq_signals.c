@@ -151,9 +151,6 @@ void tcuq_internal_read(inference_t *now, const tcuq_params_t *p, const int8_t *
     now->probs = probs;
     now->features = features;
     now->still = 0;
-    if (uses(p, TCUQ_LAGGED_SIGNALS | TCUQ_BIT(TCUQ_DRIFT)) || instant_head(p) != NULL || feedback_head(p) != NULL) {
-        tcuq_internal_layout(&now->at, p);
-    }
     if (BUILD_HAS(TCUQ_LAGGED_SIGNALS)) { /* the ring keeps them */
         now->kept.feature_sum = 0;
         now->kept.norm.mant = 0;
@@ -405,8 +402,8 @@ NOT_INLINE static uint32_t drift_of(uint32_t *slow, const int32_t *gaps, uint32_
 }
 
 /* Look, evidence and what goes by looks: signals 5 and 9. */
-static void slow_signals(tcuq_t *m, const tcuq_evidence_t *head, inference_t *now, uint32_t moved_by,
-                         const int32_t *gaps, uint16_t *signals)
+static void slow_signals(tcuq_t *m, const layout_t *at, const tcuq_evidence_t *head, inference_t *now,
+                         uint32_t moved_by, const int32_t *gaps, uint16_t *signals)
 {
     const tcuq_params_t *p = m->params;
     uint32_t look = moved_by / (head->reach >> 8);
@@ -426,11 +423,11 @@ static void slow_signals(tcuq_t *m, const tcuq_evidence_t *head, inference_t *no
     m->severity = toward(clipped(m->severity, head->clip), now->evidence, now->look);
     signals[TCUQ_SEVERITY] = saturate((uint32_t)(32768 + shift_floor(m->severity, 4)));
     if (uses(p, TCUQ_BIT(TCUQ_DRIFT))) {
-        signals[TCUQ_DRIFT] = log_of(drift_of(m->ring + now->at.slow, gaps, now->look));
+        signals[TCUQ_DRIFT] = log_of(drift_of(m->ring + at->slow, gaps, now->look));
     }
 }
 
-void tcuq_internal_signals(tcuq_t *m, inference_t *now, uint16_t *signals)
+void tcuq_internal_signals(tcuq_t *m, const layout_t *at, inference_t *now, uint16_t *signals)
 {
     const tcuq_params_t *p = m->params;
     const tcuq_evidence_t *evidence = evidence_head(p);
@@ -440,22 +437,23 @@ void tcuq_internal_signals(tcuq_t *m, inference_t *now, uint16_t *signals)
                                         saturate(ONE - 256u * (now->top - now->second)), p->doubt_mix);
     if (uses(p, TCUQ_LAGGED_SIGNALS)) {
         /* Round the ring, and back into it should memory have failed: nothing else in a state is an index. */
-        m->head = (uint8_t)(m->head < now->at.depth ? m->head : 0u);
-        lagged_signals(m, &now->at, now, signals);
-        push(m, &now->at, &now->kept, now->probs, now->features);
+        m->head = (uint8_t)(m->head < at->depth ? m->head : 0u);
+        lagged_signals(m, at, now, signals);
+        push(m, at, &now->kept, now->probs, now->features);
     }
     if (uses(p, TCUQ_BIT(TCUQ_ODDS))) {
         signals[TCUQ_ODDS] = log_odds(ONE - 256u * (uint32_t)(now->probs[now->subject] + 128));
     }
     if (uses(p, TCUQ_BIT(TCUQ_DISTANCE) | TCUQ_BIT(TCUQ_MAGNITUDE))) {
         signals[TCUQ_MAGNITUDE] = log_of(read_blocks(&blocks, now, p) + 1u);
-    }
-    if (uses(p, TCUQ_BIT(TCUQ_DISTANCE))) {
-        signals[TCUQ_DISTANCE] = log_of(blocks.apart);
-        if (evidence != NULL) {
-            moved_by = moved_from(m->ring, blocks.sums);
+        if (uses(p, TCUQ_BIT(TCUQ_DISTANCE))) {
+            signals[TCUQ_DISTANCE] = log_of(blocks.apart);
+            if (evidence != NULL) {
+                moved_by = moved_from(m->ring, blocks.sums);
+            }
         }
-    } else if (evidence != NULL) {
+    }
+    if (evidence != NULL && !uses(p, TCUQ_BIT(TCUQ_DISTANCE))) {
         moved_by = signals[TCUQ_ODDS] - m->ring[0];
         moved_by *= moved_by;
         m->ring[0] = signals[TCUQ_ODDS];
@@ -464,7 +462,7 @@ void tcuq_internal_signals(tcuq_t *m, inference_t *now, uint16_t *signals)
         signals[TCUQ_DISBELIEF] = log_odds(ONE - now->belief);
     }
     if (evidence != NULL) {
-        slow_signals(m, evidence, now, moved_by, blocks.gaps, signals);
+        slow_signals(m, at, evidence, now, moved_by, blocks.gaps, signals);
     }
     m->held = instant_head(p) != NULL ? HELD_PAST | HELD_STREAM : HELD_PAST;
 }

@@ -108,7 +108,7 @@ class Decisions:
 
     def check_params(self, params: Params) -> None:
         """Refuse parameters that these decisions were not made with; those that name none are accepted."""
-        if self.fingerprint not in (None, params.fingerprint):
+        if self.fingerprint not in (None, params.fingerprint, params.old_fingerprint):
             expected = f"expected {params.fingerprint}, the fingerprint of the parameters given"
             raise InputError("conflict", f"made with parameters {self.fingerprint}, {expected}")
 

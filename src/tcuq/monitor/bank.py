@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._core import ERR_OTHER
 from ..base.checks import integer
 from ..base.errors import InputError, InputTypeError
 from ..log.quantize import as_rows
 from .monitor import RIGHT, WRONG, added, params_given, refusal
 from .params import Params
+from .state import renewed
 from .steps import StepBuffer
 
 MOST = 2**32 - 1
@@ -192,7 +194,11 @@ class Bank:
                 "value", f"states are {given.dtype} {given.shape}, expected uint8, {size} of them a slot"
             )
         # A copy, since the core reads it twice while other threads run.
-        refused = self._core.load_many(self._slots(slots), np.array(given, dtype=np.uint8, order="C"))
+        wanted, whole = self._slots(slots), np.array(given, dtype=np.uint8, order="C")
+        refused = self._core.load_many(wanted, whole)
+        if refused is not None and refused[0] == ERR_OTHER:  # those of version 0.3 have another fingerprint
+            states = b"".join(renewed(self.params, row.tobytes()) for row in whole.reshape(len(wanted), -1))
+            refused = self._core.load_many(wanted, np.frombuffer(states, np.uint8))
         if refused is not None:
             status, place = refused
             raise InputError("damaged", f"states[{place}] is refused: {refusal(status, self.params)}")

@@ -21,6 +21,7 @@ from ..log.quantize import as_rows, as_vector
 from .made import STATE_VERSION
 from .params import Params
 from .signals import NUMBER, SIGNALS
+from .state import renewed
 from .steps import STEP_DTYPE, StepBuffer, Steps
 
 _LOAD_ERRORS = {
@@ -224,6 +225,8 @@ class Monitor:
         """
         content = bytes(state) if isinstance(state, (bytes, bytearray, memoryview)) else read_limited(state)
         status = self._core.load(content)
+        if status == _core.ERR_OTHER:  # a state of version 0.3 has another fingerprint
+            status = self._core.load(renewed(self.params, content))
         if status:
             raise InputError("damaged", f"state of {len(content)} bytes: {refusal(status, self.params)}")
         return self

@@ -26,7 +26,7 @@ from .codec import BUDGET_DEN, LEVEL_DEN, MAP_LIMIT
 from .feedback import Feedback
 from .heads import EvidenceHead, InstantHead
 from .made import PARAMS_VERSION
-from .params_file import check_whole, content_from, content_of, plain, values_from
+from .params_file import OLD, check_whole, content_from, content_of, plain, values_from
 from .signals import FEATURE_BASED, LAGGED, PROFILES, SLOW, STOCK_BIAS, STOCK_COEF, ordered, profile_signals
 
 WARMUP = 64
@@ -308,6 +308,11 @@ class Params:
         True
         """
         return f"{self.core().fingerprint():08x}"
+
+    @cached_property
+    def old_fingerprint(self) -> str:
+        """The fingerprint of the same parameters in version 0.3: its states and logs have this one."""
+        return f"{self.core().fingerprint(OLD):08x}"
 
     @property
     def ring_bytes(self) -> int:

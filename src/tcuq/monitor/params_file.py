@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from ..base.checks import known_only
+from ..base.checks import InputNote, known_only
 from ..base.errors import InputError, wrong_value
 from ..base.json_text import from_json
 from ..base.limits import Limits
@@ -129,10 +129,11 @@ def _from_layout_4(content: Mapping[str, Any]) -> Mapping[str, Any]:
     if not isinstance(head, Mapping) or "class_mix" not in head:
         return content
     if head["class_mix"] is not None:
-        warnings.warn(
+        told = (
             "class_mix is ignored, as beliefs are no longer corrected by it: answers and risk are not quite "
-            "those of version 0.3; fit again to weigh signals without it",
-            stacklevel=6,
+        )
+        warnings.warn(
+            InputNote(told + "those of version 0.3; fit again to weigh signals without it"), stacklevel=6
         )
     return {**content, "instant": {name: value for name, value in head.items() if name != "class_mix"}}
 

@@ -15,7 +15,7 @@ from .signals import NUMBER, SIGNALS, SLOW
 MAGIC = b"TCUQ"
 HEADER = struct.Struct(f"<4sHHIHHI{COUNTER_CODES}B")
 """Magic, version, zero, signals, classes, features, fingerprint; the counters; depth."""
-CRC_BYTES = 4
+CRC_BYTES, FINGERPRINT = 4, slice(16, 20)
 
 _FEEDBACK_BYTES = range(16, 2064, 4)
 """What labels need: a word, four numbers and one a step of `memory`, 2 bytes each, up to a whole word."""
@@ -93,10 +93,20 @@ def fingerprint(params: Params) -> int:
     return params.core().fingerprint()
 
 
+def renewed(params: Params, content: bytes) -> bytes:
+    """Return a state of version 0.3 under today's fingerprint of its parameters; any other one as it is."""
+    old, new = (bytes.fromhex(name)[::-1] for name in (params.old_fingerprint, params.fingerprint))
+    whole = zlib.crc32(content[:-CRC_BYTES]).to_bytes(CRC_BYTES, "little") == content[-CRC_BYTES:]
+    if content[FINGERPRINT] != old or not whole:
+        return content
+    body = content[: FINGERPRINT.start] + new + content[FINGERPRINT.stop : -CRC_BYTES]
+    return body + zlib.crc32(body).to_bytes(CRC_BYTES, "little")
+
+
 def state_for(params: Params, content: bytes) -> State:
     """Return the header of a state that belongs to these parameters; refuse any other."""
     state = read_state(content)
-    if state.fingerprint != fingerprint(params):
+    if f"{state.fingerprint:08x}" not in (params.fingerprint, params.old_fingerprint):
         problem = f"state of {len(content)} bytes is refused"
         raise InputError("conflict", f"{problem}: it belongs to a monitor with other parameters")
     return state

@@ -213,7 +213,7 @@ class Fleet:
         same = [model for name, model in self.models.items() if name == version]
         if not same:
             models = self.models.values()
-            same = [model for model in models if version in (None, model.params.fingerprint)]
+            same = [m for m in models if version in (None, m.params.fingerprint, m.params.old_fingerprint)]
         return same[0] if len(same) == 1 else None
 
     def flush(self, position: Any = None) -> list[Decided]:
