@@ -6,12 +6,10 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ..base.fixed import ONE
 from ..export.generated import plain_text
-from ..monitor.codec import COEF_UNIT
-from ..monitor.heads import EvidenceHead, InstantHead
+from ..monitor.codec import ROWS, SCALE
 from ..monitor.params import Params
-from ..monitor.signals import DESCRIPTION, SIGNALS
+from ..monitor.signals import DESCRIPTION, SIGNALS, mask
 from .contents import Contents
 
 
@@ -42,84 +40,104 @@ def monitor_source(contents: Contents) -> str:
     return contents.text("monitor.c", params=params_source(contents.params, contents.name), **rows)
 
 
-def _by_signal(params: Params, field: str, unit: int) -> list[str]:
-    """Return the initializer of a table with one entry a signal, a comment on each used one."""
-    lines = [f"    {{ /* {field} */"]
-    for number, value in enumerate(params.integers()[field]):
-        name = SIGNALS[number]
-        note = f"{name} {value / unit:.4f}" if name in params.signals else f"{name}, not used"
-        if field == "coef" and name in params.signals:
-            note += f": {DESCRIPTION[name]}"
-        lines.append(f"        {value}, /* {note} */")
-    return [*lines, "    },"]
-
-
 def params_source(params: Params, name: str) -> str:
     """Return the source that defines a monitor's parameters, real values in comments.
 
     Values stand in the order of the struct, without designators, which C++ knows since C++20 only.
     """
-    p = params.integers()
-    flag = p["level_den"]
+    lines = [f'#include "{name}.h"', "", *_lags(params, name), *_centers(params, name)]
+    for part in ("instant", "evidence", "feedback"):
+        head = getattr(params, part)
+        if head is not None:
+            if part == "evidence":
+                lines += _by_class(
+                    params, "int16_t", f"{name}_evidence_offset", head.integers()["offset"], 256
+                )
+            lines += [
+                f"static const tcuq_{part}_t {name}_{part} = {{",
+                *_entries(params, part, name),
+                "};",
+                "",
+            ]
+    return (
+        "\n".join([*lines, f"const tcuq_params_t {name} = {{", *_entries(params, "params", name), "};"])
+        + "\n"
+    )
+
+
+def _entries(params: Params, part: str, name: str) -> list[str]:
+    """Return the initializers of a struct, one a row of the schema."""
+    fields = params.integers() if part == "params" else getattr(params, part).integers()
+    fields |= {"fingerprint": 0, "lag_count": len(params.lags)}
+    notes = _notes(params, part)
+    lines = []
+    for field, row in ROWS[part].items():
+        value, note = fields[field], notes.get(field)
+        if row.kind == "signal":
+            lines += _table(params, part, field, value, SCALE[row.unit])
+            continue
+        if row.kind != "one":
+            text = f"{name}_{field}" if part == "params" else f"{name}_{part}_{field}"
+            value = "NULL" if not value else f"&{text}" if row.kind == "part" else text
+        elif field == "version":
+            value = "TCUQ_PARAMS_VERSION"
+        else:
+            if note is None and row.unit in SCALE:
+                note = f"{value / SCALE[row.unit]:.4f}"
+            hexed = {
+                "signals": f"0x{mask(params.signals):03X}u",
+                "fingerprint": f"0x{params.fingerprint}u",
+            }.get(field)
+            value = hexed or (value if row.low < 0 or row.unit == "flags" else f"{value}u")
+        lines.append(f"    {value}, /* {field}{f': {note}' if note else ''} */")
+    return lines
+
+
+def _notes(params: Params, part: str) -> dict[str, str]:
+    """Return what comments say of numbers that are no multiple of a unit, or that mean something else."""
+    if part == "evidence":
+        bet = params.evidence.bet if params.evidence is not None else None
+        return {"bet_base": "no bet" if bet is None else f"{bet[0]:.4f} + {bet[1]:.4f} x evidence"}
+    if part == "feedback" and params.feedback is not None:
+        share = params.feedback.max_error
+        return {
+            "error_num": "any share of errors" if share is None else f"{share:.4f} of labeled accepted steps",
+            "error_shut": f"{params.feedback.shut:g} errors",
+            "error_first": f"the {params.feedback.hard} is hard",
+        }
     summed = "of evidence" if params.evidence else "risk x steps"
     beyond = ", but for errors" if params.feedback is not None and params.feedback.above_budget else ""
+    notes = {
+        "fingerprint": "of all that follows; without it no state loads",
+        "zero_point": f"feature scale {params.feature_scale:g}",
+        "doubt_mix": f"{params.doubt_mix:.4f} confidence, the rest margin",
+        "blend": f"{params.blend:.4f} uncertainty, the rest low {params.anchor}",
+        "level_num": f"flag a share of {params.level:.4f}",
+        "anchor": f"risk leans on the {params.anchor}",
+        "about": f"signals, uncertainty and risk speak of the {params.about}",
+        "horizon": f"{params.horizon} steps" if params.horizon else "no expected accuracy",
+        "slope": f"{params.slope:.6f} risk a flag",
+        "steep_slope": f"{params.steep_slope:.6f} risk a flag",
+        "knee": f"{params.knee:g} flags",
+        "budget_num": f"abstain on a share of at most {params.budget:.4f}{beyond}",
+    }
+    for name, side in (("rise", params.alarm.rise), ("fall", params.alarm.fall)):
+        notes[f"{name}_limit"] = "this side is off" if side is None else f"{side.limit:.4f} {summed}"
+    return notes
 
-    def line(field: str, note: str | None = None) -> str:
-        return _entry(f"{p[field]}u" if p[field] >= 0 else p[field], field, note)
 
-    def side(which: str) -> list[str]:
-        if p[f"{which}_limit"] == 0:
-            return [line(f"{which}_limit", "this side is off"), line(f"{which}_cap")]
-        return [
-            line(f"{which}_{part}", f"{p[f'{which}_{part}'] / ONE:.4f} {summed}") for part in ("limit", "cap")
-        ]
-
-    lines = [
-        f'#include "{name}.h"',
-        "",
-        *tables(params, name),
-        f"const tcuq_params_t {name} = {{",
-        _entry("TCUQ_PARAMS_VERSION", "version"),
-        _entry(f"0x{p['signals']:03X}u", "signals"),
-        _entry(f"0x{params.fingerprint}u", "fingerprint", "of all that follows; without it no state loads"),
-        line("classes"),
-        line("features"),
-        _entry(p["zero_point"], "zero_point", f"feature scale {params.feature_scale:g}"),
-        _entry(f"{len(p['lags'])}u", "lag_count"),
-        _entry(f"{name}_lags" if p["lags"] else "NULL", "lags"),
-        _entry(f"{name}_lag_weights" if p["lags"] else "NULL", "lag_weights"),
-        _entry(p["bias"], "bias", f"{p['bias'] / ONE:.4f}"),
-        line("doubt_mix", f"{p['doubt_mix'] / ONE:.4f} confidence, the rest margin"),
-        line("blend", f"{p['blend'] / ONE:.4f} uncertainty, the rest low {params.anchor}"),
-        line("level_num", f"flag a share of {p['level_num'] / flag:.4f}"),
-        line("level_den"),
-        line("reference", f"threshold {p['reference'] / ONE:.4f} at zero debt"),
-        line("anchor", f"risk leans on the {params.anchor}"),
-        line("about", f"signals, uncertainty and risk speak of the {params.about}"),
-        line("horizon", f"{params.horizon} steps" if params.horizon else "no expected accuracy"),
-        line("expected_start", f"{params.expected_start:.4f}"),
-        line("slope", f"{p['slope'] * flag / 256 / ONE:.6f} risk a flag"),
-        line("steep_slope", f"{p['steep_slope'] * flag / 256 / ONE:.6f} risk a flag"),
-        _entry(p["knee"], "knee", f"{p['knee'] / flag:g} flags"),
-        line("budget_num", f"abstain on a share of at most {p['budget_num'] / p['budget_den']:.4f}{beyond}"),
-        line("budget_den"),
-        line("burst", "abstentions that may come at once"),
-        line("rise_reference", f"{p['rise_reference'] / ONE:.4f}"),
-        line("fall_reference", f"{p['fall_reference'] / ONE:.4f}"),
-        line("hold", "steps that a rise alarm stays raised at the least"),
-        line("warmup", "steps that abstain for errors alone"),
-        *side("rise"),
-        line("rise_clear", f"{p['rise_clear'] / ONE:.4f}"),
-        *side("fall"),
-        _entry(f"{name}_centers" if params.centers is not None else "NULL", "centers"),
-        _entry(f"&{name}_instant" if params.instant else "NULL", "instant"),
-        _entry(f"&{name}_evidence" if params.evidence else "NULL", "evidence"),
-        _entry(f"&{name}_feedback" if params.feedback else "NULL", "feedback"),
-        *_by_signal(params, "coef", COEF_UNIT),
-        *_by_signal(params, "clean_mean", ONE),
-        "};",
-    ]
-    return "\n".join(lines) + "\n"
+def _table(params: Params, part: str, field: str, values: Sequence[int], unit: int) -> list[str]:
+    """Return the initializer of a table with one entry a signal, real values in comments."""
+    if part != "params":
+        real = ", ".join(f"{s} {v / unit:.4f}" for s, v in zip(SIGNALS, values, strict=True) if v) or "all 0"
+        return [f"    {{{', '.join(map(str, values))}}}, /* {field}: {real} */"]
+    lines = [f"    {{ /* {field} */"]
+    for signal, value in zip(SIGNALS, values, strict=True):
+        note = f"{signal} {value / unit:.4f}" if signal in params.signals else f"{signal}, not used"
+        if field == "coef" and signal in params.signals:
+            note += f": {DESCRIPTION[signal]}"
+        lines.append(f"        {value}, /* {note} */")
+    return [*lines, "    },"]
 
 
 def rows_of(values: Iterable[int]) -> list[str]:
@@ -136,12 +154,6 @@ def string_of(text: str) -> str:
     plain = {ord(sign): sign for sign in map(chr, range(32, 127))} | {34: r"\"", 92: r"\\", 63: r"\?"}
     # Half of a surrogate pair, which JSON can say, has no UTF-8.
     return '"' + "".join(plain.get(byte, f"\\{byte:03o}") for byte in text.encode("utf-8", "replace")) + '"'
-
-
-def tables(params: Params, name: str) -> list[str]:
-    """Return everything that parameters point to; static, so that two monitors may lie in one program."""
-    parts = (_lags, _centers, _instant, _evidence, _feedback)
-    return [line for part in parts for line in part(params, name)]
 
 
 def _lags(params: Params, name: str) -> list[str]:
@@ -165,69 +177,6 @@ def _centers(params: Params, name: str) -> list[str]:
     for number, row in enumerate(params.centers):
         lines += [f"    /* {_class(params, number)} */", *_continued(rows_of(row))]
     return [*lines, "};", ""]
-
-
-def _instant(params: Params, name: str) -> list[str]:
-    if params.instant is None:
-        return []
-    head = params.instant.integers()
-    bias = _entry(head["bias"], "bias", f"{head['bias'] / ONE:.4f}")
-    return _struct("instant", name, bias, _coefs(params.instant))
-
-
-def _evidence(params: Params, name: str) -> list[str]:
-    if params.evidence is None:
-        return []
-    head = params.evidence.integers()
-    real = ("clip", "still", "bias", "allowance", "own_mean", "own_most")
-    notes = {field: f"{head[field] / ONE:.4f}" for field in real} | {"bet_base": "no bet"}
-    if params.evidence.bet is not None:
-        notes["bet_base"] = "{:.4f} + {:.4f} x evidence".format(*params.evidence.bet)
-    numbers = [
-        _entry(f"{value}{'' if field in ('bias', 'own_mean') else 'u'}", field, notes.get(field))
-        for field, value in head.items()
-        if field not in ("coef", "offset")
-    ]
-    return [
-        *_by_class(params, "int16_t", f"{name}_evidence_offset", head["offset"], 256),
-        *_struct(
-            "evidence", name, _entry(f"{name}_evidence_offset", "offset"), *numbers, _coefs(params.evidence)
-        ),
-    ]
-
-
-def _feedback(params: Params, name: str) -> list[str]:
-    if params.feedback is None:
-        return []
-    head, real = params.feedback.integers(), params.feedback
-    share = "any share of errors"
-    if real.max_error is not None:
-        share = f"{real.max_error:.4f} of labeled accepted steps"
-    notes = {
-        "memory": "steps back that a label may be for",
-        "error_num": share,
-        "error_reference": f"doubtful from a risk of {real.reference:.4f} on, at zero error debt",
-        "error_shut": f"{real.shut:g} errors",
-        "error_first": f"the {real.hard} is hard",
-        "wrong_score": f"{real.wrong_score:.4f} nats",
-        "right_score": f"{real.right_score:.4f} nats",
-    }
-    rows = (_entry(f"{value}u", field, notes.get(field)) for field, value in head.items())
-    return _struct("feedback", name, *rows)
-
-
-def _struct(kind: str, name: str, *entries: str) -> list[str]:
-    return [f"static const tcuq_{kind}_t {name}_{kind} = {{", *entries, "};", ""]
-
-
-def _entry(value: object, field: str, note: str | None = None) -> str:
-    return f"    {value}, /* {field}{f': {note}' if note else ''} */"
-
-
-def _coefs(head: EvidenceHead | InstantHead) -> str:
-    """Return the entry of the coefficients, and in its comment the real ones that are not 0."""
-    real = ", ".join(f"{name} {value:.4f}" for name, value in head.coef.items() if value)
-    return _entry(f"{{{', '.join(map(str, head.integers()['coef']))}}}", "coef", real or "all 0")
 
 
 def _by_class(params: Params, kind: str, name: str, values: Sequence[int], unit: int) -> list[str]:
