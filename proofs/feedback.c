@@ -129,8 +129,10 @@ void prove_label(void)
  * error_shut on. Where errors come first every accepted step is vouched for. */
 void prove_vouch(void)
 {
+    layout_t at;
     int doubtful;
     any_labels();
+    tcuq_internal_layout(&at, &p);
     ASSUME(head.error_num > 0u && holds() && untouched());
     p.budget_num = nondet_u16();
     p.budget_den = nondet_u16();
@@ -145,7 +147,7 @@ void prove_vouch(void)
     out.alarm = nondet_u8();
     out.answer = nondet_u16();
     ASSUME(out.answer < p.classes);
-    doubtful = doubtful_at(&head, (int32_t)*tcuq_internal_feedback(&m), out.risk);
+    doubtful = doubtful_at(&head, (int32_t)*tcuq_internal_feedback(&m, &at), out.risk);
     PROVE(debt() < head.error_shut || doubtful);
     spend(&m, &out, doubtful);
     remember(&p, feedback_numbers(ring + 1), &out, doubtful);
@@ -157,10 +159,12 @@ void prove_vouch(void)
 /* Any memory at all: nothing is read or written elsewhere, the debt comes back, and so does the place. */
 void prove_damaged_labels(void)
 {
+    layout_t at;
     any_labels();
+    tcuq_internal_layout(&at, &p);
     (void)tcuq_feedback(&m, nondet_u32(), nondet_i32());
     PROVE(ring[0] == GUARD && ring[WORDS + 1] == GUARD);
-    (void)tcuq_internal_feedback(&m);
+    (void)tcuq_internal_feedback(&m, &at);
     PROVE(untouched() && debt() >= -(int32_t)head.error_shut && debt() <= tcuq_error_bound(&p));
     out.answer = nondet_u16();
     out.uncertainty = nondet_u16();

@@ -303,7 +303,7 @@ void prove_look(void)
     head.still = nondet_u32();
     ASSUME((p.signals & ~0x1FFu) == 0u); /* drift: prove_drift_of */
     ASSUME(head.clip >= 1u && head.clip <= 524288u && head.reach >= 256u);
-    slow_signals(&m, &head, &now, nondet_u32(), NULL, signals);
+    slow_signals(&m, NULL, &head, &now, nondet_u32(), NULL, signals);
     clip = (int32_t)head.clip;
     PROVE(now.look >= 32u && now.look <= 256u);
     PROVE(now.evidence >= -clip && now.evidence <= clip);

@@ -21,8 +21,10 @@ import tomllib
 
 ROOT = Path(__file__).resolve().parent.parent
 CORE, MONITOR, SPEC = ROOT / "src/tcuq/core", ROOT / "src/tcuq/monitor", ROOT / "SPEC.md"
-PARTS = {"params": "p", "evidence": "evidence", "instant": "instant", "feedback": "feedback"}
-"""Parts of the parameters, and the variable that points to each in the core."""
+PARTS = {"params": ("PARAM", "p")} | {
+    head: (head.upper(), head) for head in ("evidence", "instant", "feedback")
+}
+"""Parts of the parameters: what errors of each are called, and the variable that points to it in the core."""
 
 WIDTH = 118
 FIRST_ERROR = -128
@@ -53,11 +55,6 @@ def read_schema() -> Schema:
 def numbers(rows: dict[str, Row]) -> dict[str, Row]:
     """Return the single numbers of a part, which have a range and an error each."""
     return {name: row for name, row in rows.items() if "kind" not in row}
-
-
-def error_of(part: str) -> str:
-    """Return what errors of a part are called."""
-    return "PARAM" if part == "params" else part.upper()
 
 
 def between(text: str, start: str, end: str, new: str) -> str:
@@ -104,26 +101,23 @@ def member(name: str, row: Row) -> tuple[str, str]:
 
 def signals(schema: Schema) -> str:
     """Return the numbers of the signals."""
-    lines = [(f"#define TCUQ_{name.upper()} {at}", row["is"]) for at, (name, row) in numbered(schema)]
+    lines = [
+        (f"#define TCUQ_{name.upper()} {at}", row["is"])
+        for at, (name, row) in enumerate(schema["signals"].items())
+    ]
     return commented([*lines, (f"#define TCUQ_SIGNAL_COUNT {len(lines)}", "how many signals there are")], "")
-
-
-def numbered(schema: Schema) -> Iterable[tuple[int, tuple[str, Row]]]:
-    """Return the signals with their numbers."""
-    return enumerate(schema["signals"].items())
 
 
 def masks(schema: Schema) -> str:
     """Return the masks of signals."""
-    bits = {
-        name: sum(1 << at for at, (_, row) in numbered(schema) if has(row)) for name, has in MASKS.items()
-    }
+    rows = list(schema["signals"].values())
+    bits = {name: sum(1 << at for at, row in enumerate(rows) if has(row)) for name, has in MASKS.items()}
     return "".join(f"#define TCUQ_{name} 0x{mask:03X}uL\n" for name, mask in bits.items())
 
 
 def errors(schema: Schema) -> str:
     """Return the values of the enumeration of errors."""
-    names = [f"TCUQ_ERR_{error_of(part)}_{name}" for part in PARTS for name in numbers(schema[part])]
+    names = [f"TCUQ_ERR_{of}_{name}" for part, (of, _) in PARTS.items() for name in numbers(schema[part])]
     names += [f"TCUQ_ERR_RULE_{name}" for name in schema["rules"]]
     values = [f"{name}~=~{FIRST_ERROR + 1 + at}" for at, name in enumerate(names)]
     rows = textwrap.fill(", ".join(values), WIDTH, initial_indent="    ", subsequent_indent="    ")
@@ -156,11 +150,14 @@ def header(schema: Schema, text: str) -> str:
 # The lists of the core.
 
 
-def listed(name: str, lines: Iterable[str], comment: str) -> str:
-    """Return a list of rows as a macro that gives each to another one."""
-    rows = "\n".join([f"#define {name}(X)", *(f"    X({line})" for line in lines)]).split("\n")
-    width = max(map(len, rows)) + 1
-    return f"\n/* {comment} */\n" + "".join(f"{row:{width}}\\\n" for row in rows[:-1]) + rows[-1] + "\n"
+def listed(name: str, lines: Iterable[str], comment: str, together: bool = False) -> str:
+    """Return a list of rows as a macro that gives each to another one; short ones stand together."""
+    rows = [f"X({line})" for line in lines]
+    if together:
+        rows = textwrap.wrap(" ".join(row.replace(" ", "~") for row in rows), 106, break_on_hyphens=False)
+    whole = "\n    ".join([f"#define {name}(X)", *rows]).replace("~", " ").split("\n")
+    width = max(map(len, whole)) + 1
+    return f"\n/* {comment} */\n" + "".join(f"{row:{width}}\\\n" for row in whole[:-1]) + whole[-1] + "\n"
 
 
 def fields(schema: Schema) -> str:
@@ -169,28 +166,23 @@ def fields(schema: Schema) -> str:
     out += "#ifndef TCUQ_FIELDS_H\n#define TCUQ_FIELDS_H\n"
     what = "Numbers of {}: of its error, variable that points to it, name, type, lowest, highest,\n"
     what += " * bytes in the fingerprint (SPEC.md section 12)."
-    for part, variable in PARTS.items():
-        rows = [
-            f"{error_of(part)}, {variable}, {name}, {row['c']}, {row['range'][0]}, {row['range'][1]}, "
-            f"{row.get('print', 4)}"
-            for name, row in numbers(schema[part]).items()
-        ]
-        out += listed(f"TCUQ_{error_of(part)}_NUMBERS", rows, what.format(f"tcuq_{part}_t"))
+    lists = []
+    for part, (error, variable) in PARTS.items():
+        rows = []
+        for name, row in schema[part].items():
+            kind, told = row.get("kind", ""), f"{variable}, {name}, {row.get('c')}, "
+            told += ", ".join(map(str, row.get("range", ())))
+            if not kind:
+                rows.append(f"{error}, {told}, {row.get('print', 4)}")
+            elif kind in ("signal", "class", "lag"):
+                lists.append(f"{told}, {kind}")
+        out += listed(f"TCUQ_{error}_NUMBERS", rows, what.format(f"tcuq_{part}_t"))
         what = "The same of {}."
-    every = " ".join(f"TCUQ_{error_of(part)}_NUMBERS(X)" for part in PARTS)
+    every = " ".join(f"TCUQ_{error}_NUMBERS(X)" for error, _ in PARTS.values())
     out += f"\n/* All of them. */\n#define TCUQ_NUMBERS(X) \\\n    {every}\n"
-    many = [(part, name, row) for part in PARTS for name, row in schema[part].items() if "range" in row]
-    for name, kinds, comment in (
-        ("TABLES", ("signal",), "Tables of one number a signal: variable, name, type, lowest, highest."),
-        ("LISTS", ("lag", "class"), "Numbers of the caller: the same, and of what there is one each."),
-    ):
-        rows = [
-            f"{PARTS[part]}, {own}, {row['c']}, {row['range'][0]}, {row['range'][1]}"
-            + (f", {row['kind']}" if name == "LISTS" else "")
-            for part, own, row in many
-            if row.get("kind") in kinds
-        ]
-        out += listed(f"TCUQ_{name}", rows, comment)
+    out += listed(
+        "TCUQ_LISTS", lists, "Lists: variable, name, type, lowest, highest, of what there is one number each."
+    )
     rules = [
         f'{name}, {rule["field"]}, {rule["holds"]},\n      "{rule["text"]}"'
         for name, rule in schema["rules"].items()
@@ -204,10 +196,16 @@ def fields(schema: Schema) -> str:
             f"{name}, {row['c']}, {row['at']}" for name, row in counters(schema) if row["c"].endswith(kind)
         ]
         comment = f"Counters that are saved as {what.lower()}: name, type, offset."
-        out += listed(f"TCUQ_COUNTER_{what}", saved, comment)
+        out += listed(f"TCUQ_COUNTER_{what}", saved, comment, together=True)
     steps = [f"{name}, {row['c']}" for name, row in schema["step"].items()]
-    out += listed("TCUQ_STEP_FIELDS", steps, "tcuq_step_t, in the order of vector files: name, type.")
-    return out + listed("TCUQ_SIGNAL_NAMES", schema["signals"], "Signals by number.") + "\n#endif\n"
+    out += listed(
+        "TCUQ_STEP_FIELDS", steps, "tcuq_step_t, in the order of vector files: name, type.", together=True
+    )
+    return (
+        out
+        + listed("TCUQ_SIGNAL_NAMES", schema["signals"], "Signals by number.", together=True)
+        + "\n#endif\n"
+    )
 
 
 def counters(schema: Schema) -> list[tuple[str, Row]]:
@@ -248,10 +246,10 @@ def made(schema: Schema) -> str:
     """Return monitor/made.py."""
     out = f'"""What Python knows of the core, {NOTE}."""\n\nfrom typing import NamedTuple\n\n'
     out += "".join(f"{name.upper()}_VERSION = {version}\n" for name, version in schema["layout"].items())
-    told = "".join(f'    "{name}": "{row["text"]}",\n' for _, (name, row) in numbered(schema))
+    told = "".join(f'    "{name}": "{row["text"]}",\n' for name, row in schema["signals"].items())
     out += f'\nSIGNALS = {{\n{told}}}\n"""By number; what a high value means."""\n\n'
     for name, has in MASKS.items():
-        names = ", ".join(f'"{own}"' for _, (own, row) in numbered(schema) if has(row))
+        names = ", ".join(f'"{own}"' for own, row in schema["signals"].items() if has(row))
         out += f"{name.removesuffix('_SIGNALS')} = ({names})\n"
     reasons = ", ".join(
         f'"{name}": ({row["number"]}, "{row["text"]}")' for name, row in schema["reasons"].items()

@@ -9,7 +9,7 @@
 
 /* Numbers of a part of the params: what is read where, and what is accepted. */
 typedef enum { OF_p, OF_evidence, OF_instant, OF_feedback } part_t;
-typedef enum { ONE, BY_SIGNAL, BY_class, BY_lag } kind_t;
+typedef enum { ONE, BY_signal, BY_class, BY_lag } kind_t;
 typedef tcuq_params_t p_t;
 typedef tcuq_evidence_t evidence_t;
 typedef tcuq_instant_t instant_t;
@@ -27,10 +27,12 @@ typedef struct {
 
 #define NUMBER_ROW(error, of, name, type, low, high, bytes) \
     {OF_##of, ONE, #name, low, high, offsetof(of##_t, name), sizeof(type)},
-#define TABLE_ROW(of, name, type, low, high) {OF_##of, BY_SIGNAL, #name, low, high, offsetof(of##_t, name), sizeof(type)},
 #define LIST_ROW(of, name, type, low, high, by) \
-    {OF_##of, BY_##by, #name, low, high, offsetof(held_params_t, name), sizeof(type)},
-static const row_t rows[] = {TCUQ_LISTS(LIST_ROW) TCUQ_NUMBERS(NUMBER_ROW) TCUQ_TABLES(TABLE_ROW)};
+    {OF_##of, BY_##by, #name, low, high, PLACE_##by(of, name), sizeof(type)},
+#define PLACE_signal(of, name) offsetof(of##_t, name)
+#define PLACE_class(of, name) offsetof(held_params_t, name)
+#define PLACE_lag(of, name) offsetof(held_params_t, name)
+static const row_t rows[] = {TCUQ_LISTS(LIST_ROW) TCUQ_NUMBERS(NUMBER_ROW)};
 
 static const char *const prefixes[] = {"", "evidence ", "instant ", "feedback "};
 
@@ -111,8 +113,8 @@ static Py_ssize_t read_list(char *target, PyObject *list, const row_t *row, Py_s
 static int read_row(held_params_t *held, void *part, PyObject *item, const row_t *row)
 {
     tcuq_params_t *p = &held->params;
-    char *target = (char *)(row->kind == ONE || row->kind == BY_SIGNAL ? part : (void *)held) + row->offset;
-    Py_ssize_t count = row->kind == BY_SIGNAL ? TCUQ_SIGNAL_COUNT : row->kind == BY_class ? p->classes : p->lag_count;
+    char *target = (char *)(row->kind == ONE || row->kind == BY_signal ? part : (void *)held) + row->offset;
+    Py_ssize_t count = row->kind == BY_signal ? TCUQ_SIGNAL_COUNT : row->kind == BY_class ? p->classes : p->lag_count;
     if (row->kind == ONE) {
         return read_number(target, item, row, "");
     }

@@ -71,18 +71,15 @@
 #define TCUQ_NUMBERS(X) \
     TCUQ_PARAM_NUMBERS(X) TCUQ_EVIDENCE_NUMBERS(X) TCUQ_INSTANT_NUMBERS(X) TCUQ_FEEDBACK_NUMBERS(X)
 
-/* Tables of one number a signal: variable, name, type, lowest, highest. */
-#define TCUQ_TABLES(X)                        \
-    X(p, coef, int16_t, -32768, 32767)        \
-    X(p, clean_mean, uint16_t, 0, 65535)      \
-    X(evidence, coef, int16_t, -32768, 32767) \
-    X(instant, coef, int16_t, -32768, 32767)
-
-/* Numbers of the caller: the same, and of what there is one each. */
+/* Lists: variable, name, type, lowest, highest, of what there is one number each. */
 #define TCUQ_LISTS(X)                                  \
     X(p, lags, uint8_t, 1, 64, lag)                    \
     X(p, lag_weights, uint16_t, 0, 32768, lag)         \
-    X(evidence, offset, int16_t, -32768, 32767, class)
+    X(p, coef, int16_t, -32768, 32767, signal)         \
+    X(p, clean_mean, uint16_t, 0, 65535, signal)       \
+    X(evidence, offset, int16_t, -32768, 32767, class) \
+    X(evidence, coef, int16_t, -32768, 32767, signal)  \
+    X(instant, coef, int16_t, -32768, 32767, signal)
 
 /* Rules: name, parameter, condition of accepted numbers `p`, what is expected. */
 #define TCUQ_RULES(X)                                                                                          \
@@ -154,53 +151,25 @@
     X("step", "one without a label")
 
 /* Counters that are saved as words: name, type, offset. */
-#define TCUQ_COUNTER_WORDS(X)  \
-    X(steps, uint32_t, 20)     \
-    X(debt, int32_t, 24)       \
-    X(credit, int32_t, 28)     \
-    X(rise, uint32_t, 32)      \
-    X(fall, uint32_t, 36)      \
-    X(severity, int32_t, 40)   \
-    X(stillness, uint32_t, 44) \
-    X(own, uint32_t, 48)       \
-    X(own_seen, uint32_t, 52)  \
-    X(accuracy, uint32_t, 56)
+#define TCUQ_COUNTER_WORDS(X)                                                                      \
+    X(steps, uint32_t, 20) X(debt, int32_t, 24) X(credit, int32_t, 28) X(rise, uint32_t, 32)       \
+    X(fall, uint32_t, 36) X(severity, int32_t, 40) X(stillness, uint32_t, 44) X(own, uint32_t, 48) \
+    X(own_seen, uint32_t, 52) X(accuracy, uint32_t, 56)
 
 /* Counters that are saved as bytes: name, type, offset. */
-#define TCUQ_COUNTER_BYTES(X) \
-    X(alarm, uint8_t, 60)     \
-    X(fill, uint8_t, 61)      \
-    X(held, uint8_t, 62)
+#define TCUQ_COUNTER_BYTES(X)                                       \
+    X(alarm, uint8_t, 60) X(fill, uint8_t, 61) X(held, uint8_t, 62)
 
 /* tcuq_step_t, in the order of vector files: name, type. */
-#define TCUQ_STEP_FIELDS(X)        \
-    X(threshold, int32_t)          \
-    X(severity, int32_t)           \
-    X(prediction, uint16_t)        \
-    X(answer, uint16_t)            \
-    X(risk, uint16_t)              \
-    X(uncertainty, uint16_t)       \
-    X(persistence, uint16_t)       \
-    X(look, uint16_t)              \
-    X(expected_accuracy, uint16_t) \
-    X(flagged, uint8_t)            \
-    X(abstain, uint8_t)            \
-    X(alarm, uint8_t)              \
-    X(warming_up, uint8_t)         \
-    X(reason, uint8_t)             \
+#define TCUQ_STEP_FIELDS(X)                                                                                  \
+    X(threshold, int32_t) X(severity, int32_t) X(prediction, uint16_t) X(answer, uint16_t) X(risk, uint16_t) \
+    X(uncertainty, uint16_t) X(persistence, uint16_t) X(look, uint16_t) X(expected_accuracy, uint16_t)       \
+    X(flagged, uint8_t) X(abstain, uint8_t) X(alarm, uint8_t) X(warming_up, uint8_t) X(reason, uint8_t)      \
     X(low_mass, uint8_t)
 
 /* Signals by number. */
-#define TCUQ_SIGNAL_NAMES(X) \
-    X(divergence)            \
-    X(instability)           \
-    X(flips)                 \
-    X(doubt)                 \
-    X(odds)                  \
-    X(severity)              \
-    X(magnitude)             \
-    X(distance)              \
-    X(disbelief)             \
+#define TCUQ_SIGNAL_NAMES(X)                                                                                 \
+    X(divergence) X(instability) X(flips) X(doubt) X(odds) X(severity) X(magnitude) X(distance) X(disbelief) \
     X(drift)
 
 #endif
