@@ -222,7 +222,6 @@ def _assemble(
 
     named = columns.pop(NAME, None)
     steps = np.zeros(count, dtype=STEP_DTYPE)
-    steps["expected_accuracy"] = np.nan
     signals = np.zeros((count, len(SIGNALS)))
     for name, given in columns.items():
         values = given.astype(np.float64)
