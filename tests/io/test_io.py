@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from refusals import refused
-from streams import learned_params, same_steps
+from streams import learned_params
 
 from tcuq import SIGNALS, STEP_DTYPE, EvidenceHead, Log, Monitor, Params
 from tcuq.io import Decisions, format_of, read_decisions, read_log, write_decisions, write_log
-from tcuq.io.decisions import COLUMNS, RowText
+from tcuq.io.decisions import COLUMNS
 from tcuq.io.sources import check_target, put
 from tcuq.monitor.heads import InstantHead
 
@@ -386,7 +386,7 @@ def test_every_integer_of_the_core_survives_six_decimals(tmp_path_factory, units
 
 
 HEAD = ",".join(COLUMNS)
-FINE = "0,1,0.250000,0.500000,0.250000,0,0,1,doubt"
+FINE = "0,1,1,0.250000,0.500000,0.250000,0,0,1,doubt,0.000000,0.000000,0.000000,"
 BAD_DECISIONS = [
     ("", "missing"),
     (HEAD + "\n", "missing"),
@@ -396,11 +396,11 @@ BAD_DECISIONS = [
     (f"{HEAD}\n{FINE}\n1,2\n", "value"),
     (f"{HEAD}\n{FINE.replace('doubt', 'mood')}\n", "value"),
     (f"{HEAD}\n{FINE.replace('0.500000', 'x')}\n", "value"),
-    (f"{HEAD}\n\n{FINE.replace('0,1,0.25', '0,1,1.25')}\n", "value"),
+    (f"{HEAD}\n\n{FINE.replace('0,1,1,0.25', '0,1,1,1.25')}\n", "value"),
     (f"{HEAD}\n{FINE.replace('0.500000', '0.500005')}\n", "value"),
     (f"{HEAD}\n{FINE.replace('0,0,1,d', '0,4,1,d')}\n", "value"),
-    (f"{HEAD}\n{FINE.replace('0,1,0.25', '0,1.5,0.25')}\n", "value"),
-    (f"{HEAD}\n-{FINE.replace('0,1,0.25', '1,1,0.25')}\n", "value"),
+    (f"{HEAD}\n{FINE.replace('0,1,1,0.25', '0,1.5,1,0.25')}\n", "value"),
+    (f"{HEAD}\n-{FINE.replace('0,1,1,0.25', '1,1,1,0.25')}\n", "value"),
 ]
 
 
@@ -453,28 +453,6 @@ def learned_decisions():
     log = stream(200)
     result, values = Monitor(FULL).run(log.probs, signals=True)
     return Decisions(result, 0, values, FULL.signals, fingerprint=FULL.fingerprint, names=FULL.names)
-
-
-@pytest.mark.parametrize("kind", ["csv", "jsonl", "npz"])
-def test_files_without_the_newer_columns_are_read(tmp_path, kind):
-    """As version 0.1 wrote them: a prediction, and a reason on every step."""
-    wanted = decisions(False)
-    reasons = np.where(wanted.steps["reason"] == 255, 3, wanted.steps["reason"])
-    columns = {name: values for name, values in wanted.arrays().items() if name in COLUMNS}
-    path = tmp_path / f"d.{kind}"
-    if kind == "npz":
-        path.write_bytes(npz_bytes(**{**columns, "reason": reasons}))
-    else:
-        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-        text = RowText(tuple(columns), kind)
-        named = [{**row, "reason": SIGNALS[code]} for row, code in zip(rows, reasons, strict=True)]
-        flags = ("abstain", "warming_up")
-        named = [{k: bool(v) if k in flags else v for k, v in row.items()} for row in named]
-        path.write_text(text.header + "".join(text.line(tuple(row.values())) for row in named))
-    found = read_decisions(path)
-    assert found.missing == ("answer", "persistence", "look", "severity", "expected_accuracy")
-    assert same_steps(found.steps, wanted.steps), "reasons stay on flagged steps alone"
-    assert (found.steps["answer"] == found.steps["prediction"]).all()
 
 
 def test_a_name_that_changes_or_cannot_be_shown_is_refused(tmp_path):

@@ -129,9 +129,8 @@ def audit(
     if params.evidence is None:
         derived["look"] = np.zeros(len(steps), dtype=np.int64)
     for name, expected in derived.items():
-        if name not in decisions.missing:
-            logged = units[name] if name in _FRACTIONS else steps[name].astype(np.int64)
-            checks.append(_same(name, logged, expected, numbers, "the rules give", shown(name)))
+        logged = units[name] if name in _FRACTIONS else steps[name].astype(np.int64)
+        checks.append(_same(name, logged, expected, numbers, "the rules give", shown(name)))
     # The rates are certified from what the log says, not from what it should have said.
     flags = units["risk"] >= units["threshold"]
     checks.append(_flag_rate(p, flags, numbers, start))
@@ -291,7 +290,7 @@ def _known(
     one that cannot tell where the input stood still.
     """
     head, signals = p.evidence, decisions.signals
-    if head is None or signals is None or "look" in decisions.missing:
+    if head is None or signals is None:
         return None
     needed = [name for name, coef in zip(SIGNALS, head.coef, strict=True) if coef and name != "severity"]
     classes = decisions.steps[params.about].astype(np.int64)
@@ -324,7 +323,7 @@ def _compared(decisions: Decisions, params: Params, log: Log | None) -> Ints | N
 
 def _from_input(decisions: Decisions, derived: Collection[str]) -> list[str]:
     """Return the columns that come from the input rather than from the rules."""
-    known = {*derived, *decisions.missing}
+    known = {*derived}
     columns = [name for name in _OPEN if name not in known]
     if decisions.signals is not None:
         columns += ["low_mass", *(name for name in decisions.used if name in OWN_COLUMN)]

@@ -109,7 +109,7 @@ about = located
 
 
 def check_named(args: argparse.Namespace, decisions: Decisions, params: Params) -> None:
-    """Refuse a decision log of other parameters; say where a log, as those of 0.1, does not name its own."""
+    """Refuse a decision log of other parameters; say where a log does not name its own."""
     with about(args.decisions):
         decisions.check_params(params)
     if decisions.fingerprint is None:

@@ -17,7 +17,7 @@ from ..base.limits import Limits, limits_given
 from ..log.class_names import checked_name, checked_names
 from ..monitor.signals import NUMBER, REASONS, SIGNALS
 from ..monitor.steps import NO_REASON, STEP_DTYPE
-from .decisions import COLUMNS, NAME, NEWER, OWN_COLUMN, Decisions, fingerprint_number
+from .decisions import COLUMNS, NAME, OWN_COLUMN, Decisions, fingerprint_number
 from .rows import csv_rows, name_in_csv, parse_object, taken
 from .sources import TABLES, format_of, read_bytes, read_lines, shown
 from .tables import TableFile, arrays_of, cells_of
@@ -45,7 +45,7 @@ _CODED: dict[str, Callable[[Any], Any]] = {
     "expected_accuracy": lambda text: math.nan if text in ("", None) else text,
 }
 """Columns that text formats write as words, and what gives their number."""
-_KNOWN = (*COLUMNS, *NEWER, "low_mass", *OWN_COLUMN, "params")
+_KNOWN = (*COLUMNS, "low_mass", *OWN_COLUMN, "params")
 
 
 def read_decisions(path: str | Path, format: str | None = None, *, limits: Limits | None = None) -> Decisions:
@@ -222,7 +222,6 @@ def _assemble(
 
     named = columns.pop(NAME, None)
     steps = np.zeros(count, dtype=STEP_DTYPE)
-    steps["expected_accuracy"] = np.nan
     signals = np.zeros((count, len(SIGNALS)))
     for name, given in columns.items():
         values = given.astype(np.float64)
@@ -254,10 +253,6 @@ def _assemble(
         elif name not in ("step", "params"):
             steps[name] = values
     steps["flagged"] = steps["risk"] >= steps["threshold"]
-    missing = tuple(name for name in NEWER if name not in columns)
-    if "answer" in missing:  # as in version 0.1, which named a reason on every step
-        steps["answer"] = steps["prediction"]
-        steps["reason"][~steps["flagged"]] = NO_REASON
     steps_taken = columns["step"].astype(np.int64)
     with_signals = "low_mass" in columns
     used = tuple(name for name in SIGNALS if name in columns)
@@ -267,9 +262,9 @@ def _assemble(
         if not (with_signals and steps["look"].any()):  # no evidence, so no signal
             used = tuple(name for name in used if name != "severity")
             signals[:, NUMBER["severity"]] = 0.0
-    if named is not None and "answer" in columns:
+    if named is not None:
         names = _names_told(columns["answer"].tolist(), named.tolist(), place)
-    if names is not None and "answer" in columns:
+    if names is not None:
         names += ("",) * (1 + int(steps["answer"].max()) - len(names))
     fingerprint = None
     if "params" in columns:
@@ -279,6 +274,4 @@ def _assemble(
             raise InputError("conflict", f"{where}: params is {both}, expected decisions of one monitor")
         fingerprint = fingerprints[0]
     shown_signals = signals if with_signals else None
-    return Decisions(
-        steps, int(steps_taken[0]), shown_signals, used, steps_taken, fingerprint, names, missing
-    )
+    return Decisions(steps, int(steps_taken[0]), shown_signals, used, steps_taken, fingerprint, names)

@@ -24,15 +24,10 @@ from .sources import TABLES, format_of, put
 from .tables import decision_table, table_pieces
 
 _JUDGED = ("risk", "threshold", "uncertainty", "abstain", "alarm", "warming_up", "reason")
-COLUMNS = ("step", "prediction", *_JUDGED)
-"""Columns that every decision file has."""
-
-NEWER = ("answer", "persistence", "look", "severity", "expected_accuracy")
-"""Columns that files of version 0.1 lack: the class to act on, and what was learned of the stream."""
-
-WRITTEN = (*COLUMNS[:2], "answer", *COLUMNS[2:], *NEWER[1:])
-"""Columns of a decision file, in order. Where they are known, `answer_name` follows, with signals `low_mass`
-and one column a signal, and `params`, the fingerprint of the parameters, is the last."""
+_LEARNED = ("persistence", "look", "severity", "expected_accuracy")
+COLUMNS = ("step", "prediction", "answer", *_JUDGED, *_LEARNED)
+"""Columns of every decision file, in order. Where they are known, `answer_name` follows, with signals
+`low_mass` and one column a signal, and `params`, the fingerprint of the parameters, is the last."""
 
 NAME = "answer_name"
 
@@ -43,7 +38,7 @@ OWN_COLUMN = tuple(name for name in SIGNALS if name not in (STEP_DTYPE.names or 
 def decision_columns(used: Sequence[str] | None, fingerprint: bool, names: bool = False) -> tuple[str, ...]:
     """Return the columns of a decision file in a text format."""
     more = () if used is None else ("low_mass", *(name for name in used if name in OWN_COLUMN))
-    return (*WRITTEN, *((NAME,) if names else ()), *more, *(("params",) if fingerprint else ()))
+    return (*COLUMNS, *((NAME,) if names else ()), *more, *(("params",) if fingerprint else ()))
 
 
 def fingerprint_number(text: Any) -> int:
@@ -70,11 +65,9 @@ class Decisions:
     numbers : array of T integers, optional
         Step numbers as a file gives them; by default they count up from `first`.
     fingerprint : str, optional
-        `Params.fingerprint` of the monitor; files of version 0.1 do not have it.
+        `Params.fingerprint` of the monitor.
     names : sequence of str, optional
         Names of the classes; "" for a class whose name a file does not tell.
-    missing : sequence of str, optional
-        Columns of `NEWER` that a file did not have: `answer` is then the prediction, the others say nothing.
     """
 
     steps: npt.NDArray[Any]
@@ -84,7 +77,6 @@ class Decisions:
     numbers: npt.NDArray[np.int64] | None = None
     fingerprint: str | None = None
     names: tuple[str, ...] | None = None
-    missing: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if getattr(self.steps, "dtype", None) != STEP_DTYPE or self.steps.ndim != 1:
