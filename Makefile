@@ -131,7 +131,6 @@ pictures: .venv/.test
 
 vectors: .venv/.test
 	$(BIN)/python vectors/gen.py
-	$(BIN)/python vectors/gen_frames.py
 	$(BIN)/python tools/make_kernel_vectors.py
 
 tables: .venv/.test

@@ -1,13 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Frames in plain integers, from SPEC.md section 18 alone, and the writer of `vectors/frames.txt`.
-
-`python vectors/gen_frames.py` rewrites the vectors; `--check` compares and changes nothing.
-"""
+"""Frames in plain integers, from SPEC.md section 18 alone, and the lines of `vectors/frames.txt`."""
 
 from __future__ import annotations
 
 import random
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -136,38 +132,23 @@ def lines() -> Iterator[str]:
     yield "# Frames (SPEC.md section 18), written by vectors/gen_frames.py."
     yield "# Numbers are decimal, bytes hexadecimal, two digits each."
     yield "# posteriors FINGERPRINT BOOT SEQ L D ROWS: int8 as two's complement, step by step"
-    yield (
-        "# decisions FINGERPRINT BOOT SEQ L HORIZON, then one line a step: step "
-        + " ".join((*NUMBERS, *FLAGS)).upper()
-    )
+    columns = " ".join((*NUMBERS, *FLAGS)).upper()
+    yield f"# decisions FINGERPRINT BOOT SEQ L HORIZON, then one line a step: step {columns}"
     yield "# state FINGERPRINT BOOT SEQ SIZE OFFSET PART: SEQ as in the frame"
     yield "# frame BYTES: what stands on the line; one after each of the above"
     dice = random.Random(18)
 
     def whose() -> tuple[int, int, int]:
         few = [0, 1, 2**32 - 1, dice.randrange(2**32)]
-        return (
-            dice.choice(few),
-            dice.choice(few),
-            dice.choice([0, 2**32 - 2, 2**48 - 9, dice.randrange(2**40)]),
-        )
+        first, second = dice.choice(few), dice.choice(few)
+        return first, second, dice.choice([0, 2**32 - 2, 2**48 - 9, dice.randrange(2**40)])
 
     def frame(content: list[int]) -> str:
         return "frame " + bytes(on_line(content)).hex()
 
     for classes, features, steps in (
-        (2, 0, 1),
-        (2, 0, 179),
-        (10, 0, 35),
-        (10, 8, 3),
-        (3, 256, 1),
-        (1000, 0, 4),
-        (1000, 256, 3),
-        (227, 5, 1),
-        (228, 4, 1),
-        (229, 4, 1),
-        (254, 0, 1),
-        (486, 0, 1),
+        *((2, 0, 1), (2, 0, 179), (10, 0, 35), (10, 8, 3), (3, 256, 1), (1000, 0, 4), (1000, 256, 3)),
+        *((227, 5, 1), (228, 4, 1), (229, 4, 1), (254, 0, 1), (486, 0, 1)),
     ):
         for fill in ("any", "no zero", "zeros"):
             values = {"any": range(256), "no zero": range(1, 256), "zeros": range(1)}[fill]
@@ -176,15 +157,8 @@ def lines() -> Iterator[str]:
             yield f"posteriors {' '.join(map(str, who))} {classes} {features} {bytes(rows).hex()}"
             yield frame(header(POSTERIORS, *who, classes + 4096 * features) + rows)
     for classes, horizon, steps, wild in (
-        (2, 0, 1, True),
-        (2, 4, 40, False),
-        (10, 8, 33, False),
-        (10, 12, 9, True),
-        (1000, 10, 60, True),
-        (1000, 0, 12, False),
-        (3, 12, 90, True),
-        (512, 4, 30, False),
-        (513, 4, 30, False),
+        *((2, 0, 1, True), (2, 4, 40, False), (10, 8, 33, False), (10, 12, 9, True), (1000, 10, 60, True)),
+        *((1000, 0, 12, False), (3, 12, 90, True), (512, 4, 30, False), (513, 4, 30, False)),
     ):
         who = whose()
         made = [made_up(dice, classes, horizon, wild) for _ in range(steps)]
@@ -193,29 +167,9 @@ def lines() -> Iterator[str]:
             yield "step " + " ".join(str(step[name]) for name in (*NUMBERS, *FLAGS))
         shape = classes + 4096 * horizon
         yield frame(header(DECISIONS, *who, shape) + whole_bytes(decision_bits(made, classes, horizon)))
-    for size, offset, part in (
-        (64, 0, 64),
-        (355, 0, 355),
-        (5000, 355, 355),
-        (131072, 131071, 1),
-        (300, 0, 4071),
-    ):
+    sizes = ((64, 0, 64), (355, 0, 355), (5000, 355, 355), (131072, 131071, 1), (300, 0, 4071))
+    for size, offset, part in sizes:
         content = [dice.randrange(256) for _ in range(min(part, size))]
         who = whose()
         yield f"state {' '.join(map(str, who))} {size} {offset} {bytes(content).hex()}"
         yield frame(header(STATE, *who, offset) + little(size, 3) + content)
-
-
-def main() -> int:
-    """Write or compare the file."""
-    text = "".join(f"{line}\n" for line in lines())
-    if "--check" in sys.argv[1:]:
-        same = FILE.exists() and FILE.read_text(encoding="ascii") == text
-        print(f"{FILE.name}: {'as written' if same else 'differs'}")
-        return 0 if same else 1
-    FILE.write_text(text, encoding="ascii")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
