@@ -26,13 +26,20 @@ def test_a_look_is_that_of_the_core(features: int) -> None:
         classes=4, features=features, signals=names, centers=[[3] * features] * 4 if features else None
     )
     table = read_signals(plain, log, ("odds",))
-    found = compared(log, table.of(("odds",))[:, 0], bool(features))
+    found = compared(log, None if features else table.of(("odds",))[:, 0])
     reach = find_reach(found, table.subject.astype(np.int64), np.ones(600, dtype=bool), 0)
     own, _ = novelty(found, reach, ~table.settled)
     core = read_signals(plain.replace(evidence=EvidenceHead({}, [0.0] * 4, reach=reach)), log, names).look
     assert (own == core).all()
     assert (own[201:300][np.arange(201, 300) % 150 != 0] == 32).all() and own[0] == own[150] == 256
     assert 100 < np.delete(own, np.arange(200, 300)).mean() < 240
+
+
+def test_features_alone_tell_what_is_new() -> None:
+    probs, features, *_ = dwell_stream(1200, 4, 8, np.random.default_rng(3))
+    log = Log(probs, features)
+    params = fit(log, options=FitOptions(signals=("distance", "disbelief")), run_length=100, force=True)
+    assert params.evidence is not None and "odds" not in params.signals
 
 
 @pytest.mark.parametrize("features", [0, 21])
@@ -46,7 +53,7 @@ def test_a_stillness_is_that_of_the_core(features: int) -> None:
     plain = Params(
         classes=4, features=features, signals=names, centers=[[3] * features] * 4 if features else None
     )
-    found = compared(log, read_signals(plain, log, ("odds",)).units[:, 0], bool(features))
+    found = compared(log, None if features else read_signals(plain, log, ("odds",)).units[:, 0])
     reach = find_reach(found, np.zeros(400, dtype=np.int64), np.ones(400, dtype=bool), 0)
     _, own = novelty(found, reach, np.isin(np.arange(400), (0, 270)))
     monitor, core = Monitor(plain.replace(evidence=EvidenceHead({}, [0.0] * 4, reach=reach))), []

@@ -90,9 +90,9 @@ LEAST, MOST = 32, 256  # of a look, in 1/256
 STILL_RATE = 1 / 16
 
 
-def compared(log: Log, odds: Units, features: bool) -> Ints:
-    """Return what tells how new a step is: eight sums of neighboring int8 features, or the odds."""
-    if not features:
+def compared(log: Log, odds: Units | None) -> Ints:
+    """Return what tells how new a step is: the odds, or eight sums of neighboring int8 features."""
+    if odds is not None:
         return odds.astype(np.int64)[:, None]
     assert log.features is not None
     edges = [(block * log.width) >> 3 for block in range(BLOCKS + 1)]

@@ -61,7 +61,7 @@ def _harmful(state: FitState, table: SignalTable) -> bool:
 
 def _learn(state: FitState, tables: list[SignalTable]) -> None:
     by_features, pairs = "distance" in state.params.signals, list(zip(state.logs, tables, strict=True))
-    values = [compared(log, table.of(("odds",))[:, 0], by_features) for log, table in pairs]
+    values = [compared(log, None if by_features else table.of(("odds",))[:, 0]) for log, table in pairs]
     clean = inside_runs(tables[-1], state.clean.runs)
     reach = find_reach(values[-1], tables[-1].subject.astype(np.int64), clean, state.request.seed)
     new = [novelty(each, reach, ~table.settled) for each, table in zip(values, tables, strict=True)]

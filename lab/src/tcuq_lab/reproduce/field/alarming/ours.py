@@ -96,7 +96,7 @@ def _added(params: Params, log: Log, steps: Steps, signals: Floats) -> Ints:
     assert head is not None
     if head.still:
         odds = np.round(signals[:, NUMBER["odds"]] * ONE).astype(np.uint16)
-        values = compared(in_format(log, params), odds, "distance" in params.signals)
+        values = compared(in_format(log, params), None if "distance" in params.signals else odds)
         _, stillness = novelty(values, head.reach, np.arange(len(log)) == 0)
         still = stillness > head.still
     return added_in_run(params, steps, signals, still)
