@@ -17,6 +17,7 @@ from tiers import first_quick
 from tcuq import Monitor
 from tcuq_device.boards import board
 from tcuq_device.cost.agree import digest, words
+from tcuq_device.cost.cycles import cycles
 from tcuq_device.cost.measure import made_stream, measure, overhead
 from tcuq_device.cost.stock import monitors
 from tcuq_device.emulate.emulator import command_of, emulate
@@ -96,6 +97,11 @@ def test_counts_repeat_to_the_instruction(kept: Path, tmp_path: Path) -> None:
     totals = [sum(length * times for _, length, times in run.counts["rule"].blocks) for run in runs]
     # The blocks also hold the call of the mark behind each step, and of the pair with nothing between.
     assert totals == [sum(counts[0]) + 51] * 3
+    told = cycles(image, runs[0].counts["rule"])
+    assert told is not None and 0 < told["least"] < told["most"]
+    # At 80 MHz, and 84 uA/MHz x 3.3 V.
+    for unit, each in (("milliseconds", 1 / 80_000), ("microjoules", 84e-6 * 3.3)):
+        assert told[unit] == pytest.approx([told["least"] * each, told["most"] * each])
 
 
 def test_what_runs_in_the_emulator_reaches_no_file(kept: Path, tmp_path: Path) -> None:

@@ -5,9 +5,9 @@ from contextlib import suppress
 import numpy as np
 import pytest
 from refusals import refused
-from streams import dwell_stream
+from streams import direct_params, dwell_stream, posterior_of
 
-from tcuq import Feedback, FitOptions, InputError, Log, Monitor, Params, fit
+from tcuq import Alarm, AlarmSide, Feedback, FitOptions, InputError, Log, Monitor, Params, fit
 from tcuq.audit.derive import audit
 from tcuq.audit.replay import label_rows
 from tcuq.cli import main
@@ -82,6 +82,21 @@ def test_what_labels_of_withheld_steps_paid_for_is_said() -> None:
     found = audit(np.concatenate(steps), params, labels=rows)
     [said] = [each.detail for each in found.checks if each.name == "errors"]
     assert found.ok and "labels of withheld steps have paid for " in said
+
+
+def test_labels_speak_of_an_alarm_from_its_beginning_on() -> None:
+    """A wrong answer before it does not weigh against right ones that come after: three withdraw it."""
+    side, head = AlarmSide(allowance=0.1, limit=1.0, cap=2.0), Feedback(8, wrong_score=1.5, right_score=1.0)
+    params = direct_params(warmup=0, alarm=Alarm(0.2, side), feedback=head)
+    monitor, found, rows = Monitor(params), [], []
+    for at, level in enumerate([250] * 3 + [140] * 10):
+        found.append(monitor.run(posterior_of(level)[None]))
+        if at == 2 or at >= 9:
+            monitor.feedback(at, at >= 9)
+            rows.append([at, at, -2 if at >= 9 else -1])
+    steps = np.concatenate(found)
+    assert np.flatnonzero(steps["alarm"]).tolist() == [9, 10, 11]
+    assert audit(steps, params, labels=rows).ok
 
 
 def test_labels_of_a_file(tmp_path, capsys) -> None:

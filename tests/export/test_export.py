@@ -35,7 +35,9 @@ CASES = {
         clean_means=dict.fromkeys(SIGNALS, 0.125),
         warmup=0,
         alarm=Alarm(0.4, AlarmSide(0.02, 2.0, clear=0.5), hold=5),
-        evidence=EvidenceHead({"odds": 4.0, "severity": 9.0, "drift": 2.0}, [-1.5] * 7, reach=900, bias=-5.7),
+        evidence=EvidenceHead(
+            {"odds": 4.0, "severity": 9.0, "drift": 2.0}, [-1.5] * 7, reach=900, bias=-5.7, own=(20, 0.5, 1.0)
+        ),
         instant=InstantHead(dict.fromkeys(SIGNALS, 0.5), -3.0),
         centers=[[3 * k, -k, 5] for k in range(7)],
         horizon=16,

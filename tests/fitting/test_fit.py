@@ -247,6 +247,18 @@ def test_labels_of_one_class_are_refused_and_predictions_noted() -> None:
     assert "every prediction" not in str(fit(log, run_length=100))
 
 
+def test_steps_are_doubtful_from_the_largest_risk_on_that_keeps_the_error_rate() -> None:
+    log = make_log()
+    params = fit(log, run_length=200, options=FitOptions(explain=False, max_error=0.05))
+    assert params.feedback is not None
+    steps = watch(Monitor(params.replace(feedback=None)), log)
+    accepted, wrong = steps["risk"] < params.feedback.reference, steps["answer"] != log.labels
+    assert wrong[accepted].mean() <= 0.05
+    assert accepted.mean() == pytest.approx(params.notes["fit"]["feedback"]["accepted"], abs=0.01)
+    for limit in np.unique(steps["risk"][~accepted])[::20]:
+        assert wrong[steps["risk"] <= limit].mean() > 0.05
+
+
 def test_some_signals_of_a_profile_may_be_chosen() -> None:
     log = make_log(1500)
     own = fit(log, options=FitOptions(signals=("odds", "disbelief")), run_length=100)

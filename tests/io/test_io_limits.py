@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import tracemalloc
 import zipfile
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -125,7 +127,9 @@ def test_a_typo_in_what_is_needed_is_an_error_with_a_guess(
 
 
 @pytest.mark.parametrize("name", ["a.npz", "a.csv", "a.jsonl"])
-def test_a_file_as_large_as_the_limit_is_read_and_one_byte_more_is_not(tmp_path: Path, name: str) -> None:
+def test_a_file_as_large_as_the_limit_is_read_and_one_byte_more_is_not(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / name
     texts = {"a.csv": "p0,p1\n" + "0.5,0.5\n" * 40, "a.jsonl": GOOD * 40}
     path.write_bytes(texts[name].encode() if name in texts else npz(probs=np.full((40, 2), 0.5)))
@@ -134,6 +138,10 @@ def test_a_file_as_large_as_the_limit_is_read_and_one_byte_more_is_not(tmp_path:
     with refused("limit"):
         read_log(path, limits=Limits(file=size - 1))
     assert len(read_limited(path, "file", Limits(file=size))) == size
+    for most in (size, size - 1):
+        monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(path.read_bytes())))
+        with refused("limit") if most < size else nullcontext():
+            assert len(read_log("-", name[2:], limits=Limits(file=most))) == 40
 
 
 @pytest.mark.parametrize("name", ["a.npz", "a.csv", "a.jsonl"])

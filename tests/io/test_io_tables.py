@@ -15,6 +15,7 @@ from refusals import refused
 
 import tcuq
 from tcuq.io import InputNote, read_decisions, read_log, write_log
+from tcuq.io.logs import read_parts
 
 pa = pytest.importorskip("pyarrow", reason="Parquet files need pyarrow: pip install pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -123,6 +124,13 @@ BAD = {
 }
 
 
+def in_batches(path: Path, first: Any) -> None:
+    """Write posteriors of two classes, 500 rows at a time, the second one 0.5."""
+    table = pa.table({"p0": first, "p1": np.full(len(first), 0.5)})
+    with pa.ipc.new_file(path, table.schema) as file:
+        file.write_table(table, max_chunksize=500)
+
+
 @pytest.mark.parametrize("name", BAD)
 def test_tables_that_cannot_be_right_are_refused(tmp_path: Path, name: str) -> None:
     code, columns = BAD[name]
@@ -139,6 +147,20 @@ def test_a_table_may_take_so_much_memory_and_no_more(tmp_path: Path) -> None:
     write_log(tmp_path / "log.arrow", make_log(5000))
     with refused("limit"):
         read_log(tmp_path / "log.arrow", max_bytes=10_000)
+    in_batches(tmp_path / "log.arrow", np.full(2000, 0.5))
+    assert len(read_log(tmp_path / "log.arrow", max_bytes=32_000)) == 2000
+    with refused("limit"):  # of all batches together
+        read_log(tmp_path / "log.arrow", max_bytes=31_999)
+
+
+def test_a_bad_row_has_its_number_in_the_whole_file(tmp_path: Path) -> None:
+    first = np.full(2000, 0.5)
+    first[777] = 0.2
+    in_batches(tmp_path / "log.arrow", first)
+    for read in (read_log, lambda path: list(read_parts(path))):
+        with refused("value") as caught:
+            read(tmp_path / "log.arrow")
+        assert "log.arrow, row 777: probs sum to 0.7" in str(caught.value)
 
 
 @pytest.mark.parametrize("ending", ["parquet", "arrow"])

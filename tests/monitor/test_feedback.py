@@ -119,6 +119,8 @@ def test_labels_are_refused_where_they_mean_nothing() -> None:
             bank.feedback([0], steps, labels)
     assert bank.feedback([0, 1], [0, 0], [0, 0]).tolist() == [True, False]
     assert bank.feedback([], [], []).tolist() == []
+    bank.run([0], [[1.0, 0.0, 0.0, 0.0]])
+    assert not bank.feedback([0], np.array([2**64 - 1], np.uint64), [0]).any(), "not the last one"
     for call in (lambda: Monitor(plain).feedback(0, 1), lambda: Bank(plain, 1).feedback([0], [0], [1])):
         with refused("missing"):
             call()

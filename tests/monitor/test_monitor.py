@@ -121,6 +121,7 @@ def test_a_sigmoid_becomes_two_classes() -> None:
     raw = np.arange(-128, 128).astype(np.int8)
     both = two_classes(raw).astype(int) + 128
     assert (both.sum(1)[1:] == 256).all() and both[0].tolist() == [255, 0]
+    assert np.array_equal(two_classes(np.arange(256, dtype=np.uint8)), both)
 
 
 def test_strided_and_half_precision_input() -> None:

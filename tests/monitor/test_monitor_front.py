@@ -7,6 +7,7 @@ import pickle
 from pathlib import Path
 
 import pytest
+from streams import learned_params
 
 from tcuq import Bank, Monitor, Params
 
@@ -32,6 +33,11 @@ def test_a_step_names_its_classes() -> None:
         assert (step.answer_name, step.prediction_name) == (names[step.answer], names[step.prediction])
         for again in (pickle.loads(pickle.dumps(step)), copy.copy(step)):
             assert again == step and again.answer_name == step.answer_name
+    stays = Monitor(learned_params(names=("a", "b", "c", "d")))
+    for _ in range(30):
+        stays.step([0.9, 0.1, 0.0, 0.0])
+    odd = stays.step([0.45, 0.55, 0.0, 0.0])
+    assert (odd.answer_name, odd.prediction_name) == ("a", "b")
     bare = Monitor(Params(classes=3)).step(PROBS[0])
     assert bare.answer_name is None and bare.prediction_name is None
     assert len(bare) == len(step) == 16, "names are beside the tuple"

@@ -99,6 +99,14 @@ def test_chance_is_that_of_clean_steps() -> None:
     assert beside_chance(tcuq.Log(right, labels=np.zeros(80, int))) is not None
 
 
+def test_a_model_that_knows_a_little_is_hardly_better_than_chance() -> None:
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 10, 5000)
+    for knows, said in ((0.0, "no better than chance"), (0.06, "hardly better than chance"), (0.15, None)):
+        answers = np.where(rng.random(5000) < knows, labels, rng.integers(0, 10, 5000))
+        assert beside_chance(tcuq.Log(np.eye(10)[answers], labels=labels)) == said
+
+
 def test_start_writes_nothing_for_a_model_at_chance(
     place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -414,6 +414,15 @@ def test_steps_of_one_example_count_as_one() -> None:
     assert found[0]["gain"] == found[1]["gain"] and grouped > 1.5 * plain
 
 
+def test_a_median_delay_needs_half_of_the_shifts() -> None:
+    kinds = np.repeat([0, 1, 0, 1, 0, 1], 10)
+    log = tcuq.Log(np.full((60, 2), 0.5), shifted=kinds)
+    steps = np.zeros(60, STEP)
+    for found, median in ((14, None), (37, 5.5)):  # one shift of three, two of them
+        steps["alarm"][found : found // 10 * 10 + 10] = 1
+        assert judge(tcuq.Params(classes=2), log, steps, 0)["delay_median"] == median
+
+
 @pytest.mark.usefixtures("bare_package")
 def test_a_model_that_is_always_right_is_no_error(tmp_path: Path) -> None:
     x, y = bars(400, noise=0.05)

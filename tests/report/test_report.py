@@ -271,7 +271,7 @@ def test_kinds_of_shift_are_told_apart() -> None:
     assert value(page, "found") == "1 of 3" and "axes swapped" in page
     assert packed(page)["stretches"] == [[1, 21, "noise"], [21, 41, "axes swapped"], [42, 62, "fog"]]
     check_whole(page)
-    for marks, lines in (([0, 1, 1, 0], 0), ([0, 1, 2, 0], 1)):
+    for marks, lines in (([0, 1, 1, 0], 0), ([0, 1, 2, 0], 1), ([1, 0, 0, 1], 0)):
         short = render(steps_of(np.full(4, 0.2)), log=Log(np.full((4, 2), 0.5), shifted=marks))
         assert short.count('class="line border"') == lines, "a line where one kind follows another"
 

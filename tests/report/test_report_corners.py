@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import base64
+
 import numpy as np
+import pytest
 from refusals import refused
 
 from tcuq import STEP_DTYPE, Log, Monitor, Params
@@ -22,6 +25,17 @@ def test_errors_of_very_many_steps_are_kept_as_shares() -> None:
     wrong = np.arange(300_000) % 4 == 0
     packed = data.pack_timeline(steps, None, wrong)
     assert "per" in packed and "wrong_share" in packed
+
+
+@pytest.mark.parametrize(("most", "size"), [(255, 1), (256, 2)])
+def test_classes_beyond_a_byte_take_two(most: int, size: int) -> None:
+    steps = np.zeros(2, dtype=STEP_DTYPE)
+    steps["prediction"], steps["answer"] = [0, most], [most, 0]
+    packed = data.pack_timeline(steps, None, None)
+    assert packed["class_bytes"] == size
+    for name in ("prediction", "answer"):
+        held = np.frombuffer(base64.b64decode(packed[name]), dtype=f"<u{size}")
+        assert held.tolist() == steps[name].tolist()
 
 
 def test_decisions_in_a_table_are_refused() -> None:

@@ -223,6 +223,8 @@ def test_the_verdict_is_told_everywhere() -> None:
     assert summarize([old])["rollouts"] == []
     [apart] = summarize([old, hourly("v2", 50, 50, 40, 44)])["rollouts"]
     assert not apart["worse"] and apart["time"] is None
+    [begun] = summarize([old, hourly("v2", 50, 50, 11, 12)])["rollouts"]
+    assert not begun["worse"] and begun["time"] is None, "the only hour of both is not over"
 
 
 def test_versions_with_buckets_of_other_widths_are_compared() -> None:

@@ -46,6 +46,14 @@ def test_of_any_troubles_the_right_messages_are_sent(tmp_path: Path) -> None:
     assert Alerts(tmp_path / "a.json", **options).look("x", "a") == {"alarm": ["a"]}
 
 
+def test_a_clock_that_was_set_back_holds_no_alarm_off() -> None:
+    now = 1e9
+    alerts = Alerts(clock=lambda: now)
+    assert [alerts.look("x", names) for names in ("a", "", "a")] == [{"alarm": ["a"]}, {"cleared": ["a"]}, {}]
+    now = 0.0
+    assert alerts.look("x", "a") == {"alarm": ["a"]}
+
+
 def test_messages_of_a_fleet(monkeypatch: pytest.MonkeyPatch) -> None:
     silent, named = set[str](), set[str]()
     view = SimpleNamespace(silent=0, named=1, called=lambda which: (silent, named)[which])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import time
 import tracemalloc
 from typing import Any
 
@@ -21,6 +22,7 @@ from tcuq.io import Limits
 from tcuq.io.decisions import Decisions
 from tcuq.io.decisions import encode_decisions as decision_lines
 from tcuq.log.logits import paired, softmax
+from tcuq_watch.sources.arrivals import seconds
 from tcuq_watch.sources.step_reader import MOST_BAD, StepReader
 
 PARAMS = Params(classes=4, warmup=4, level=0.2, budget=0.2)
@@ -97,6 +99,16 @@ def test_who_sends_and_what_is_not_told() -> None:
     reading.push(b'{"seq": 2, "probs": [0.5, 0.5], "time": "soon"}\n', 5.0)
     arrived = reading.rows.flush(None)
     assert math.isinf(arrived.batch[0].times[0])
+
+
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="the zone of a process cannot be set here")
+def test_a_time_without_a_zone_is_utc_wherever_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setenv("TZ", "ABC+5")
+        time.tzset()
+        found = [seconds(f"1970-01-02T00:00{zone}") for zone in ("", "Z", "+01:00")]
+    time.tzset()
+    assert found == [86400.0, 86400.0, 82800.0]
 
 
 def test_decisions_of_a_device_as_frames_and_as_lines_are_the_same() -> None:
