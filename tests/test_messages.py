@@ -46,7 +46,7 @@ PARAMS is '-'; a file name is needed
 $ tcuq run monitor.json dev.npz --logits-scale 1
 --logits-scale is given without --logits; pass both for int8 logits
 $ tcuq report dev.npz -o r.html
-dev.npz: array 'step' is missing, expected step, prediction, risk, threshold, uncertainty, abstain. This \
+dev.npz: array 'step' is missing, expected step, prediction, answer, risk, threshold, uncertainty. This \
 is a log; `tcuq run` makes decisions of it
 $ tcuq audit dev.npz data.npz
 data.npz: is not a parameter file; make one with: tcuq fit data.npz -o monitor.json
