@@ -226,8 +226,8 @@ def test_the_choice_is_that_of_a_recording(name: str) -> None:
     assert np.array_equal(found["probs"], np.concatenate([row.probs for row in rows]))
     assert np.array_equal(found["features"], np.concatenate([row.features for row in rows]))
     made = graph.tensors[graph.outputs["features"]]
-    assert recording.info.features is not None
-    assert (made.scale, made.zero) == (recording.info.features.scale, recording.info.features.zero_point)
+    kept = recording.features_format
+    assert kept is not None and (made.scale, made.zero) == (kept.scale, kept.zero_point)
 
 
 # Shapes that converters seldom write, and refusals.
