@@ -31,23 +31,12 @@ class Change(NamedTuple):
 
 
 class Update(NamedTuple):
-    """What replacing a file would change.
-
-    Parameters
-    ----------
-    path : path
-    text : str
-        The new content.
-    state : str
-        "same", "new" or "changed".
-    changes : tuple of Change
-        Those of a changed file.
-    """
+    """What replacing a file would change."""
 
     path: Path
-    text: str
-    state: str
-    changes: tuple[Change, ...]
+    text: str  # the new content
+    state: str  # "same", "new" or "changed"
+    changes: tuple[Change, ...]  # those of a changed file
 
     def lines(self, most: int = MOST) -> list[str]:
         """Return what is shown of it: a line that counts, and the first changes."""
@@ -68,13 +57,7 @@ class Update(NamedTuple):
 
 
 def update(path: str | Path, text: str) -> Update:
-    """Compare a file with the text that is to replace it; nothing is written.
-
-    Parameters
-    ----------
-    path : path
-    text : str
-    """
+    """Compare a file with the text that is to replace it; nothing is written."""
     place = Path(path)
     if not place.exists():
         return Update(place, text, "new", ())
@@ -173,19 +156,7 @@ def text_changes(old: str, new: str) -> Iterator[Change]:
 def put(
     path: str | Path, text: str, write: bool, say: Callable[[str], None] = print, part: bool = False
 ) -> Update:
-    """Say what a new text changes in a file, and write it where that was asked for.
-
-    Parameters
-    ----------
-    path : path
-    text : str
-    write : bool
-        Else the last line says how to write.
-    say : callable
-        Takes the lines one by one.
-    part : bool
-        The text is only a part of what is stored: what it lacks is no change.
-    """
+    """Say what a new text changes in a file, and write it where that was asked for."""
     found = update(path, text)
     if part:
         found = found._replace(changes=tuple(each for each in found.changes if each.new is not None))

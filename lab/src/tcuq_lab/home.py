@@ -18,11 +18,6 @@ def home() -> Path:
 
     In this order: the folder that the variable TCUQ_LAB names; the current folder, a folder above it, or the
     folder `lab` in one of these; the checkout from which the package was installed with ``pip install -e``.
-
-    Raises
-    ------
-    NoCheckout
-        Where there is none.
     """
     given = os.environ.get("TCUQ_LAB")
     if given:
@@ -43,12 +38,5 @@ def home() -> Path:
 
 
 def folder(given: str | None, name: str) -> Path:
-    """Return the folder that an option names, or by default the one of that name in `home`.
-
-    Parameters
-    ----------
-    given : str, optional
-    name : str
-        ``".."`` leads to the checkout.
-    """
+    """Return the folder that an option names, or by default the one of that name in `home`."""
     return (home() / name).resolve() if given is None else Path(given)

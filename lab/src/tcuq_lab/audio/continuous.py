@@ -18,27 +18,15 @@ from .voiced import voiced
 
 
 class Windows(NamedTuple):
-    """Some windows in a row.
+    """Some windows in a row."""
 
-    Parameters
-    ----------
-    first : int
-        Number of the first one; window k begins at sample k times hop.
-    sound : int16 array (n, 16000)
-        A second each, at 16 kHz.
-    labels : int64 array of n
-        The keyword in the window; -1 where there is none.
-    judged : bool array of n
-        Whether there is one word to judge: a keyword, or with label -1 another word. False for pauses, parts
-        of words, and several words.
-    shifts : int64 array of n
-        0 where the middle of the window is clean, else the number of the shift in the plan, from 1.
-    """
-
-    first: int
-    sound: Sound
-    labels: npt.NDArray[np.int64]
+    first: int  # number of the first one; window k begins at sample k times hop
+    sound: Sound  # a second each, at 16 kHz
+    labels: npt.NDArray[np.int64]  # the keyword in the window; -1 where there is none
+    # Whether there is one word to judge: a keyword, or with label -1 another word. False for pauses, parts
+    # of words, and several words.
     judged: npt.NDArray[np.bool_]
+    # 0 where the middle of the window is clean, else the number of the shift in the plan, from 1
     shifts: npt.NDArray[np.int64]
 
 
@@ -64,18 +52,6 @@ def windows(
         Number of keywords.
     chunk : int, default 16
         Windows to give at a time.
-
-    Returns
-    -------
-    iterator of Windows
-        `chunk` windows at a time; the last time may give fewer.
-
-    Raises
-    ------
-    TypeError
-        For a plan of another type.
-    ValueError
-        For clips, labels or noise of another shape or type, and for a clip of silence.
 
     Examples
     --------
@@ -130,16 +106,6 @@ def _windows(
 
 def slide(sound: Iterator[Sound], hop: int, count: int | None, chunk: int) -> Iterator[Sound]:
     """Give windows of one second over a sound that comes in blocks, (chunk, 16000) at a time.
-
-    Parameters
-    ----------
-    sound : iterator of int16 arrays
-        Long enough for all windows.
-    hop : int
-        Samples from one window to the next.
-    count : int, optional
-        Windows in all; without end by default.
-    chunk : int
 
     Examples
     --------

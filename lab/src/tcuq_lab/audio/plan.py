@@ -24,37 +24,19 @@ _WORDS, _STRETCHES, _NOISE = range(3)  # each has random numbers of its own
 class Word(NamedTuple):
     """A word in the sound.
 
-    Parameters
-    ----------
-    clip : int
-        Row of the clip that it comes from.
-    start : int
-        First sample of its voiced part, in the sound.
-    length : int
-        Samples of its voiced part.
-
     Examples
     --------
     >>> next(SoundPlan(seed=1, seconds=4).words([3200, 4800]))
     Word(clip=1, start=9770, length=4800)
     """
 
-    clip: int
-    start: int
-    length: int
+    clip: int  # row of the clip that it comes from
+    start: int  # first sample of its voiced part, in the sound
+    length: int  # samples of its voiced part
 
 
 class Stretch(NamedTuple):
     """A part of the sound, clean or under one shift.
-
-    Parameters
-    ----------
-    start : int
-        Its first sample.
-    stop : int
-        The sample after its last.
-    shift : int
-        0 where it is clean, else the number of the shift in the plan, from 1.
 
     Examples
     --------
@@ -62,56 +44,31 @@ class Stretch(NamedTuple):
     [Stretch(start=0, stop=64000, shift=0)]
     """
 
-    start: int
-    stop: int
-    shift: int
+    start: int  # its first sample
+    stop: int  # the sample after its last
+    shift: int  # 0 where it is clean, else the number of the shift in the plan, from 1
 
 
 @dataclass(frozen=True)
 class SoundPlan:
-    """Continuous sound: words with pauses on a floor of noise, clean and shifted by turns.
+    """Continuous sound: words with pauses on a floor of noise, clean and shifted by turns."""
 
-    Parameters
-    ----------
-    seed : int
-        Of all choices; at least 0.
-    seconds : int
-        Length of the sound.
-    mean_pause : float, default 0.6
-        Seconds between words; pauses are even between a quarter and seven quarters of it.
-    hop : int, default 4000
-        Samples from one window to the next; at most a second, 16,000.
-    snr_db : float, default 20.0
-        Power of the voiced parts, which are all made equally loud, above that of the noise, in dB.
-    shifts : sequence of (str, int), default ()
-        Kinds and severities of the suite speech_c; shifted stretches take them in turn. Without any, all is
-        clean. Kinds that move words in time are refused.
-    mean_clean : float, default 60.0
-        Seconds of a clean stretch; lengths are even between half and one and a half of it. The first stretch
-        is clean.
-    mean_shifted : float, default 30.0
-        The same for a shifted stretch.
-    inside : float, default 0.8
-        Share of a voiced part that must lie in a window for the window to have its label; of any other word
-        no more than the rest may lie in it.
-
-    Examples
-    --------
-    >>> plan = SoundPlan(seed=1, seconds=60, shifts=(("room_reverb", 3),), mean_clean=20, mean_shifted=10)
-    >>> [stretch.shift for stretch in plan.stretches()]
-    [0, 1, 0, 1, 0]
-    >>> SoundPlan.from_dict(plan.to_dict()) == plan
-    True
-    """
-
-    seed: int
-    seconds: int
+    seed: int  # of all choices; at least 0
+    seconds: int  # length of the sound
+    # Seconds between words; pauses are even between a quarter and seven quarters of it
     mean_pause: float = 0.6
-    hop: int = 4000
+    hop: int = 4000  # samples from one window to the next; at most a second, 16,000
+    # Power of the voiced parts, which are all made equally loud, above that of the noise, in dB
     snr_db: float = 20.0
+    # Kinds and severities of the suite speech_c; shifted stretches take them in turn. Without any, all is
+    # clean. Kinds that move words in time are refused.
     shifts: Sequence[tuple[str, int]] = ()
+    # Seconds of a clean stretch; lengths are even between half and one and a half of it. The first stretch
+    # is clean.
     mean_clean: float = 60.0
-    mean_shifted: float = 30.0
+    mean_shifted: float = 30.0  # the same for a shifted stretch
+    # Share of a voiced part that must lie in a window for the window to have its label; of any other word
+    # no more than the rest may lie in it
     inside: float = 0.8
 
     def __post_init__(self) -> None:
@@ -134,30 +91,13 @@ class SoundPlan:
         integer("number of shifts", len(self.shifts), 0, 255)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the description as what JSON can hold.
-
-        Returns
-        -------
-        dict
-            Every field by its name; `from_dict` takes it.
-        """
+        """Return the description as what JSON can hold."""
         found = {each.name: getattr(self, each.name) for each in fields(self)}
         return found | {"shifts": [list(shift) for shift in self.shifts]}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> SoundPlan:
-        """Return the plan of a description; unknown or missing fields are refused.
-
-        Parameters
-        ----------
-        values : mapping
-            As `to_dict` gives it; all but seed and seconds may be left out.
-
-        Returns
-        -------
-        SoundPlan
-            With its fields checked.
-        """
+        """Return the plan of a description; unknown or missing fields are refused."""
         if not isinstance(values, Mapping):
             raise ValueError(f"a sound plan is {values!r}, expected a mapping of its fields")
         known_only("field of a sound plan", values, [each.name for each in fields(cls)])
@@ -177,13 +117,7 @@ class SoundPlan:
         return (self.samples - RATE) // self.hop + 1
 
     def stretches(self) -> Iterator[Stretch]:
-        """Give clean and shifted stretches by turns; each start but the first is a change point.
-
-        Yields
-        ------
-        Stretch
-            One after the other, from the first sample to the last.
-        """
+        """Give clean and shifted stretches by turns; each start but the first is a change point."""
         draw, start, turn = _Below(self.seed, _STRETCHES), 0, 0
         while start < self.samples:
             shifted = turn % 2 == 1
@@ -193,18 +127,7 @@ class SoundPlan:
             start, turn = stop, turn + 1
 
     def words(self, lengths: Sequence[int]) -> Iterator[Word]:
-        """Give the words in order, until the sound ends; all clips are equally likely.
-
-        Parameters
-        ----------
-        lengths : sequence of int
-            Samples of the voiced part of each clip.
-
-        Yields
-        ------
-        Word
-            In the order of their starts; words do not overlap.
-        """
+        """Give the words in order, until the sound ends; all clips are equally likely."""
         draw, mean = _Below(self.seed, _WORDS), _samples(self.mean_pause)
         at = 0
         while True:
@@ -216,18 +139,7 @@ class SoundPlan:
             yield Word(clip, start, int(lengths[clip]))
 
     def noise(self, count: int) -> Iterator[int]:
-        """Give places of seconds of noise without end: runs of 5 to 20 neighbors, then a leap.
-
-        Parameters
-        ----------
-        count : int
-            Seconds of noise to choose from.
-
-        Yields
-        ------
-        int
-            From 0 to `count` - 1.
-        """
+        """Give places of seconds of noise without end: runs of 5 to 20 neighbors, then a leap."""
         draw = _Below(self.seed, _NOISE)
         while True:
             first = draw(count)

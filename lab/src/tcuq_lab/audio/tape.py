@@ -29,17 +29,6 @@ def shifted_sound(
 
     Noise has its ratio within each block. A block that a shift drives beyond full scale is softer as a whole,
     as by an automatic gain.
-
-    Parameters
-    ----------
-    stretches : iterable of (int, Stretch)
-        From the first sample on, each with a number; rooms and filters of one number are the same.
-    shifts : sequence of (str, int)
-        Kinds and severities, by the number of the shift less 1.
-    seed : int
-        Of the shifts.
-    tape : Tape
-        The clean sound.
     """
     ramp = (np.arange(FADE) + 0.5) / FADE
     tail: Floats | None = None
@@ -63,18 +52,7 @@ def shifted_sound(
 
 
 class Tape:
-    """The clean sound, made as it is read, of which only what may be read again is kept.
-
-    Parameters
-    ----------
-    clips : int16 array (n, samples)
-    parts : int64 array (n, 2)
-        First and last sample of the word in each clip; see `voiced`.
-    words : iterator of Word
-        In the order of their starts, without overlaps.
-    floor : iterator of arrays
-        What the words are laid on; see `noise_floor`.
-    """
+    """The clean sound, made as it is read, of which only what may be read again is kept."""
 
     def __init__(
         self, clips: Sound, parts: npt.NDArray[np.int64], words: Iterator[Word], floor: Iterator[Floats]
@@ -117,16 +95,7 @@ class Tape:
 
 
 def noise_floor(noise: Sound, places: Iterable[int], snr_db: float) -> Iterator[Floats]:
-    """Give noise of one loudness, each second faded into the next.
-
-    Parameters
-    ----------
-    noise : int16 array (m, 16000)
-    places : iterable of int
-        Rows of `noise` in the order in which they are heard.
-    snr_db : float
-        Power of the words above that of the noise.
-    """
+    """Give noise of one loudness, each second faded into the next."""
     level = LEVEL * 10.0 ** (-snr_db / 20)
     rise = np.sqrt((np.arange(JOIN) + 0.5) / JOIN)
     tail = np.zeros(JOIN)

@@ -18,22 +18,6 @@ def voiced(clips: npt.NDArray[np.int16]) -> npt.NDArray[np.int64]:
     tenth quietest of a hundred frames). The word is what surrounds the loudest frame, over gaps of up to
     0.2 s, and one frame more on either side. Whole numbers are used throughout, so that the answer is the
     same on all machines.
-
-    Parameters
-    ----------
-    clips : int16 array (n, samples)
-        At least 320 samples.
-
-    Returns
-    -------
-    int64 array (n, 2)
-
-    Examples
-    --------
-    >>> clip = np.zeros((1, 16000), np.int16)
-    >>> clip[0, 6400:9600] = 1000
-    >>> voiced(clip).tolist()
-    [[6080, 9920]]
     """
     sound = np.asarray(clips)
     if sound.dtype != np.int16 or sound.ndim != 2 or sound.shape[1] < FRAME:

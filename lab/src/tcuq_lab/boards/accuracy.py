@@ -59,27 +59,7 @@ def int8_cost(
     settings: QuantizeSettings | None = None,
     say: Say = print,
 ) -> dict[str, Any]:
-    """Return what int8 costs a stored network.
-
-    Parameters
-    ----------
-    path : path
-        Of weights whose data set is at hand.
-    sizes : ShownSizes, optional
-    run : callable
-        Runs a graph; the oracle by default.
-    settings : QuantizeSettings, optional
-        Of the quantizer. The graph of the default ones, with any headroom, is the stored one where there is
-        one.
-    say : callable
-        Takes a remark where a graph is not stored.
-
-    Returns
-    -------
-    dict
-        JSON-able: accuracies on the whole test part, and the AUROC of errors of a monitor that reads the
-        posteriors alone and of one that reads features too.
-    """
+    """Return what int8 costs a stored network."""
     used = sizes or ShownSizes()
     module, card = load_weights(path)
     task = card["config"]["dataset"]
@@ -173,14 +153,7 @@ def met(figures: Mapping[str, Any]) -> bool:
 
 
 def within(figures: Mapping[str, Any]) -> bool:
-    """Return whether a network differs by no more than the bounds, for better or worse.
-
-    Examples
-    --------
-    >>> kept, better = {"auroc_lost": 0.002}, {"auroc_lost": -0.1}
-    >>> within({"points_lost": 0.4, "monitor": {"posteriors": kept, "features": better}})
-    False
-    """
+    """Return whether a network differs by no more than the bounds, for better or worse."""
     return abs(figures["points_lost"]) <= POINTS and all(abs(each) <= GAP for each in _lost(figures))
 
 
@@ -196,22 +169,7 @@ def report(
     settings: Sequence[QuantizeSettings] = (QuantizeSettings(),),
     say: Say = print,
 ) -> dict[str, Any]:
-    """Return the figures of several networks, with what is needed to get them again.
-
-    Parameters
-    ----------
-    weights : path
-        Folder.
-    names : sequence of str
-        Files in it, without their ending.
-    sizes : ShownSizes, optional
-    run : callable
-        As for `int8_cost`.
-    settings : sequence of QuantizeSettings
-        Each network is measured under each.
-    say : callable
-        As for `int8_cost`.
-    """
+    """Return the figures of several networks, with what is needed to get them again."""
     used = sizes or ShownSizes()
     rows = [
         int8_cost(Path(weights) / f"{name}.npz", used, run, each, say) for name in names for each in settings

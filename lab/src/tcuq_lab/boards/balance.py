@@ -21,16 +21,6 @@ def balanced(
     A channel is divided by a factor where it is made and multiplied where it is read, which a rectifier
     without a top lets through. Weights that are made have a scale a channel, so there this costs nothing, nor
     where they are read by a depthwise convolution: such tensors are balanced wholly, others by `strength`.
-
-    Parameters
-    ----------
-    traced : Trace
-    highest : mapping of str to arrays (channels,)
-        Largest magnitude of every channel.
-    strength : float
-        0 to 1: the exponent of the ratio of a channel's range to the largest one.
-    keep : sequence of str
-        Tensors that stay as they are.
     """
     layers = list(traced.layers)
     for at, layer in enumerate(layers):

@@ -32,13 +32,6 @@ def calibration(task: str, clean: int = CLEAN, shifted: int = SHIFTED) -> npt.ND
 
     With clean ones alone, scales would cut off what corrupted input does to a network: its int8 form would
     be right as often, and yet speak with another confidence just where a monitor has to judge it.
-
-    Parameters
-    ----------
-    task : str
-        Of `tcuq_lab.data.parts`.
-    clean, shifted : int
-        How many, the latter of each kind and severity; 0 leaves corruptions out.
     """
     integer("clean", clean, 1, 100_000)
     integer("shifted", shifted, 0, 100_000)
@@ -52,15 +45,7 @@ def calibration(task: str, clean: int = CLEAN, shifted: int = SHIFTED) -> npt.ND
 
 
 def narrowed(path: str | Path, kept: int = WIDTH) -> tuple[Any, Any] | None:
-    """Return the projection of a network's features to what a monitor can keep; None where they are few.
-
-    Parameters
-    ----------
-    path : path
-        Of weights.
-    kept : int
-        Features that remain.
-    """
+    """Return the projection of a network's features to what a monitor can keep; None where they are few."""
     module, card = load_weights(path)
     dev = load_part(_task(path, card), "dev")
     clean = outputs(module, inputs_of(some_of(dev, CLEAN)))
@@ -71,19 +56,7 @@ def narrowed(path: str | Path, kept: int = WIDTH) -> tuple[Any, Any] | None:
 def quantize_file(
     path: str | Path, name: str | None = None, *, given: npt.NDArray[Any] | None = None, **more: Any
 ) -> Graph:
-    """Return the int8 graph of stored weights.
-
-    Parameters
-    ----------
-    path : path
-        See `tcuq_lab.zoo.weights`; the data set that its card names must be at hand.
-    name : str, optional
-        A C identifier; that of the file by default.
-    given : array, optional
-        Examples that scales come from; `calibration` of the task by default.
-    more
-        Projection, softmax and settings, as for `quantize`.
-    """
+    """Return the int8 graph of stored weights."""
     module, card = load_weights(path)
     config, task = card.get("config", {}), _task(path, card)
     about = {

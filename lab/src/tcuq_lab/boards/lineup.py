@@ -31,42 +31,17 @@ from .table import methods
 
 
 class Lineup(NamedTuple):
-    """What is needed to measure a task.
+    """What is needed to measure a task."""
 
-    Parameters
-    ----------
-    firmwares : mapping of str to Firmware
-        By method.
-    inputs : int8 array (steps, bytes)
-        Consecutive steps of a stream with clean and corrupted stretches.
-    accuracy : mapping of str to float
-        Share of clean test examples that each method is right on, in the arithmetic of the board.
-    examples : int
-        Of that share.
-    """
-
-    firmwares: Mapping[str, Firmware]
-    inputs: Int8
+    firmwares: Mapping[str, Firmware]  # by method
+    inputs: Int8  # consecutive steps of a stream with clean and corrupted stretches
+    # Share of clean test examples that each method is right on, in the arithmetic of the board
     accuracy: Mapping[str, float]
-    examples: int
+    examples: int  # of that share
 
 
 def line_up(task: str, weights: str | Path, steps: int = 200, tested: int = 1000, say: Say = print) -> Lineup:
-    """Take the networks of all methods, fit monitors to what they say, and see how often they are right.
-
-    Parameters
-    ----------
-    task : str
-        "speech_commands", "cifar10" or "mnist"; its data must be at hand.
-    weights : path
-        Folder, with stored graphs in `int8`.
-    steps : int
-        Of the stream of inputs.
-    tested : int
-        Clean test examples for the accuracy, evenly spread.
-    say : callable
-        Takes a remark where a graph is not stored.
-    """
+    """Take the networks of all methods, fit monitors to what they say, and see how often they are right."""
     integer("steps", steps, 1, 100_000)
     networks = TaskGraphs(task, weights, say)
     graphs = {kind: [networks.graph(name) for name in names] for kind, names in networks.names.items()}
@@ -89,16 +64,7 @@ def line_up(task: str, weights: str | Path, steps: int = 200, tested: int = 1000
 
 
 def development(task: str, dev: Dataset, graph: Graph, network: Network, sizes: ShownSizes) -> Log:
-    """Return what a network says to a labeled development stream.
-
-    Parameters
-    ----------
-    task : str
-    dev : Dataset
-    graph : Graph
-    network : Network
-    sizes : ShownSizes
-    """
+    """Return what a network says to a labeled development stream."""
     few = some_of(dev, sizes.dev_examples)
     learned = stream(few, "dev", suite_of(task).seen, sizes, 1, sizes.dev_steps)
     bank = {}
@@ -109,15 +75,7 @@ def development(task: str, dev: Dataset, graph: Graph, network: Network, sizes: 
 
 
 def fitted(profile: Literal["standard", "paper"], log: Log, scale: float | None, zero: int | None) -> Params:
-    """Return a monitor of the network's prediction that is fitted to what it says.
-
-    Parameters
-    ----------
-    profile : {"standard", "paper"}
-    log : Log
-    scale, zero
-        Of the features; None leaves them out.
-    """
+    """Return a monitor of the network's prediction that is fitted to what it says."""
     return fit(
         log,
         profile=profile,
@@ -133,14 +91,7 @@ def fitted(profile: Literal["standard", "paper"], log: Log, scale: float | None,
 
 
 def answers(firmware: Firmware, x: Int8) -> npt.NDArray[np.int64]:
-    """Return the predictions of a firmware, its members averaged as the board does.
-
-    Parameters
-    ----------
-    firmware : Firmware
-    x : int8 array (n, ...)
-        Inputs.
-    """
+    """Return the predictions of a firmware, its members averaged as the board does."""
     sums = np.zeros((len(x), firmware.classes), np.int64)
     for graph in firmware.graphs:
         network = Network(graph)
@@ -153,16 +104,7 @@ def answers(firmware: Firmware, x: Int8) -> npt.NDArray[np.int64]:
 
 
 def shown_inputs(task: str, test: Dataset, graph: Graph, sizes: ShownSizes, steps: int) -> Int8:
-    """Return consecutive inputs of a test stream, a row a step.
-
-    Parameters
-    ----------
-    task : str
-    test : Dataset
-    graph : Graph
-    sizes : ShownSizes
-    steps : int
-    """
+    """Return consecutive inputs of a test stream, a row a step."""
     few = some_of(test, sizes.examples)
     unseen: Sequence[str] = suite_of(task).unseen
     shown = stream(few, "test", unseen[: sizes.kinds], sizes, 2, steps)

@@ -66,16 +66,7 @@ INT8 = (
 
 
 def page(folder: str | Path, figures: str | Path) -> str:
-    """Return the page in Markdown.
-
-    Parameters
-    ----------
-    folder : path
-        Of `table.json`, `accuracy.json` and `paper.json`.
-    figures : path
-        Of monitors, what `tcuq-lab boards bench --write` stores; those of tools/avr_cost.py and
-        tools/cmsis_nn.py lie beside it.
-    """
+    """Return the page in Markdown."""
     home = Path(folder)
     monitors, table = load(figures), load(home / "table.json")
     beside = Path(figures).parent

@@ -45,39 +45,7 @@ def quantize(
     about: Mapping[str, object] | None = None,
     settings: QuantizeSettings | None = None,
 ) -> Graph:
-    """Return the int8 graph of a network.
-
-    Parameters
-    ----------
-    module : torch module
-        A backbone of stages, with early exits, HYDRA's heads or Monte Carlo dropout where a recipe put them.
-    calibration : array (n, ...)
-        Development examples, as the data set gives them to the network; a few hundred. Scales come from them,
-        so what is to be told from clean input should be among them: see `calibrate`.
-    name : str
-        A C identifier.
-    projection : (matrix, offset), optional
-        Features times the matrix (width, kept) plus the offset (kept,) take the place of the features.
-    softmax : bool
-        False ends in logits, for runtimes that have no softmax; see `posteriors`.
-    entry : (scale, zero), optional
-        Of the input, where a firmware shows the same bytes to several networks; the best for this one by
-        default.
-    about : mapping, optional
-        Noted in the graph.
-    settings : QuantizeSettings, optional
-
-    Returns
-    -------
-    Graph
-        Outputs are "probs" (or "logits") and "features" of the plain head; "probs_1" and so on of exits, or
-        of HYDRA's other heads. Dropout of a Monte Carlo network is on.
-
-    Raises
-    ------
-    ValueError
-        Where a module has no counterpart.
-    """
+    """Return the int8 graph of a network."""
     used = settings or QuantizeSettings()
     traced, features = _projected(trace_of(module), projection)
     examples = np.asarray(calibration)
@@ -103,21 +71,7 @@ def quantize(
 
 
 def input_of(graph: Graph, examples: npt.NDArray[Any]) -> Int8:
-    """Return examples as a graph takes them: bytes of pictures less 128, real values by scale and zero.
-
-    Parameters
-    ----------
-    graph : Graph
-    examples : array (n, ...)
-        uint8 pictures or float features, channels last; one channel needs no axis.
-
-    Examples
-    --------
-    >>> from tcuq_device.graph.model import Tensor
-    >>> gray = Graph("g", {"x": Tensor("x", (1, 2, 1), 1 / 255, -128)}, [], "x", {})
-    >>> input_of(gray, np.array([[[0, 255]]], dtype=np.uint8)).ravel().tolist()
-    [-128, 127]
-    """
+    """Return examples as a graph takes them: bytes of pictures less 128, real values by scale and zero."""
     tensor = graph.tensors[graph.input]
     given = np.asarray(examples)
     if given.shape[1:] == tensor.shape[:-1] and tensor.shape[-1] == 1:
@@ -137,19 +91,7 @@ def input_of(graph: Graph, examples: npt.NDArray[Any]) -> Int8:
 
 
 def posteriors(logits: Int8, scale: float) -> Int8:
-    """Return posteriors of int8 logits, to the bit as a graph that ends in `Softmax` gives them.
-
-    Parameters
-    ----------
-    logits : int8 array (n, classes)
-    scale : float
-        Of the logits.
-
-    Examples
-    --------
-    >>> posteriors(np.array([[10, 0, -128]], dtype=np.int8), 0.1).tolist()
-    [[59, -59, -128]]
-    """
+    """Return posteriors of int8 logits, to the bit as a graph that ends in `Softmax` gives them."""
     if logits.dtype != np.int8 or logits.ndim != 2:
         raise ValueError(f"logits are {logits.dtype} {logits.shape}, expected int8 (n, classes)")
     return oracle.softmax(logits, softmax_table(scale))

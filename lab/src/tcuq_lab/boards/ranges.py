@@ -50,15 +50,9 @@ class Scale(NamedTuple):
 
 @dataclass
 class Seen:
-    """What was seen of one tensor.
+    """What was seen of one tensor."""
 
-    Parameters
-    ----------
-    shape : tuple of int
-        Channels last.
-    """
-
-    shape: tuple[int, ...]
+    shape: tuple[int, ...]  # channels last
     low: float = 0.0
     high: float = 0.0
     highest: Floats = field(default_factory=lambda: np.zeros(0))
@@ -69,16 +63,7 @@ class Seen:
     def add(
         self, values: npt.NDArray[np.float32], share: float, random: np.random.Generator | None = None
     ) -> None:
-        """Take note of a batch.
-
-        Parameters
-        ----------
-        values : array (n, height, width, channels) or (n, channels)
-        share : float
-            Of all examples, that this batch is.
-        random : numpy Generator, optional
-            Chooses the values that are kept; all are without one.
-        """
+        """Take note of a batch."""
         self.low = min(self.low, float(values.min()))
         self.high = max(self.high, float(values.max()))
         axes = tuple(range(values.ndim - 1))
@@ -111,16 +96,7 @@ def spanning(low: float, high: float) -> Scale:
 
 
 def rectified(seen: Seen, top: float, clip: bool) -> Scale:
-    """Return the scale of a rectified tensor, whose zero is -128.
-
-    Parameters
-    ----------
-    seen : Seen
-    top : float
-        What the rectifier lets through at most.
-    clip : bool
-        Cut off the highest values where that makes the squared error smaller.
-    """
+    """Return the scale of a rectified tensor, whose zero is -128."""
     high = min(seen.high, top)
     if not high > 0:
         return Scale(1.0, -128)
@@ -131,14 +107,7 @@ def rectified(seen: Seen, top: float, clip: bool) -> Scale:
 
 
 def signed(seen: Seen, clip: bool) -> Scale:
-    """Return the scale of a tensor with values of either sign.
-
-    Parameters
-    ----------
-    seen : Seen
-    clip : bool
-        As for `rectified`; each end is cut by itself.
-    """
+    """Return the scale of a tensor with values of either sign."""
     best = spanning(seen.low, seen.high)
     if not clip:
         return best
@@ -151,12 +120,7 @@ def signed(seen: Seen, clip: bool) -> Scale:
 
 
 def of_logits(logits: Floats) -> Scale:
-    """Return the scale of logits that changes posteriors least: low logits, which add nothing, are cut off.
-
-    Parameters
-    ----------
-    logits : array (n, classes)
-    """
+    """Return the scale of logits that changes posteriors least: low ones, which add nothing, are cut off."""
     wanted = _softmax(logits)
     low, high = float(logits.min()), float(logits.max())
     shares = np.linspace(0.0, 1.0, 21)

@@ -18,25 +18,12 @@ SOURCES = Path(str(resources.files("tcuq_lab"))) / "boards" / "c"
 
 @dataclass(frozen=True)
 class ConformalRule(Rule):
-    """How rare a doubt is among clean examples.
+    """How rare a doubt is among clean examples."""
 
-    Parameters
-    ----------
-    tops : sequence of int
-        The largest posterior of every clean example, 0 to 255.
-    """
-
-    tops: Sequence[int]
+    tops: Sequence[int]  # the largest posterior of every clean example, 0 to 255
 
     def table(self) -> list[int]:
-        """Return 1 minus the p-value of every largest posterior, Q0.16.
-
-        Examples
-        --------
-        >>> table = ConformalRule((100, 200, 200)).table()
-        >>> table[99], table[100], table[200], table[255]
-        (49152, 32768, 0, 0)
-        """
+        """Return 1 minus the p-value of every largest posterior, Q0.16."""
         tops = [integer("top", top, 0, 255) for top in self.tops]
         whole = 1 + len(tops)
         # As doubtful or more: those with a top as low or lower.
@@ -57,18 +44,10 @@ class ConformalRule(Rule):
 
 @dataclass(frozen=True)
 class VoteRule(Rule):
-    """The share of the last predictions that differ from the present one.
+    """The share of the last predictions that differ from the present one."""
 
-    Parameters
-    ----------
-    last : int
-        Labels that vote, the present one among them, 1 to 64.
-    weight : float
-        What 1 - max p adds to the share, 0 to 1.
-    """
-
-    last: int = 5
-    weight: float = 0.02
+    last: int = 5  # labels that vote, the present one among them, 1 to 64
+    weight: float = 0.02  # what 1 - max p adds to the share, 0 to 1
 
     def __post_init__(self) -> None:
         integer("last", self.last, 1, 64)

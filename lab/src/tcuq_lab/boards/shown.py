@@ -14,34 +14,17 @@ from ..streams import Description, Geometric, Segments, Shift, Stream, build
 
 @dataclass(frozen=True)
 class ShownSizes:
-    """How much is shown to the monitor.
+    """How much is shown to the monitor."""
 
-    Parameters
-    ----------
-    examples, dev_examples : int
-        Of the test part and of the development part.
-    steps, dev_steps : int
-        Of a stream.
-    streams : int
-        Test streams.
-    kinds : int
-        Unseen kinds of corruption of a test stream; development shows all that it may see.
-    severities : tuple of int
-    dwell : float
-        Mean steps of one class.
-    seed : int
-        Of streams and corruptions.
-    """
-
-    examples: int = 400
+    examples: int = 400  # of the test part and of the development part
     dev_examples: int = 400
-    steps: int = 6000
+    steps: int = 6000  # of a stream
     dev_steps: int = 12_000
-    streams: int = 3
-    kinds: int = 4
+    streams: int = 3  # test streams
+    kinds: int = 4  # unseen kinds of corruption of a test stream; development shows all that it may see
     severities: tuple[int, ...] = (1, 3, 5)
-    dwell: float = 16.0
-    seed: int = 0
+    dwell: float = 16.0  # mean steps of one class
+    seed: int = 0  # of streams and corruptions
 
 
 def some_of(data: Dataset, most: int) -> Dataset:
@@ -61,19 +44,7 @@ def some_of(data: Dataset, most: int) -> Dataset:
 def stream(
     data: Dataset, part: str, kinds: Sequence[str], sizes: ShownSizes, number: int, steps: int
 ) -> Stream:
-    """Return a stream of clean and corrupted stretches.
-
-    Parameters
-    ----------
-    data : Dataset
-    part : str
-    kinds : sequence of str
-        Of corruption.
-    sizes : ShownSizes
-    number : int
-        Of the stream: each has its own.
-    steps : int
-    """
+    """Return a stream of clean and corrupted stretches."""
     suite = suite_of(data.name)
     plan = Description(
         dataset=data.name,

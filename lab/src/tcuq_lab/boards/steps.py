@@ -37,24 +37,14 @@ ROOM = 2.001
 
 @dataclass(frozen=True)
 class QuantizeSettings:
-    """How scales are chosen.
+    """How scales are chosen."""
 
-    Parameters
-    ----------
-    clip : bool
-        Cut off rare high values where that makes the mean squared error of a tensor smaller.
-    correct : bool
-        Take off the biases what rounded weights add on average.
-    balance : float
-        0 to 1, how far the channels of a tensor are brought to one range before it is quantized.
-    headroom : float
-        1 to 64, how many times beyond what was seen features and logits reach. At 1 a network that overshoots
-        on input of an unknown kind saturates there: logits tie, and posteriors are flatter than in float.
-    """
-
-    clip: bool = True
-    correct: bool = True
+    clip: bool = True  # cut off rare high values where that makes the mean squared error of a tensor smaller
+    correct: bool = True  # take off the biases what rounded weights add on average
+    # 0 to 1, how far the channels of a tensor are brought to one range before it is quantized
     balance: float = 0.25
+    # 1 to 64, how many times beyond what was seen features and logits reach. At 1 a network that overshoots
+    # on input of an unknown kind saturates there: logits tie, and posteriors are flatter than in float.
     headroom: float = 1.0
 
     def __post_init__(self) -> None:
@@ -63,17 +53,7 @@ class QuantizeSettings:
 
 
 class Steps:
-    """Tensors and steps of a graph so far.
-
-    Parameters
-    ----------
-    traced : Trace
-    seen : mapping of str to Seen
-        What its tensors are on development examples.
-    settings : QuantizeSettings
-    first : Scale
-        Of the input.
-    """
+    """Tensors and steps of a graph so far."""
 
     def __init__(
         self, traced: Trace, seen: Mapping[str, Seen], settings: QuantizeSettings, first: Scale

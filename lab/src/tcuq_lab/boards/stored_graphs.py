@@ -42,35 +42,14 @@ class Difference(NamedTuple):
 
 
 def stored_path(weights: str | Path, headroom: float = 1.0) -> Path:
-    """Return where the graph of a file of weights is stored.
-
-    Parameters
-    ----------
-    weights : path
-    headroom : float
-        Of the quantizer.
-
-    Examples
-    --------
-    >>> stored_path("lab/weights/cnn4-0.npz", 4.0).as_posix()
-    'lab/weights/int8/cnn4-0-headroom-4.npz'
-    """
+    """Return where the graph of a file of weights is stored."""
     path = Path(weights)
     end = "" if headroom == 1 else f"-headroom-{headroom:g}"
     return path.parent / FOLDER / f"{path.stem}{end}.npz"
 
 
 def stored_or(path: Path, make: Callable[[], Graph], say: Say) -> Graph:
-    """Return the graph of a file, or make one and say so.
-
-    Parameters
-    ----------
-    path : path
-    make : callable
-        Quantizes.
-    say : callable
-        Takes a remark.
-    """
+    """Return the graph of a file, or make one and say so."""
     if path.exists():
         return load_graph(path)
     say(f"{path} is not stored: quantized here; on another machine some examples may come out differently")
@@ -78,12 +57,7 @@ def stored_or(path: Path, make: Callable[[], Graph], say: Say) -> Graph:
 
 
 def difference(first: Graph, second: Graph) -> Difference | None:
-    """Return how many values of two graphs differ; None where their steps or shapes do.
-
-    Parameters
-    ----------
-    first, second : Graph
-    """
+    """Return how many values of two graphs differ; None where their steps or shapes do."""
     if list(first.tensors) != list(second.tensors) or len(first.steps) != len(second.steps):
         return None
     pairs: list[tuple[Any, Any]] = []
@@ -106,17 +80,7 @@ def _values(step: Step) -> list[Any]:
 
 
 class TaskGraphs:
-    """The graphs of a task's networks.
-
-    Parameters
-    ----------
-    task : str
-        "speech_commands", "cifar10" or "mnist".
-    weights : path
-        Folder.
-    say : callable
-        Takes a remark where a graph is not stored.
-    """
+    """The graphs of a task's networks."""
 
     def __init__(self, task: str, weights: str | Path, say: Say) -> None:
         self.task, self.home, self._say = known("task on boards", task, BACKBONES), Path(weights), say

@@ -27,17 +27,7 @@ PASSES = 10
 def methods(
     graphs: Mapping[str, Sequence[Graph]], tops: Sequence[int], paper: Params, standard: Params
 ) -> dict[str, Firmware]:
-    """Return the firmware of every method that is compared on boards.
-
-    Parameters
-    ----------
-    graphs : mapping of str to sequence of Graph
-        "plain": five networks of one recipe; "exits", "hydra" and "dropout": one each, the first two with an
-        output a member, the third with dropout.
-    tops : sequence of int
-        Largest posteriors of clean examples, 0 to 255, for the conformal rule.
-    paper, standard : Params
-    """
+    """Return the firmware of every method that is compared on boards."""
     plain = list(graphs["plain"])
     if len(plain) != 5:
         raise ValueError(f"plain has {len(plain)} graphs; 5 are needed")
@@ -63,25 +53,7 @@ def table(
     levels: Levels | None = None,
     progress: Progress = silent,
 ) -> dict[str, Any]:
-    """Measure every method of every task on boards.
-
-    Parameters
-    ----------
-    tasks : mapping of str to (firmwares, inputs)
-        Inputs are the rows that the networks see, a step each; more of them take longer and change little,
-        since a network takes the same instructions for all but dropout.
-    boards : sequence of str
-    steps : int
-        Steps over which the rule alone is counted, on a made-up stream.
-    levels : Levels, optional
-    progress : callable
-
-    Returns
-    -------
-    dict
-        A result file's content. What does not fit has `over`, the linker's verdict in bytes; a rule on the
-        networks of "base" has `overhead`, what it adds to that.
-    """
+    """Measure every method of every task on boards."""
     jobs = [(task, name, on) for task, (firmwares, _) in tasks.items() for on in boards for name in firmwares]
     bases: dict[tuple[str, str], dict[str, Any]] = {}
     found = []

@@ -86,24 +86,13 @@ Layer = Convolution | Matrix | Sum | Mean | Dropping
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """A network as float steps.
-
-    Parameters
-    ----------
-    layers : sequence of layers
-    mean, std : arrays (channels,)
-        By which the input is normalized before the first of them.
-    features : str
-        Tensor of the features of the plain head.
-    logits : sequence of str
-        Tensors of logits, the plain head first.
-    """
+    """A network as float steps."""
 
     layers: Sequence[Layer]
-    mean: Floats
+    mean: Floats  # by which the input is normalized before the first of them
     std: Floats
-    features: str
-    logits: Sequence[str]
+    features: str  # tensor of the features of the plain head
+    logits: Sequence[str]  # tensors of logits, the plain head first
 
 
 def read_by(layer: Layer) -> tuple[str, ...]:
@@ -118,24 +107,7 @@ def read_by(layer: Layer) -> tuple[str, ...]:
 
 
 def trace_of(module: nn.Module) -> Trace:
-    """Return the steps of a network.
-
-    Parameters
-    ----------
-    module : torch module
-        What `tcuq_lab.zoo.weights.load_weights` gives, in inference mode.
-
-    Raises
-    ------
-    ValueError
-        Naming a module that has no counterpart, and what is accepted.
-
-    Examples
-    --------
-    >>> from tcuq_lab.zoo.cnn4 import cnn4
-    >>> [type(layer).__name__ for layer in trace_of(cnn4()).layers]
-    ['Convolution', 'Convolution', 'Convolution', 'Convolution', 'Mean', 'Matrix']
-    """
+    """Return the steps of a network."""
     network = getattr(module, "backbone", module)
     # A subclass may do something else between its stages.
     if type(network) is not Backbone or type(module) not in (Backbone, Exits, Heads, Dropped):
@@ -163,16 +135,7 @@ def trace_of(module: nn.Module) -> Trace:
 
 
 def values_of(traced: Trace, x: Tensor, random: torch.Generator | None = None) -> dict[str, Tensor]:
-    """Return every tensor of a trace, channels first.
-
-    Parameters
-    ----------
-    traced : Trace
-    x : tensor (n, channels, height, width)
-        Normalized.
-    random : torch.Generator, optional
-        Of dropout, which is left out without one.
-    """
+    """Return every tensor of a trace, channels first."""
     found = {INPUT: x}
     for layer in traced.layers:
         found[layer.target] = _value(layer, found, random)

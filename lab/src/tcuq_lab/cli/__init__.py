@@ -47,11 +47,5 @@ def build_parser() -> Parser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; `tcuq.cli.process.run_command` lists the exit statuses.
-
-    Parameters
-    ----------
-    argv : sequence of str, optional
-        Arguments without the program's name; those of the process by default.
-    """
+    """Run the command line; `tcuq.cli.process.run_command` lists the exit statuses."""
     return run_command("tcuq-lab", build_parser, argv)

@@ -15,13 +15,7 @@ EVERY = 10.0
 
 @contextmanager
 def forecast(args: argparse.Namespace) -> Iterator[Callable[[int, int, str], None]]:
-    """Give what is called with the work done, all of it, and a text; it shows a bar, or writes lines.
-
-    Parameters
-    ----------
-    args : namespace
-        With `quiet` and `json`.
-    """
+    """Give what is called with the work done, all of it, and a text; it shows a bar, or writes lines."""
     import sys
 
     if sys.stderr.isatty():

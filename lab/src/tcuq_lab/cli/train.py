@@ -60,13 +60,7 @@ def add(subparsers: Subparsers) -> None:
 
 
 def setting(text: str) -> tuple[str, Any]:
-    """Read NAME=VALUE; a value that is no number is a text.
-
-    Examples
-    --------
-    >>> setting("first=2"), setting("step=0.5"), setting("teacher=cnn4")
-    (('first', 2), ('step', 0.5), ('teacher', 'cnn4'))
-    """
+    """Read NAME=VALUE; a value that is no number is a text."""
     name, sign, value = text.partition("=")
     if not (name and sign):
         raise argparse.ArgumentTypeError(f"{text!r}, expected NAME=VALUE")

@@ -15,30 +15,13 @@ TINY, LEAST = 1e-9, 1e-30
 
 
 def fitted(clips: Floats) -> Floats:
-    """Return clips of which those beyond full scale are made as soft as needed, so that nothing is cut off.
-
-    Parameters
-    ----------
-    clips : array (n, samples)
-    """
+    """Return the clips, those beyond full scale made as soft as needed, so that nothing is cut off."""
     peak = np.abs(clips).max(axis=1, keepdims=True)
     return np.asarray(clips * np.minimum(1.0, FULL / np.maximum(peak, FULL)))
 
 
 def mix(clips: Floats, noise: Floats, snr_db: float | Floats) -> Floats:
-    """Return clips with noise at a ratio of their powers; where either is silent, nothing is added.
-
-    Parameters
-    ----------
-    clips, noise : array (n, samples)
-    snr_db : float or array of n
-        Power of the clip above that of the noise.
-
-    Examples
-    --------
-    >>> mix(np.full((1, 4), 0.5), np.array([[1.0, -1.0, 1.0, -1.0]]), 20.0).tolist()
-    [[0.55, 0.45, 0.55, 0.45]]
-    """
+    """Return clips with noise at a ratio of their powers; where either is silent, nothing is added."""
     wanted = _rms(clips) * 10.0 ** (-np.reshape(np.asarray(snr_db, np.float64), (-1, 1)) / 20)
     level = _rms(noise)
     return np.asarray(clips + noise * (wanted / np.where(level > 0, level, 1.0)))
@@ -50,12 +33,6 @@ def background_noise(clips: Floats, draws: Draws, snr_db: float) -> Floats:
     A corruption depends on its inputs alone, so no recordings are used; `mix` takes real ones. The shares of
     the four are drawn for each clip. The murmur has the slope of speech and swells 2 to 6 times a second;
     hum is 50 or 60 Hz with overtones. Nothing lies below 40 Hz.
-
-    Parameters
-    ----------
-    clips : array (n, samples)
-    draws : Draws
-    snr_db : float
     """
     line = np.fft.rfftfreq(clips.shape[1], 1 / RATE)
     safe = np.maximum(line, 40.0)
@@ -69,15 +46,7 @@ def background_noise(clips: Floats, draws: Draws, snr_db: float) -> Floats:
 
 
 def room_reverb(clips: Floats, draws: Draws, room: tuple[float, float]) -> Floats:
-    """Let clips sound in a room: the direct sound, early reflections and a tail of decaying noise.
-
-    Parameters
-    ----------
-    clips : array (n, samples)
-    draws : Draws
-    room : (float, float)
-        Seconds in which the tail falls by 60 dB, and the power of the direct sound above all others in dB.
-    """
+    """Let clips sound in a room: the direct sound, early reflections and a tail of decaying noise."""
     decay, direct_db = room
     samples = clips.shape[1]
     whole = 1 << (samples + round(decay * RATE) - 1).bit_length()
@@ -91,14 +60,7 @@ def room_reverb(clips: Floats, draws: Draws, room: tuple[float, float]) -> Float
 
 
 def pitch_shift(clips: Floats, draws: Draws, semitones: float) -> Floats:
-    """Raise or lower the voice, at random, without changing its pace: a phase vocoder, then resampling.
-
-    Parameters
-    ----------
-    clips : array (n, samples)
-    draws : Draws
-    semitones : float
-    """
+    """Raise or lower the voice, at random, without changing its pace: a phase vocoder, then resampling."""
     interpolate = scipy("interpolate", "for this sound corruption")
     time = np.arange(clips.shape[1])
     out = np.empty_like(clips)

@@ -45,44 +45,6 @@ def corrupt(
     Every example is disturbed by its own random numbers, which depend on the seed, the suite, the kind
     and its place in the dataset, not on the severity: most kinds are one disturbance that grows. A part of
     a dataset is corrupted as the whole would be.
-
-    Parameters
-    ----------
-    x : array
-        uint8 pictures (n, height, width) or (n, height, width, 3) with sides of 8 or more, int16 sound
-        (n, samples) of 2048 samples or more at 16 kHz, uint8 chunks of text (n, length), or uint8 windows
-        of an accelerometer (n, samples, 1, 3). How it lies in memory does not matter.
-    suite : str
-        Name of the suite, one of `suites`.
-    kind : str
-        Corruption type, one of `Suite.kinds`.
-    severity : int
-        1 to the number of severities of the kind.
-    seed : int, default 0
-        Seed of the noise, 0 to 2**63 - 1.
-    index : array of n integers, optional
-        Places of the examples in their dataset; 0 to n - 1 by default.
-    workers : int, default 1
-        Processes to use. With more than one, a script must keep its main part behind ``if __name__ ==
-        "__main__"``, as for every use of processes.
-    progress : callable, optional
-        Called with the examples done and all of them.
-
-    Returns
-    -------
-    array
-        Of the same shape and dtype.
-
-    Raises
-    ------
-    ValueError
-        For a suite, kind or severity that there is not, and for examples of another shape or type.
-
-    Examples
-    --------
-    >>> x = np.full((2, 28, 28), 100, np.uint8)
-    >>> corrupt(x, "mnist_c", "identity", 1).tolist() == x.tolist()
-    True
     """
     known = find(suite)
     known.setting(kind, severity)

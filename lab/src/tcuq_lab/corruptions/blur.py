@@ -33,18 +33,7 @@ def glass_blur(images: Floats, draws: Draws, setting: tuple[float, int, int]) ->
 
 
 def scatter(images: Floats, reach: int, jumps: npt.NDArray[np.int64], swap: bool = False) -> Floats:
-    """Let pixels take over the value of a near one, from the lower right to the upper left.
-
-    Parameters
-    ----------
-    images : array (n, h, w, c)
-    reach : int
-        Pixels nearer than this to the border stay.
-    jumps : array (n, rounds, 2, pixels)
-        Rows and columns to go from each of the other pixels.
-    swap : bool
-        The near one gets the value of the pixel in turn.
-    """
+    """Let pixels take over the value of a near one, from the lower right to the upper left."""
     count, height, width, channels = images.shape
     rows, columns = np.arange(height - reach, reach, -1), np.arange(width - reach, reach, -1)
     pixels = (rows[:, None] * width + columns).ravel()

@@ -10,13 +10,6 @@ from .draws import Floats
 def clouds(chance: Floats, decay: float) -> Floats:
     """Return heights from 0 to 1; midpoints of ever smaller squares get the mean of their neighbors.
 
-    Parameters
-    ----------
-    chance : array (n, side, side)
-        Uniform numbers from -1 to 1, of which each point gets one; the side is a power of 2.
-    decay : float
-        How quickly the chance fades from one size to the next.
-
     Examples
     --------
     >>> clouds(np.array([[[0.0, 0.5], [-0.5, 1.0]]]), 2.0).round(2).tolist()

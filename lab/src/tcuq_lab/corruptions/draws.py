@@ -13,22 +13,7 @@ Floats = npt.NDArray[np.float64]
 
 
 class Draws:
-    """One random generator an example, so that its disturbance does not depend on its neighbors.
-
-    Parameters
-    ----------
-    seed : int
-    label : str
-        What is drawn for; other labels, other numbers.
-    index : array of n integers, 0 or above
-        Places of the examples in their dataset; at least one.
-
-    Examples
-    --------
-    >>> both = Draws(7, "fog", np.array([3, 4])).normal((2,))
-    >>> bool((both[1] == Draws(7, "fog", np.array([4])).normal((2,))[0]).all())
-    True
-    """
+    """One random generator an example, so that its disturbance does not depend on its neighbors."""
 
     def __init__(self, seed: int, label: str, index: npt.NDArray[np.int64]) -> None:
         self._own = Generators(seed, label)

@@ -22,15 +22,6 @@ def canny_edges(images: Floats, draws: Draws, setting: tuple[float, float, float
 def canny(pictures: Floats, blur: float, weak: float, strong: float) -> Marks:
     """Return where the edges of pictures are.
 
-    Parameters
-    ----------
-    pictures : array (n, height, width)
-    blur : float
-        Width of the Gauss filter before slopes are taken, in pixels.
-    weak, strong : float
-        An edge is a ridge of slopes above `weak` that somewhere reaches `strong`, in units of a Sobel
-        filter whose weights are 1 and 2.
-
     Examples
     --------
     >>> square = np.zeros((1, 14, 14))

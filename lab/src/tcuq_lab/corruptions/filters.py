@@ -100,11 +100,6 @@ def _shifts(layer: Floats, rows: npt.NDArray[np.int64], columns: npt.NDArray[np.
 def linked(weak: Marks, strong: Marks) -> Marks:
     """Return the weak marks (n, h, w) that hang together with a strong one of the same picture.
 
-    Parameters
-    ----------
-    weak, strong : arrays (n, h, w) of bool
-        Marks touch also at corners. Strong ones that are not weak as well do not count.
-
     Examples
     --------
     >>> weak = np.array([[[1, 1, 0, 1]], [[1, 0, 0, 0]]], bool)

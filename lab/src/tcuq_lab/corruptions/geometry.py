@@ -37,14 +37,6 @@ def translate(images: Floats, draws: Draws, setting: float) -> Floats:
 def warp(images: Floats, matrices: Floats, moves: Floats | None = None) -> Floats:
     """Return each picture as seen through a linear map about its center; black comes in from outside.
 
-    Parameters
-    ----------
-    images : array (n, height, width, channels)
-    matrices : array (n, 2, 2)
-        From (x, y) of the result, counted from its center, to (x, y) of the picture.
-    moves : array (n, 2), optional
-        Added to (x, y) of the picture.
-
     Examples
     --------
     >>> picture = np.zeros((1, 3, 3, 1))

@@ -7,22 +7,7 @@ from typing import Any
 
 
 def scipy(part: str, what: str = "to corrupt pictures") -> Any:
-    """Return a part of scipy, or say how to get it.
-
-    Parameters
-    ----------
-    part : str
-        Such as "ndimage".
-    what : str
-        What it is needed for.
-
-    Examples
-    --------
-    >>> scipy("nothing")
-    Traceback (most recent call last):
-    ...
-    ImportError: scipy is needed to corrupt pictures: pip install scipy
-    """
+    """Return a part of scipy, or say how to get it."""
     return _library(f"scipy.{part}", f"scipy is needed {what}: pip install scipy")
 
 

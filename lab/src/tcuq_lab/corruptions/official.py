@@ -31,15 +31,9 @@ DAMAGED = (ValueError, EOFError, TokenError, OverflowError, SyntaxError, MemoryE
 
 @dataclass(frozen=True, eq=False)
 class Corrupted(Dataset):
-    """One split of a dataset, corrupted.
+    """One split of a dataset, corrupted."""
 
-    Parameters
-    ----------
-    official : bool
-        Whether the pictures are those of an official archive; else they were made here.
-    """
-
-    official: bool
+    official: bool  # whether the pictures are those of an official archive; else they were made here
 
 
 def corrupted(
@@ -56,29 +50,6 @@ def corrupted(
 
     The official pictures of MNIST-C and CIFAR-10-C are the test split, in its order. Those of Tiny-ImageNet-C
     were cut again from ImageNet: they have the classes of the dataset, but no clean twins in it.
-
-    Parameters
-    ----------
-    name, split : str
-        As for `tcuq_lab.data.load`.
-    kind : str
-        A kind of the suite that belongs to the dataset, see `suite_of`.
-    severity : int
-        1 to the number of severities of the kind.
-    seed, workers, progress
-        As for `corrupt`; an official archive makes no use of them.
-    official : bool
-        Take the official pictures where they lie in the data folder; they cover test or val alone.
-
-    Returns
-    -------
-    Corrupted
-        A `Dataset` that also says whether it is official; its `source` says who made it.
-
-    Raises
-    ------
-    ValueError
-        Where a name is unknown, the dataset is not there, or an archive does not fit to it.
     """
     known = suite_of(name)
     known.setting(kind, severity)
@@ -100,13 +71,7 @@ def corrupted(
 
 
 def find(name: str, split: str, kind: str, severity: int) -> Path | None:
-    """Return the file or folder of an official archive that has these pictures; None without one.
-
-    Parameters
-    ----------
-    name, split, kind : str
-    severity : int
-    """
+    """Return the file or folder of an official archive that has these pictures; None without one."""
     paths = {
         ("mnist", "test"): f"mnist_c/{kind}/test_images.npy",
         ("cifar10", "test"): f"CIFAR-10-C/{kind}.npy",

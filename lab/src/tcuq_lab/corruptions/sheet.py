@@ -24,14 +24,7 @@ FLOOR = 70  # decibels below what is drawn white that are drawn black
 def spectrogram(
     sound: npt.NDArray[np.int16], loudest: npt.NDArray[np.float64] | float
 ) -> npt.NDArray[np.uint8]:
-    """Return sound (n, samples) as pictures (n, height, width): time to the right, frequency upwards.
-
-    Parameters
-    ----------
-    sound : array (n, samples)
-    loudest : array (n, 1, 1) or float
-        Magnitude that is drawn white.
-    """
+    """Return sound (n, samples) as pictures (n, height, width): time to the right, frequency upwards."""
     levels = 20 * np.log10(np.maximum(magnitude(sound), 1e-9) / loudest)
     return np.rint(255 * np.clip(1 + levels / FLOOR, 0, 1)).astype(np.uint8)
 
@@ -75,22 +68,7 @@ def draw(
     scale: int | None = None,
     progress: Callable[[int, int, str], None] | None = None,
 ) -> Any:
-    """Return a sheet as a Pillow image: a row a kind, the original first, then a column a severity.
-
-    Parameters
-    ----------
-    data : Dataset
-    suite : Suite
-        Sound is drawn as spectrograms.
-    examples : int
-        Side by side, of one class after the other; 50 at most.
-    seed : int
-        As for `corrupt`.
-    scale : int, optional
-        Width of a pixel on the sheet; by default a tile is about 64 wide.
-    progress : callable, optional
-        Called with the kinds done, all of them, and the name of the next.
-    """
+    """Return a sheet as a Pillow image: a row a kind, the original first, then a column a severity."""
     _pillow()  # before the long part, not after it
     if not suite.kinds:
         raise ValueError(f"suite {suite.name} has no corruption types, expected at least one for a sheet")
@@ -109,14 +87,7 @@ def draw(
 
 
 def own_picture(path: str, suite: Suite) -> Dataset:
-    """Return a picture file as a dataset of one example: its middle square, in the size of the suite.
-
-    Parameters
-    ----------
-    path : str
-    suite : Suite
-        Of pictures.
-    """
+    """Return a picture file as a dataset of one example: its middle square, in the size of the suite."""
     if suite.name not in SIDES:
         raise ValueError(f"{suite.name} corrupts {suite.media}; a picture is for one of {', '.join(SIDES)}")
     image = _pillow()[0]
@@ -141,12 +112,7 @@ def own_picture(path: str, suite: Suite) -> Dataset:
 
 
 def png(sheet: Any) -> bytes:
-    """Return a sheet as a small PNG file.
-
-    Parameters
-    ----------
-    sheet : Pillow image
-    """
+    """Return a sheet as a small PNG file."""
     pixels = np.asarray(sheet)
     gray = bool((pixels == pixels[..., :1]).all())
     content = b""

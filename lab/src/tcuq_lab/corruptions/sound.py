@@ -83,13 +83,6 @@ def time_mask(clips: Floats, draws: Draws, part: float) -> Floats:
     A clip of up to one second has one mask; longer sound is cut in equal pieces of at most one second, of
     which each has its own. Places are drawn here and handed to the library, which would draw others for
     every width: so a mask of a higher severity covers that of a lower one.
-
-    Parameters
-    ----------
-    clips : array (n, samples)
-    draws : Draws
-    part : float
-        Of each piece.
     """
     mask = _library().TimeMask(p=1.0)
     samples = clips.shape[1]

@@ -14,15 +14,6 @@ from tcuq.base.checks import integer, known
 class Kind(NamedTuple):
     """One kind of corruption.
 
-    Parameters
-    ----------
-    home : str
-        Module of this package that has the function.
-    function : str
-        Takes examples, `Draws` and a setting; returns examples of the same shape.
-    settings : tuple
-        One a severity, weakest first.
-
     Examples
     --------
     >>> from tcuq_lab.corruptions import suite
@@ -31,23 +22,12 @@ class Kind(NamedTuple):
     ('weather', 'fog', 5)
     """
 
-    home: str
-    function: str
-    settings: tuple[Any, ...]
+    home: str  # module of this package that has the function
+    function: str  # takes examples, `Draws` and a setting; returns examples of the same shape
+    settings: tuple[Any, ...]  # one a severity, weakest first
 
     def call(self) -> Any:
-        """Import the function; its libraries are needed only from here on.
-
-        Returns
-        -------
-        callable
-            Takes examples, `Draws` and a setting.
-
-        Raises
-        ------
-        ImportError
-            Where a library is missing that the corruption needs.
-        """
+        """Import the function; its libraries are needed only from here on."""
         return getattr(import_module(f".{self.home}", __package__), self.function)
 
 
@@ -70,20 +50,6 @@ FAULTS = tuple(name for name in BESIDE if name != ATTENUATED)
 class Suite:
     """A named set of corruptions.
 
-    Parameters
-    ----------
-    name : str
-        Name of the suite, such as "cifar10_c".
-    about : str
-        What it is, in a sentence.
-    media : str
-        "pictures" (uint8, channels last), "sound" (int16 at 16 kHz), "text" (uint8 chunks) or "motion" (uint8
-        windows of samples, channels last).
-    kinds : mapping of str to Kind
-        Corruption types by name.
-    seen : tuple of str
-        Kinds that development may see; the others are for tests alone.
-
     Examples
     --------
     >>> from tcuq_lab.corruptions import suite
@@ -92,72 +58,27 @@ class Suite:
     ('pictures', (1,))
     """
 
-    name: str
-    about: str
+    name: str  # name of the suite, such as "cifar10_c"
+    about: str  # what it is, in a sentence
+    # "pictures" (uint8, channels last), "sound" (int16 at 16 kHz), "text" (uint8 chunks) or "motion" (uint8
+    # windows of samples, channels last)
     media: str
-    kinds: Mapping[str, Kind]
-    seen: tuple[str, ...]
+    kinds: Mapping[str, Kind]  # corruption types by name
+    seen: tuple[str, ...]  # kinds that development may see; the others are for tests alone
 
     def kind(self, name: str) -> Kind:
-        """Return a kind by its name.
-
-        Parameters
-        ----------
-        name : str
-            Corruption type, one of `kinds` or, for pictures and sound, of `BESIDE`.
-
-        Returns
-        -------
-        Kind
-            Its function and its settings.
-
-        Raises
-        ------
-        ValueError
-            For a name that the suite does not have.
-        """
+        """Return a kind by its name."""
         if self.media != "text" and name in BESIDE:
             return BESIDE[name]
         return self.kinds[known(f"corruption of {self.name}", name, self.kinds)]
 
     def setting(self, name: str, severity: int) -> Any:
-        """Return the setting of a kind at a severity, 1 being the weakest.
-
-        Parameters
-        ----------
-        name : str
-            Corruption type, one of `kinds`.
-        severity : int
-            1 to the number of its severities.
-
-        Returns
-        -------
-        any
-            What the function of the kind takes.
-
-        Raises
-        ------
-        ValueError
-            For a severity that the kind does not have.
-        """
+        """Return the setting of a kind at a severity, 1 being the weakest."""
         settings = self.kind(name).settings
         return settings[integer(f"severity of {name}", severity, 1, len(settings)) - 1]
 
     def severities(self, name: str, wanted: Iterable[int] = range(1, 6)) -> tuple[int, ...]:
-        """Return those of some severities that a kind has, or its only one.
-
-        Parameters
-        ----------
-        name : str
-            Corruption type, one of `kinds`.
-        wanted : iterable of int, default range(1, 6)
-            Severities to choose from.
-
-        Returns
-        -------
-        tuple of int
-            Those that the kind has.
-        """
+        """Return those of some severities that a kind has, or its only one."""
         count = len(self.kind(name).settings)
         return (1,) if count == 1 else tuple(each for each in wanted if each <= count)
 

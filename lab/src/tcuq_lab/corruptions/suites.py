@@ -32,64 +32,17 @@ _OF_DATA = {
 
 
 def suites() -> tuple[str, ...]:
-    """Return the names of all suites.
-
-    Returns
-    -------
-    tuple of str
-        What `suite` takes.
-
-    Examples
-    --------
-    >>> suites()
-    ('mnist_c', 'cifar10_c', 'tinyimagenet_c', 'imagenet_c', 'speech_c', 'text_c', 'motion_c')
-    """
+    """Return the names of all suites."""
     return tuple(_SUITES)
 
 
 def suite(name: str) -> Suite:
-    """Return a suite by its name.
-
-    Parameters
-    ----------
-    name : str
-        One of `suites`.
-
-    Returns
-    -------
-    Suite
-        Its corruption types and severities.
-
-    Examples
-    --------
-    >>> len(suite("cifar10_c").kinds)
-    19
-    """
+    """Return a suite by its name."""
     return _SUITES[known("suite", name, _SUITES)]
 
 
 def suite_of(name: str) -> Suite:
-    """Return the suite that belongs to a dataset.
-
-    Parameters
-    ----------
-    name : str
-        Name of the dataset.
-
-    Returns
-    -------
-    Suite
-        The suite for its kind of data.
-
-    Examples
-    --------
-    >>> suite_of("tinyimagenet20").name
-    'tinyimagenet_c'
-    >>> suite_of("svhn")
-    Traceback (most recent call last):
-    ...
-    ValueError: dataset 'svhn' has no corruptions, expected one of mnist, ...
-    """
+    """Return the suite that belongs to a dataset."""
     if name not in _OF_DATA:
         splits(name)  # a dataset that is unknown altogether is named with its nearest
         raise ValueError(f"dataset {name!r} has no corruptions, expected one of {', '.join(_OF_DATA)}")

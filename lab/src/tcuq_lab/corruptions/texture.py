@@ -16,24 +16,12 @@ SEED = 20_190_504
 
 
 class Ice(NamedTuple):
-    """What a pane looks like.
+    """What a pane looks like."""
 
-    Parameters
-    ----------
-    color : three floats
-        The mean.
-    contrast : float
-        Standard deviation of the brightness, as a share of the color.
-    nuclei : int
-        Points from which ferns grow.
-    length : float
-        Of a stem, in pixels.
-    """
-
-    color: tuple[float, float, float]
-    contrast: float
-    nuclei: int
-    length: float
+    color: tuple[float, float, float]  # the mean
+    contrast: float  # standard deviation of the brightness, as a share of the color
+    nuclei: int  # points from which ferns grow
+    length: float  # of a stem, in pixels
 
 
 ICES = (
@@ -48,13 +36,6 @@ PANES = len(ICES)
 @lru_cache(maxsize=2 * PANES)
 def pane(number: int, scale: float) -> Floats:
     """Return a pane (side, side, 3) in [0, 1] that fits to itself at opposite borders.
-
-    Parameters
-    ----------
-    number : int
-        0 to PANES - 1.
-    scale : float
-        1 is the full size of 512 pixels.
 
     Examples
     --------

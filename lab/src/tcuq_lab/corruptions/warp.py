@@ -75,14 +75,7 @@ def _zoom_line(size: int, factor: float) -> tuple[Ints, Ints, Floats]:
 
 
 def affine(images: Floats, moves: Floats) -> Floats:
-    """Move three corners of a square about the center, and everything else with them.
-
-    Parameters
-    ----------
-    images : array (n, h, w, c)
-    moves : array (n, 3, 2)
-        How far each corner goes to the right and down, in pixels.
-    """
+    """Move three corners of a square about the center, and everything else with them."""
     height, width = images.shape[1:3]
     half = min(height, width) // 3
     center = np.array([width // 2, height // 2])
@@ -104,16 +97,7 @@ def displace(images: Floats, down: Floats, right: Floats) -> Floats:
 
 
 def sample(images: Floats, rows: Floats, columns: Floats, edge: str) -> Floats:
-    """Return pictures at places (n, h, w) between their pixels.
-
-    Parameters
-    ----------
-    images : array (n, h, w, c)
-    rows, columns : arrays (n, h, w)
-    edge : str
-        Beyond the border: "mirror" repeats all but the outermost pixels, "reflect" those as well, and
-        "black" fades to 0 within a pixel.
-    """
+    """Return pictures at places (n, h, w) between their pixels."""
     if edge == "black":
         images = np.pad(images, ((0, 0), (1, 1), (1, 1), (0, 0)))
     count, height, width, channels = images.shape

@@ -24,34 +24,12 @@ Arrays = tuple[npt.NDArray[Any], npt.NDArray[Any]]
 
 
 def read_binary(*paths: str | Path) -> Arrays:
-    """Return images (n, 32, 32, 3) and labels of files of the binary version, one after the other.
-
-    Parameters
-    ----------
-    paths : path
-        Such as ``data_batch_1.bin``.
-
-    Raises
-    ------
-    ValueError
-        Naming the file and what is wrong with it.
-    """
+    """Return images (n, 32, 32, 3) and labels of files of the binary version, one after the other."""
     return _joined(paths, _binary)
 
 
 def read_python(*paths: str | Path) -> Arrays:
-    """Return images (n, 32, 32, 3) and labels of files of the python version, one after the other.
-
-    Parameters
-    ----------
-    paths : path
-        Such as ``data_batch_1``.
-
-    Raises
-    ------
-    ValueError
-        Naming the file and what is wrong with it; a pickle that asks for anything but arrays is refused.
-    """
+    """Return images (n, 32, 32, 3) and labels of files of the python version, one after the other."""
     return _joined(paths, _python)
 
 
@@ -103,10 +81,6 @@ def _labels(labels: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
 
 def unpickle(content: bytes) -> Any:
     r"""Return what a pickle of plain values and byte arrays holds; arrays come as inert stand-ins.
-
-    Parameters
-    ----------
-    content : bytes
 
     Examples
     --------

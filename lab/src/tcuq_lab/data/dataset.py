@@ -22,36 +22,14 @@ Arrays = tuple[npt.NDArray[Any], npt.NDArray[Any]]
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """One split of a dataset, decoded.
+    """One split of a dataset, decoded."""
 
-    Parameters
-    ----------
-    name : str
-        Name of the dataset.
-    split : str
-        Which split of it.
-    x : array
-        An example a row: uint8 images, channels last, or int16 sound at 16 kHz.
-    y : array of int64
-        A label a row.
-    license : str
-        Under which terms it may be used.
-    source : str
-        Where the examples come from, and what was done to them.
-
-    Examples
-    --------
-    >>> data = Dataset("toy", "test", np.zeros((2, 28, 28), np.uint8), np.array([0, 1]), "CC0", "made up")
-    >>> len(data.x), data.y.tolist()
-    (2, [0, 1])
-    """
-
-    name: str
-    split: str
-    x: npt.NDArray[Any]
-    y: npt.NDArray[np.int64]
-    license: str
-    source: str
+    name: str  # name of the dataset
+    split: str  # which split of it
+    x: npt.NDArray[Any]  # an example a row: uint8 images, channels last, or int16 sound at 16 kHz
+    y: npt.NDArray[np.int64]  # a label a row
+    license: str  # under which terms it may be used
+    source: str  # where the examples come from, and what was done to them
 
 
 @dataclass(frozen=True)
@@ -100,46 +78,17 @@ _ENTRIES = {
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of all datasets.
-
-    Returns
-    -------
-    tuple of str
-        What `load` takes.
-
-    Examples
-    --------
-    >>> names()[:3]
-    ('mnist', 'fashion_mnist', 'cifar10')
-    """
+    """Return the names of all datasets."""
     return tuple(_ENTRIES)
 
 
 def entry(name: str) -> Entry:
-    """Return what is known of a dataset.
-
-    Examples
-    --------
-    >>> entry("cifar")
-    Traceback (most recent call last):
-    ...
-    tcuq.InputError: dataset 'cifar' is unknown; did you mean cifar10? (tcuq-lab data list shows all)
-    """
+    """Return what is known of a dataset."""
     return _ENTRIES[known("dataset", name, _ENTRIES, " (tcuq-lab data list shows all)")]
 
 
 def splits(name: str) -> tuple[str, ...]:
     """Return the splits of a dataset.
-
-    Parameters
-    ----------
-    name : str
-        One of `names`.
-
-    Returns
-    -------
-    tuple of str
-        What `load` takes beside the name.
 
     Examples
     --------
@@ -150,32 +99,7 @@ def splits(name: str) -> tuple[str, ...]:
 
 
 def data_folder(make: bool = False) -> Path:
-    """Return the folder of the datasets, which the environment variable TCUQ_DATA names.
-
-    Parameters
-    ----------
-    make : bool, default False
-        Make the folder where there is none.
-
-    Returns
-    -------
-    Path
-        The folder.
-
-    Raises
-    ------
-    ValueError
-        When TCUQ_DATA is not set, or names no folder.
-
-    Examples
-    --------
-    >>> import os
-    >>> import tempfile
-    >>> from unittest.mock import patch
-    >>> with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, TCUQ_DATA=folder):
-    ...     data_folder() == Path(folder)
-    True
-    """
+    """Return the folder of the datasets, which the environment variable TCUQ_DATA names."""
     value = os.environ.get(VARIABLE)
     filled = "that 'tcuq-lab data get NAME' fills, or that holds official or packed files of the datasets"
     if not value:
@@ -189,29 +113,7 @@ def data_folder(make: bool = False) -> Path:
 
 
 def present(name: str, split: str, folder: Path | None = None) -> Form | None:
-    """Return the form in which a split lies in the data folder, official files first; None without one.
-
-    Parameters
-    ----------
-    name : str
-        One of `names`.
-    split : str
-        One of its `splits`.
-    folder : path, optional
-        The one that TCUQ_DATA names by default.
-
-    Returns
-    -------
-    Form or None
-        How its files lie there.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     present("mnist", "test", Path(folder)) is None
-    True
-    """
+    """Return the form in which a split lies in the data folder, official files first; None without one."""
     accepted = splits(name)
     if split not in accepted:
         raise ValueError(f"split {split!r} of {name} is unknown, expected one of {', '.join(accepted)}")
@@ -223,33 +125,7 @@ def present(name: str, split: str, folder: Path | None = None) -> Form | None:
 
 
 def load(name: str, split: str) -> Dataset:
-    """Return one split of a dataset.
-
-    Parameters
-    ----------
-    name : str
-        One of `names`.
-    split : str
-        One of its `splits`.
-
-    Returns
-    -------
-    Dataset
-        All examples of the split, decoded.
-
-    Raises
-    ------
-    ValueError
-        Where there is no such dataset or split, no file of it, or a damaged one.
-    ImportError
-        Where a library is missing that its files need.
-
-    Examples
-    --------
-    >>> from tcuq_lab.data import load
-    >>> load("mnist", "test").x.shape  # doctest: +SKIP
-    (10000, 28, 28)
-    """
+    """Return one split of a dataset."""
     form, folder = present(name, split), data_folder()
     if form is None:
         wanted = " or ".join(", ".join(form.files) for form in _forms(name, split))

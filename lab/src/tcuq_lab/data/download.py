@@ -23,26 +23,14 @@ GIB = 1 << 30
 
 @dataclass(frozen=True)
 class Archive:
-    """A file to fetch.
-
-    Parameters
-    ----------
-    url : str
-    digest : str, optional
-        Published md5 or sha256 in hexadecimal, told apart by length; without one the file goes unchecked.
-    folder : str
-        Where in the data folder the file goes.
-    unpacked : str
-        Folder that it is unpacked to; empty for a file that is used as it is.
-    limit : int
-        Bytes that it may unpack to.
-    """
+    """A file to fetch."""
 
     url: str
+    # Published md5 or sha256 in hexadecimal, told apart by length; without one the file goes unchecked
     digest: str | None
-    folder: str = ""
-    unpacked: str = ""
-    limit: int = GIB
+    folder: str = ""  # where in the data folder the file goes
+    unpacked: str = ""  # folder that it is unpacked to; empty for a file that is used as it is
+    limit: int = GIB  # bytes that it may unpack to
 
     @property
     def file(self) -> str:
@@ -79,13 +67,7 @@ _SPEECH_SHA = (
 
 
 def archives(name: str) -> tuple[tuple[Archive, ...], ...]:
-    """Return the files that make up a dataset; where there are several ways, one tuple each, best first.
-
-    Examples
-    --------
-    >>> [archive.file for archive in archives("svhn")[0]]
-    ['train_32x32.mat', 'test_32x32.mat']
-    """
+    """Return the files that make up a dataset; where there are several ways, one tuple each, best first."""
     entry(name)
     if name in ("mnist", "fashion_mnist"):
         base, sums = (_MNIST, _MNIST_MD5) if name == "mnist" else (_FASHION, _FASHION_MD5)
@@ -115,14 +97,6 @@ def get(name: str, folder: Path, show: Show) -> list[dict[str, Any]]:
     """Fetch a dataset, unless it is there already, and say of each file what was done.
 
     A file that was put into the folder by hand is checked and unpacked like one that was fetched.
-
-    Parameters
-    ----------
-    name : str
-    folder : path
-        The data folder.
-    show : callable
-        Takes bytes done, bytes in all and the name of the file.
     """
     ways = archives(name)
 
@@ -160,23 +134,7 @@ def _settle(archive: Archive, folder: Path, show: Show) -> dict[str, Any]:
 
 
 def fetch(archive: Archive, place: Path, show: Show) -> None:
-    """Fetch one file; what an earlier try has left in ``FILE.part`` is gone on with if it can be checked.
-
-    Parameters
-    ----------
-    archive : Archive
-    place : path
-        Where it goes; only a whole file, checked if its checksum is known, gets this name.
-    show : callable
-        As for `get`.
-
-    Raises
-    ------
-    ValueError
-        In one line: what failed, and what to do.
-    OSError
-        Naming the file that could not be written.
-    """
+    """Fetch one file; what an earlier try has left in ``FILE.part`` is gone on with if it can be checked."""
     place.parent.mkdir(parents=True, exist_ok=True)
     part = place.with_name(place.name + ".part")
     start = part.stat().st_size if part.exists() and archive.digest else 0

@@ -26,22 +26,6 @@ def unpack(archive: Path, target: Path, limit: int) -> None:
 
     Members may be plain files and folders below the target, nothing else. Where the archive holds a folder
     of the target's name, that folder becomes the target.
-
-    Parameters
-    ----------
-    archive : path
-        A tar, compressed or not, or a zip; the content tells which.
-    target : path
-        Folder that does not exist yet.
-    limit : int
-        Bytes that all members together may have.
-
-    Raises
-    ------
-    ValueError
-        Naming the archive, the member and what is wrong with it.
-    OSError
-        Naming the target.
     """
     free = shutil.disk_usage(target.parent).free
     made = Path(tempfile.mkdtemp(dir=target.parent, prefix=".tcuq."))

@@ -21,14 +21,7 @@ Arrays = tuple[npt.NDArray[Any], npt.NDArray[Any]]
 
 
 def decode_rgb(content: bytes, where: str) -> npt.NDArray[np.uint8]:
-    """Return the pixels (height, width, 3) of an image file; gray ones become RGB.
-
-    Parameters
-    ----------
-    content : bytes
-    where : str
-        What an error names.
-    """
+    """Return the pixels (height, width, 3) of an image file; gray ones become RGB."""
     try:
         image: Any = import_module("PIL.Image")
     except ImportError:
@@ -41,19 +34,7 @@ def decode_rgb(content: bytes, where: str) -> npt.NDArray[np.uint8]:
 
 
 def read_tiny(folder: str | Path, split: str, every: int = 1, first: int = 500) -> Arrays:
-    """Return images (n, 64, 64, 3) and labels of TinyImageNet-200.
-
-    Parameters
-    ----------
-    folder : path
-        That holds ``wnids.txt``, ``train`` and ``val``.
-    split : str
-        ``train`` or ``val``.
-    every : int
-        Take one class of so many, in sorted order; labels count the classes taken.
-    first : int
-        Take the first so many training images of a class.
-    """
+    """Return images (n, 64, 64, 3) and labels of TinyImageNet-200."""
     root = Path(folder)
     labels = {name: label for label, name in enumerate(tiny_classes(root, every))}
     images = list(_tiny_train(root, labels, first) if split == "train" else _tiny_val(root, labels))
@@ -69,15 +50,7 @@ def read_tiny(folder: str | Path, split: str, every: int = 1, first: int = 500) 
 
 
 def tiny_classes(folder: str | Path, every: int = 1) -> list[str]:
-    """Return the names of the classes of TinyImageNet-200 in the order of their labels.
-
-    Parameters
-    ----------
-    folder : path
-        That holds ``wnids.txt``.
-    every : int
-        Take one class of so many.
-    """
+    """Return the names of the classes of TinyImageNet-200 in the order of their labels."""
     return sorted((Path(folder) / "wnids.txt").read_text().split())[::every]
 
 
@@ -119,15 +92,7 @@ def label_of(word: str) -> int:
 
 
 def read_speech(folder: str | Path, split: str) -> Arrays:
-    """Return one-second clips (n, 16000) of int16 and their labels, in the order of the files' names.
-
-    Parameters
-    ----------
-    folder : path
-        Of Speech Commands, with a folder a word and the official lists.
-    split : str
-        ``train``, ``validation`` or ``test``; training clips are those on no list.
-    """
+    """Return one-second clips (n, 16000) of int16 and their labels, in the order of the files' names."""
     root, names = Path(folder), speech_names(folder, split)
     x = np.zeros((len(names), RATE), np.int16)
     for index, name in enumerate(names):
@@ -139,13 +104,7 @@ def read_speech(folder: str | Path, split: str) -> Arrays:
 
 
 def speech_names(folder: str | Path, split: str) -> list[str]:
-    """Return the clips of a split as WORD/FILE.wav, in order; at least one.
-
-    Parameters
-    ----------
-    folder, split
-        As for `read_speech`.
-    """
+    """Return the clips of a split as WORD/FILE.wav, in order; at least one."""
     root = Path(folder)
     listed = {name: _listed(root / file) for name, file in LISTS.items()}
     if split in listed:
@@ -169,13 +128,7 @@ def _listed(path: Path) -> set[str]:
 
 
 def read_noise(folder: str | Path) -> Arrays:
-    """Return the background recordings cut in whole seconds, and the number of the recording of each.
-
-    Parameters
-    ----------
-    folder : path
-        Of Speech Commands; recordings are numbered in the order of their names.
-    """
+    """Return the background recordings cut in whole seconds, and the number of the recording of each."""
     paths: Sequence[Path] = sorted((Path(folder) / NOISE).glob("*.wav"))
     if not paths:
         raise ValueError(f"{Path(folder) / NOISE}: holds no recordings; wav files are needed")
@@ -184,12 +137,7 @@ def read_noise(folder: str | Path) -> Arrays:
 
 
 def read_wav(path: str | Path) -> npt.NDArray[np.int16]:
-    """Return the samples of a wav file of one channel, 16 bits and 16 kHz.
-
-    Parameters
-    ----------
-    path : path
-    """
+    """Return the samples of a wav file of one channel, 16 bits and 16 kHz."""
     with Path(path).open("rb") as file:
         try:
             with wave.open(file) as clip:

@@ -17,20 +17,7 @@ LIMIT = 1 << 30
 
 
 def read_idx(path: str | Path, dimensions: int) -> npt.NDArray[np.uint8]:
-    """Return the array of one idx file of unsigned bytes.
-
-    Parameters
-    ----------
-    path : path
-        Whether it is gzipped is told by its content.
-    dimensions : int
-        That the array must have: 1 for labels, 3 for images.
-
-    Raises
-    ------
-    ValueError
-        Naming the file and what is wrong with it.
-    """
+    """Return the array of one idx file of unsigned bytes."""
     try:
         return parse_idx(_content(Path(path)), dimensions)
     except ValueError as error:
@@ -64,12 +51,7 @@ def parse_idx(content: bytes, dimensions: int) -> npt.NDArray[np.uint8]:
 
 
 def read_pair(images: str | Path, labels: str | Path) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """Return images and labels, which lie in a file each.
-
-    Parameters
-    ----------
-    images, labels : path
-    """
+    """Return images and labels, which lie in a file each."""
     x, y = read_idx(images, 3), read_idx(labels, 1)
     if len(x) != len(y):
         raise ValueError(f"{images}: holds {len(x)} images, expected {len(y)}, as many as labels")

@@ -13,13 +13,7 @@ from .packed import members
 
 
 def words(split: str) -> npt.NDArray[np.str_]:
-    """Return the word of each clip, in the order in which `tcuq_lab.data.load` gives them.
-
-    Parameters
-    ----------
-    split : str
-        "train", "validation" or "test".
-    """
+    """Return the word of each clip, in the order in which `tcuq_lab.data.load` gives them."""
     form = present("speech_commands", split)
     if form is None:
         raise ValueError(f"speech_commands {split} is not in {data_folder()} (see tcuq-lab data list)")
@@ -30,13 +24,7 @@ def words(split: str) -> npt.NDArray[np.str_]:
 
 
 def keyword_labels(split: str) -> npt.NDArray[np.int64]:
-    """Return the labels of the clips that say a keyword.
-
-    Parameters
-    ----------
-    split : str
-        As for `words`.
-    """
+    """Return the labels of the clips that say a keyword."""
     labels = np.array([label_of(word) for word in words(split).tolist()], dtype=np.int64)
     return labels[labels < OTHER]
 

@@ -60,11 +60,6 @@ def ood_name(task: str, part: str) -> str:
         "mnist", "cifar10", "speech_commands", "tinyimagenet20" or "text".
     part : str
         "dev" or "test".
-
-    Examples
-    --------
-    >>> ood_name("cifar10", "dev"), ood_name("cifar10", "test")
-    ('fashion_mnist', 'svhn')
     """
     return _find(task, part).name
 

@@ -23,13 +23,7 @@ Arrays = tuple[npt.NDArray[Any], npt.NDArray[Any]]
 
 
 def members(path: str | Path, *names: str) -> Members:
-    """Return the named arrays of a packed file; object arrays are refused.
-
-    Parameters
-    ----------
-    path : path
-    names : str
-    """
+    """Return the named arrays of a packed file; object arrays are refused."""
     found: Members = {}
     with Path(path).open("rb") as file:
         try:
@@ -46,14 +40,7 @@ def members(path: str | Path, *names: str) -> Members:
 
 
 def read_plain(path: str | Path, split: int | None = None) -> Arrays:
-    """Return the arrays ``x`` and ``y`` as they lie in the file.
-
-    Parameters
-    ----------
-    path : path
-    split : int, optional
-        Take only the rows that the array ``split`` marks so.
-    """
+    """Return the arrays ``x`` and ``y`` as they lie in the file."""
     found = members(path, "x", "y", *(() if split is None else ("split",)))
     x, y = found["x"], found["y"]
     if x.ndim < 2 or y.shape != x.shape[:1]:
@@ -62,16 +49,7 @@ def read_plain(path: str | Path, split: int | None = None) -> Arrays:
 
 
 def read_mosaics(*paths: str | Path, split: int | None = None) -> Arrays:
-    """Return images and labels that lie as WebP mosaics, file after file.
-
-    Parameters
-    ----------
-    paths : path
-        Members: ``webp`` (bytes), ``webp_len``, ``shape`` of all images, ``cols`` (images in a row), ``y``.
-        The last row may be filled up with images that do not count.
-    split : int, optional
-        Take only the rows that the array ``split`` marks so.
-    """
+    """Return images and labels that lie as WebP mosaics, file after file."""
     parts = [_mosaics(path) for path in paths]
     if split is not None:
         parts = [
@@ -100,15 +78,7 @@ def _mosaics(path: str | Path) -> Arrays:
 
 
 def read_jpegs(path: str | Path, split: int) -> Arrays:
-    """Return images and labels that lie as JPEG files in one xz stream.
-
-    Parameters
-    ----------
-    path : path
-        Members: ``jpeg_xz``, ``jpeg_len``, ``y``, ``split``.
-    split : int
-        The mark of the rows to take; only these are decoded.
-    """
+    """Return images and labels that lie as JPEG files in one xz stream."""
     found = members(path, "jpeg_xz", "jpeg_len", "y", "split")
     lengths, marks = found["jpeg_len"], found["split"]
     if not lengths.shape == marks.shape == found["y"].shape:
@@ -132,15 +102,7 @@ def read_jpegs(path: str | Path, split: int) -> Arrays:
 
 
 def read_speech(path: str | Path, split: int | None = None) -> Arrays:
-    """Return clips (n, 16000) of int16 and their labels: 0 to 9 the keywords, 10 any other word.
-
-    Parameters
-    ----------
-    path : path
-        Coded as `speech_blocks` says, with ``word``: keywords first, in the order of their labels.
-    split : int, optional
-        The mark of the rows to take.
-    """
+    """Return clips (n, 16000) of int16 and their labels: 0 to 9 the keywords, 10 any other word."""
     found = members(path, "word", "split")
     x = np.concatenate(list(speech_blocks(path)))
     if not found["word"].shape == found["split"].shape == x.shape[:1]:
@@ -150,13 +112,7 @@ def read_speech(path: str | Path, split: int | None = None) -> Arrays:
 
 
 def read_noise(path: str | Path) -> Arrays:
-    """Return seconds of noise and the number of the recording that each was cut from.
-
-    Parameters
-    ----------
-    path : path
-        Coded as `speech_blocks` says, with ``name``.
-    """
+    """Return seconds of noise and the number of the recording that each was cut from."""
     y, x = members(path, "name")["name"], np.concatenate(list(speech_blocks(path)))
     if y.shape != x.shape[:1]:
         raise ValueError(f"{path}: holds {len(x)} clips, but {y.size} in name")
@@ -170,10 +126,6 @@ def speech_blocks(path: str | Path) -> Iterator[npt.NDArray[np.int16]]:
     of a coefficient is ``q`` times the level of its band; levels go up by 3 dB from 1/4 and are stored as
     differences from frame to frame. Blocks of up to ``block`` clips are deflated, levels (``scale``) and
     coefficients (``coef``) apart.
-
-    Parameters
-    ----------
-    path : path
     """
     found = members(path, "scale", "scale_len", "coef", "coef_len", "edges", "q", "block", "n")
     edges, count, most = found["edges"], int(found["n"]), int(found["block"])

@@ -79,12 +79,6 @@ def pairs(data: Dataset) -> Dataset:
 
     The class is ten times that of the left one and that of the right one. Left and right differ in more than
     their place, as the small networks average over all places.
-
-    Examples
-    --------
-    >>> found = pairs(Dataset("mnist", "dev", np.zeros((3, 28, 28), np.uint8), np.array([1, 2, 3]), "", ""))
-    >>> found.x.shape, (found.y // 10).tolist(), sorted((found.y % 10).tolist())
-    ((3, 28, 56), [1, 2, 3], [1, 2, 3])
     """
     right = Numbers(0, f"pairs/{data.split}").shuffled(len(data.y))[0]
     x = np.concatenate([data.x, 255 - data.x[right]], axis=2)
@@ -96,13 +90,7 @@ _MAKERS: dict[str, Callable[[Dataset], Dataset]] = {"cifar10_animals": animals, 
 
 
 def split_of(name: str, part: str) -> str:
-    """Return the split of `tcuq_lab.data` that a part is cut from.
-
-    Examples
-    --------
-    >>> split_of("speech_commands", "dev")
-    'validation'
-    """
+    """Return the split of `tcuq_lab.data` that a part is cut from."""
     known("dataset with parts", name, (*_SPLITS, *MADE_FROM))
     splits = _SPLITS[base_of(name)]
     return splits[PARTS.index(known(f"part of {name}", part, PARTS))]

@@ -35,17 +35,7 @@ COMPLEX = 0x0800
 
 
 def read_mat(path: str | Path) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """Return images (n, 32, 32, 3) and labels 0 to 9 of ``train_32x32.mat`` and its kin.
-
-    Parameters
-    ----------
-    path : path
-
-    Raises
-    ------
-    ValueError
-        Naming the file and what is wrong with it.
-    """
+    """Return images (n, 32, 32, 3) and labels 0 to 9 of ``train_32x32.mat`` and its kin."""
     content = Path(path).read_bytes()
     try:
         return _digits(parse_mat(content, ("X", "y")))
@@ -68,13 +58,7 @@ def _digits(found: dict[str, npt.NDArray[Any]]) -> tuple[npt.NDArray[Any], npt.N
 
 
 def parse_mat(content: bytes, names: tuple[str, ...]) -> dict[str, npt.NDArray[Any]]:
-    """Return the named arrays of numbers in a little-endian MATLAB 5 file; others are passed over.
-
-    Parameters
-    ----------
-    content : bytes
-    names : tuple of str
-    """
+    """Return the named arrays of numbers in a little-endian MATLAB 5 file; others are passed over."""
     if len(content) < HEAD or content[124:HEAD] != b"\x00\x01IM":
         raise ValueError("is no MATLAB 5 file, expected little-endian ones of version 0x0100")
     found: dict[str, npt.NDArray[Any]] = {}

@@ -48,19 +48,6 @@ def load_text(which: str, stride: int = STRIDE) -> Dataset:
 
     Of every eight stretches in a row, six are for training, then one for dev and one for test. The
     documents are those of the running Python, so that examples differ a little between its versions.
-
-    Parameters
-    ----------
-    which : str
-        "train", "dev" or "test".
-    stride : int
-        Bytes from a chunk to the next.
-
-    Examples
-    --------
-    >>> part = load_text("dev")
-    >>> part.x.shape, part.x.dtype, int(part.y.max())
-    ((5000, 64), dtype('uint8'), 9)
     """
     turns = _TURNS[known("part of text", which, _TURNS)]
     step = integer("stride", stride, 1, STRETCH)

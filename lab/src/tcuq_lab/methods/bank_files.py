@@ -29,14 +29,6 @@ def save_bank(path: str | Path, bank: Mapping[str, Recorded], *, compressed: boo
     """Write what was recorded of every source: features and logits as 16-bit floats, the rest as 32-bit ones.
 
     One minus a posterior near 1, and risks at a high temperature, need all of their digits.
-
-    Parameters
-    ----------
-    path : path
-    bank : mapping of str to Recorded
-    compressed : bool
-        Else a file is a tenth larger, and written ten times as quickly; its folder is made, and the disk
-        is not waited for. That is for what can be made again.
     """
     arrays: dict[str, npt.NDArray[Any]] = {}
     for source, rows in bank.items():
@@ -56,12 +48,6 @@ def put_arrays(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
     """Write arrays that can be made again as a whole file, or none; the disk is not waited for.
 
     Thousands of files are written by many processes, each of which would else stand still for the disk.
-
-    Parameters
-    ----------
-    path : path
-        Its folder is made where it is missing.
-    arrays : mapping of str to array
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, part = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
@@ -82,22 +68,7 @@ def arrays_of(path: str | Path) -> dict[str, npt.NDArray[Any]]:
 
 
 def load_bank(path: str | Path) -> dict[str, Recorded]:
-    """Return what `save_bank` wrote, as 32-bit floats.
-
-    Parameters
-    ----------
-    path : path
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> rows = Recorded(np.array([[0.25, 0.75]]), extra={"logits": np.array([[1.0, 2.0]])})
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save_bank(f"{folder}/bank.npz", {"clean": rows, "fog/3": rows})
-    ...     back = load_bank(f"{folder}/bank.npz")
-    >>> back["fog/3"].probs.tolist(), sorted(back), sorted(back["clean"].extra)
-    ([[0.25, 0.75]], ['clean', 'fog/3'], ['logits'])
-    """
+    """Return what `save_bank` wrote, as 32-bit floats."""
     columns: dict[str, dict[str, npt.NDArray[Any]]] = {}
     try:
         with np.load(path, allow_pickle=False) as file:

@@ -21,20 +21,6 @@ def compare_projections(dev: Labeled, draws: int = 3, **changes: Any) -> dict[st
     Nothing but the projection differs. Coefficients are refitted each time, to other folds than those
     that they are judged on, and a projection is made from clean steps. The monitor has the signals of the
     paper, of which one reads features.
-
-    Parameters
-    ----------
-    dev : Labeled
-        A development stream with features wider than 32.
-    draws : int
-        Random projections, whose mean is told; 1 to 100.
-    **changes
-        Of the setting: `lags`, `blend`, `l2`.
-
-    Returns
-    -------
-    dict of str to float
-        By "none" and every kind of `projection.UNLABELED`.
     """
     features = dev.observed.features
     width = 0 if features is None else features.shape[1]

@@ -83,14 +83,7 @@ class ConfidenceNorm(Method):
 
 
 def figures(seen: Observed) -> npt.NDArray[np.float64]:
-    """Return the log odds of the largest posterior and the log norm of the features, (T, 2).
-
-    Examples
-    --------
-    >>> one = Observed(np.array([[0.8, 0.2]]), np.array([[3.0, 4.0]]))
-    >>> bool(np.allclose(figures(one), [[np.log(4), np.log(5)]]))
-    True
-    """
+    """Return the log odds of the largest posterior and the log norm of the features, (T, 2)."""
     if seen.features is None:
         raise ValueError("features are not given; confidence_norm needs those of the penultimate layer")
     doubt = np.maximum(unsure(seen.probs), LEAST)

@@ -62,12 +62,6 @@ class Conformal(Method):
 
 
 def p_values(clean: Doubles, doubt: Doubles) -> Doubles:
-    """Return conformal p-values of doubts against clean ones, which rise.
-
-    Examples
-    --------
-    >>> p_values(np.array([0.1, 0.2, 0.2]), np.array([0.0, 0.2, 0.3])).tolist()
-    [1.0, 0.75, 0.25]
-    """
+    """Return conformal p-values of doubts against clean ones, which rise."""
     above = len(clean) - np.searchsorted(clean, doubt, side="left")
     return np.asarray((1 + above) / (1 + len(clean)))

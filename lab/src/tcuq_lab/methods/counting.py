@@ -22,26 +22,7 @@ def counted(
     state: int = 0,
     gradient: bool = False,
 ) -> MethodCost:
-    """Return the cost of running every network on one input.
-
-    Parameters
-    ----------
-    networks : sequence of modules
-    shape : tuple of int
-        Of one prepared input: channels, height, width.
-    repeats : int
-        How often each is run. A gradient towards the input counts as one run: every layer is passed once
-        more, transposed, by as many multiply-adds. It would be two runs with the gradients of the weights,
-        which nobody needs here.
-    more : int
-        Multiply-adds a step that are in no layer.
-    stored : int
-        Constants beside the networks' own values; negative for values that are never used.
-    state : int
-        Bytes kept from one step to the next.
-    gradient : bool
-        Whether a gradient is among the runs.
-    """
+    """Return the cost of running every network on one input."""
     # Counting is done where no device is needed.
     bare = [copy.deepcopy(each).cpu() for each in networks]
     total = repeats * sum(multiply_adds(each, shape) for each in bare) + more

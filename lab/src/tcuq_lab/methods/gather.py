@@ -29,20 +29,7 @@ def record_banks(
     device: str = "cpu",
     progress: Callable[[int, int, str], None] | None = None,
 ) -> dict[Name, dict[str, Recorded]]:
-    """Let methods record a part of a dataset, as it is and corrupted; every example is corrupted once.
-
-    Parameters
-    ----------
-    methods : mapping of names to Method
-        Each after its `ready`.
-    data, sources, ood, seed, workers, device, progress
-        As for `tcuq_lab.zoo.bank.record`.
-
-    Returns
-    -------
-    dict of names to dict of str to Recorded
-        For each name of a method one a source; features are float16.
-    """
+    """Let methods record a part of a dataset, as it is and corrupted; every example is corrupted once."""
     from ..zoo.bank import examples
 
     found: dict[Name, dict[str, Recorded]] = {name: {} for name in methods}
@@ -72,25 +59,7 @@ def record_bank(
 
 
 def observed(stream: Stream, bank: Mapping[str, Recorded]) -> Observed:
-    """Return what a method may see of a stream: no labels, no sources.
-
-    Parameters
-    ----------
-    stream : Stream
-    bank : mapping of str to Recorded
-        For each source that is shown, a row an example. All must hold the same columns.
-
-    Examples
-    --------
-    >>> from tcuq_lab.streams import Description, Geometric, Stationary, build
-    >>> plan = Description(
-    ...     dataset="toy", part="dev", seed=0, steps=4, dwell=Geometric(1), layout=Stationary()
-    ... )
-    >>> stream = build(plan, [0, 1, 0])
-    >>> probs = np.array([[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]])
-    >>> bool((observed(stream, {"clean": Recorded(probs)}).probs == probs[stream.index]).all())
-    True
-    """
+    """Return what a method may see of a stream: no labels, no sources."""
     from ..streams.stream import one_row_each
 
     one_row_each(stream.description)

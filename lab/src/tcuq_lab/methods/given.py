@@ -27,15 +27,7 @@ MODULES = {
 
 
 def networks_of(name: str, networks: Sequence[nn.Module], recipe: str, members: int) -> tuple[nn.Module, ...]:
-    """Return the networks of a method, none or as many as it needs.
-
-    Examples
-    --------
-    >>> networks_of("deep", [None] * 3, "plain", 5)
-    Traceback (most recent call last):
-    ...
-    ValueError: deep is given 3 networks, expected 5 of recipe plain
-    """
+    """Return the networks of a method, none or as many as it needs."""
     if not isinstance(networks, Sequence):
         raise TypeError(
             f"{name} is given a {type(networks).__name__}, expected "

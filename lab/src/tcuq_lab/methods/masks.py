@@ -20,15 +20,6 @@ def mask(shape: tuple[int, ...], rate: float, keys: npt.NDArray[np.uint32], devi
 
     A value is dropped by a hash of its place and the key of its row: no generator runs through a batch, so
     the same row gets the same mask in any batch and on any device.
-
-    Parameters
-    ----------
-    shape : tuple of int
-        Rows first.
-    rate : float
-        Chance to be dropped.
-    keys : array of uint32
-        One a row.
     """
     places = torch.arange(int(np.prod(shape[1:])), dtype=torch.int32, device=device)
     rows = torch.from_numpy(keys.astype(np.uint32).view(np.int32)).to(device)
@@ -52,19 +43,7 @@ def keys_of(seed: int, rows: npt.NDArray[np.int64], number: int, place: int) -> 
 
 
 def sampled(module: Dropped, inputs: Tensor, first: int, number: int, seed: int) -> tuple[Tensor, ...]:
-    """Run a network once with dropout.
-
-    Parameters
-    ----------
-    module : Dropped
-    inputs : tensor
-        Prepared.
-    first : int
-        Row of the first example among all that are recorded together.
-    number : int
-        Of the pass.
-    seed : int
-    """
+    """Run a network once with dropout."""
     rows = np.arange(first, first + len(inputs))
 
     def hook(place: int, rate: float) -> Callable[[nn.Module, Any, Tensor], Tensor]:

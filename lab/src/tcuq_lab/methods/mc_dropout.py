@@ -24,14 +24,6 @@ class McDropout(Rowwise):
     What is dropped for an example depends on the seed, on its row among the examples that are recorded
     together, on the pass and on the layer; not on batches, nor on the device. So row k of two sources meets
     the same masks. Features are the mean over passes.
-
-    Parameters
-    ----------
-    networks : sequence of torch modules
-        One, of the rate that is wanted.
-    passes : int
-        2 to 1000.
-    seed : int
     """
 
     name = "mc_dropout"

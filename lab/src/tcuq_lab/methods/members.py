@@ -19,20 +19,7 @@ GRID = tuple({"kind": kind, "temperature": warm} for warm in (1.0, 2.0) for kind
 def together(
     logits: npt.NDArray[Any], features: npt.NDArray[Any], grid: Sequence[Mapping[str, Any]] = GRID
 ) -> Recorded:
-    """Return the mean posterior of members and the risks of all settings.
-
-    Parameters
-    ----------
-    logits : array (n, members, classes)
-    features : array (n, width)
-    grid : sequence of mappings
-        See `risk`.
-
-    Returns
-    -------
-    Recorded
-        With "risks" (n, settings).
-    """
+    """Return the mean posterior of members and the risks of all settings."""
     probs = softmax(logits).mean(axis=1)
     risks = np.stack([risk(logits, probs.argmax(axis=1), **setting) for setting in grid], axis=1)
     return Recorded(probs.astype(np.float32), features, {"risks": risks})
@@ -45,27 +32,7 @@ def risk(
     temperature: float = 1.0,
     final: bool = True,
 ) -> Doubles:
-    """Return the risk of answers.
-
-    Parameters
-    ----------
-    logits : array (n, members, classes)
-    answer : array of n integers
-    kind : str
-        "max": 1 minus the mean posterior of the answer; "entropy" of the mean posterior; "information": that
-        entropy less the members' own; "disagreement": the standard deviation over members of the posterior of
-        the answer.
-    temperature : float
-        Of every member's posterior, for the risk alone.
-    final : bool
-        Whether the last member takes part in the risk.
-
-    Examples
-    --------
-    >>> split = np.log(np.array([[[0.9, 0.1], [0.1, 0.9]], [[0.5, 0.5], [0.5, 0.5]]]))
-    >>> [risk(split, np.array([0, 0]), kind).round(3).tolist() for kind in KINDS]
-    [[0.5, 0.5], [1.0, 1.0], [0.531, 0.0], [0.4, 0.0]]
-    """
+    """Return the risk of answers."""
     each = softmax(logits if final else logits[:, :-1], temperature)
     mean = each.mean(axis=1)
     if kind == "max":

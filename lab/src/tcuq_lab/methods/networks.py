@@ -35,38 +35,13 @@ def names_of(method: type[Method], backbone: str, seed: int, suffix: str = "") -
 
     Members of an ensemble have consecutive seeds, so that ensembles of neighboring seeds share members; after
     the last of `STORED` networks comes the first, so that there are ensembles of as many seeds.
-
-    Parameters
-    ----------
-    method : class
-    backbone : str
-    seed : int
-        Of the first network.
-    suffix : str
-        Of the configuration, one of `SUFFIXES` or `WIDE`.
-
-    Examples
-    --------
-    >>> from tcuq_lab.methods.registry import method
-    >>> names_of(method("deep"), "cnn4", 2)
-    ['cnn4-2', 'cnn4-3', 'cnn4-4', 'cnn4-5', 'cnn4-6']
-    >>> names_of(method("deep"), "cnn4", 4)
-    ['cnn4-4', 'cnn4-5', 'cnn4-6', 'cnn4-0', 'cnn4-1']
     """
     others = ((seed + member) % STORED for member in range(1, method.members))
     return [f"{backbone}{suffix}-{number}" for number in (seed, *others)]
 
 
 def suffix_of(method: type[Method], backbone: str, folder: str | Path) -> str:
-    """Return the configuration that development data chose for a method on a backbone.
-
-    Parameters
-    ----------
-    method : class
-    backbone : str
-    folder : path
-        Of the weights.
-    """
+    """Return the configuration that development data chose for a method on a backbone."""
     if method.name.endswith("_plus"):
         return WIDE
     offered = SUFFIXES[known("recipe", method.recipe, SUFFIXES)]
@@ -85,16 +60,7 @@ def suffix_of(method: type[Method], backbone: str, folder: str | Path) -> str:
 def load_networks(
     method: type[Method], backbone: str, seed: int, folder: str | Path, suffix: str | None = None
 ) -> list[nn.Module]:
-    """Load the networks that a method takes.
-
-    Parameters
-    ----------
-    method : class
-    backbone, seed, suffix
-        As for `names_of`; the suffix that was chosen by default.
-    folder : path
-        Of the weights.
-    """
+    """Load the networks that a method takes."""
     from ..zoo.weights import load_weights
 
     chosen = suffix_of(method, backbone, folder) if suffix is None else suffix

@@ -47,35 +47,7 @@ def objective(
     segments: npt.NDArray[np.int64] | None = None,
     inside: Bools | None = None,
 ) -> float:
-    """Return how well a score finds errors and drops of accuracy on a development stream.
-
-    Parameters
-    ----------
-    score : array of T numbers
-        Higher is riskier.
-    wrong : array of T booleans
-    kinds : array of T integers
-        0 where the input is clean, else the kind of shift.
-    segments : array of T integers, optional
-    inside : array of T booleans, optional
-        Steps that are judged, such as those that a fit has not seen. A drop is judged where no shifted step
-        of its window is outside.
-
-    Returns
-    -------
-    float
-        The mean of the AUROC of errors and the AUPRC of drop events under the smoothed score, or the one of
-        them that is defined; 0 where neither is.
-
-    Examples
-    --------
-    >>> kinds = np.repeat(np.array([0, 1, 0], dtype=np.uint8), 200)
-    >>> wrong = np.random.default_rng(0).random(600) < np.where(kinds > 0, 0.9, 0.1)
-    >>> objective(wrong.astype(float), wrong, kinds)
-    1.0
-    >>> objective(np.zeros(600), wrong, kinds) < 0.6
-    True
-    """
+    """Return how well a score finds errors and drops of accuracy on a development stream."""
     judged = np.ones(len(wrong), dtype=bool) if inside is None else inside
     found = [auroc(score[judged], wrong[judged]), _drops(score, ~wrong, kinds > 0, segments, judged)]
     known = [each for each in found if np.isfinite(each)]

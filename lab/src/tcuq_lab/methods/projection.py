@@ -24,15 +24,6 @@ RIDGE = 0.1
 class Projection:
     """An affine map of features, fixed before deployment.
 
-    Parameters
-    ----------
-    kind : str
-        As of `projection`.
-    matrix : array of shape (width, kept)
-        Features are multiplied by it.
-    offset : array of shape (kept,)
-        Added afterwards.
-
     Examples
     --------
     >>> halves = projection("average", np.zeros((1, 64)))
@@ -40,9 +31,9 @@ class Projection:
     [0.5, 2.5, 4.5]
     """
 
-    kind: str
-    matrix: Floats
-    offset: Floats
+    kind: str  # as of `projection`
+    matrix: Floats  # features are multiplied by it
+    offset: Floats  # added afterwards
 
     def __call__(self, features: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
         """Return projected features, in the precision of a network."""
@@ -69,34 +60,7 @@ def projection(
     seed: int = 0,
     labels: npt.NDArray[Any] | None = None,
 ) -> Projection | None:
-    """Make a projection for features as wide as some clean ones.
-
-    Parameters
-    ----------
-    kind : str
-        "average": means of neighboring groups. "pca": the directions of most variance of the clean features,
-        around their mean. "random": orthonormal directions. "whiten": the directions of most variance
-        within classes, each divided by its deviation, so that the signal `distance` becomes a Mahalanobis
-        distance; narrow features are whitened too.
-    clean : array (n, width)
-        Clean development features; all but "pca" use their width alone.
-    kept : int, default 32
-        Features to keep.
-    seed : int, default 0
-        Of "random".
-    labels : array of n integers, optional
-        Classes, by label or prediction; "whiten" needs them.
-
-    Returns
-    -------
-    Projection or None
-        None where the features are narrow enough as they are.
-
-    Examples
-    --------
-    >>> projection("pca", np.zeros((5, 16))) is None
-    True
-    """
+    """Make a projection for features as wide as some clean ones."""
     known("projection", kind, KINDS)
     width = clean.shape[1]
     if kind == "whiten":

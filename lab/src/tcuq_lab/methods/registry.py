@@ -45,13 +45,5 @@ METHODS: dict[str, type[Method]] = {
 
 
 def method(name: str) -> type[Method]:
-    """Return the class of a method.
-
-    Examples
-    --------
-    >>> method("bass")
-    Traceback (most recent call last):
-    ...
-    tcuq.InputError: method 'bass' is unknown; did you mean base?
-    """
+    """Return the class of a method."""
     return METHODS[known("method", name, METHODS)]

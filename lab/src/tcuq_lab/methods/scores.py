@@ -12,13 +12,7 @@ Rows = npt.NDArray[np.floating[Any]]
 
 
 def softmax(logits: Rows, temperature: float = 1.0) -> Doubles:
-    """Return posteriors of logits over a temperature, along the last axis.
-
-    Examples
-    --------
-    >>> softmax(np.log([[1.0, 9.0]]), 2.0).round(6).tolist()
-    [[0.25, 0.75]]
-    """
+    """Return posteriors of logits over a temperature, along the last axis."""
     scaled = np.asarray(logits, dtype=np.float64) / temperature
     grown: Doubles = np.exp(scaled - scaled.max(axis=-1, keepdims=True))
     return np.asarray(grown / grown.sum(axis=-1, keepdims=True))
@@ -42,26 +36,14 @@ def unsure(probs: Rows, answer: npt.NDArray[np.int64] | None = None) -> Doubles:
 
 
 def entropy(probs: Rows) -> Doubles:
-    """Return the entropy along the last axis as a share of the largest possible.
-
-    Examples
-    --------
-    >>> entropy(np.array([[0.5, 0.5], [1.0, 0.0]])).tolist()
-    [1.0, 0.0]
-    """
+    """Return the entropy along the last axis as a share of the largest possible."""
     values = np.asarray(probs, dtype=np.float64)
     logs = np.log(values, out=np.zeros_like(values), where=values > 0)
     return np.asarray(np.abs((values * logs).sum(axis=-1)) / np.log(values.shape[-1]))
 
 
 def energy(logits: Rows, temperature: float = 1.0) -> Doubles:
-    """Return the free energy, -T log sum exp(logits / T).
-
-    Examples
-    --------
-    >>> energy(np.log([[1.0, 3.0]])).round(6).tolist() == [-np.log(4.0).round(6)]
-    True
-    """
+    """Return the free energy, -T log sum exp(logits / T)."""
     scaled = np.asarray(logits, dtype=np.float64) / temperature
     top = scaled.max(axis=1)
     return np.asarray(-temperature * (top + np.log(np.exp(scaled - top[:, None]).sum(axis=1))))

@@ -48,13 +48,7 @@ class Temperature(Method):
 
 
 def likelihood(logits: npt.NDArray[Any], y: npt.NDArray[np.int64], temperature: float) -> float:
-    """Return the mean negative log-likelihood of classes.
-
-    Examples
-    --------
-    >>> round(likelihood(np.zeros((3, 4)), np.array([0, 1, 2]), 1.0), 6)  # log of 4
-    1.386294
-    """
+    """Return the mean negative log-likelihood of classes."""
     scaled = np.asarray(logits, dtype=np.float64) / temperature
     top = scaled.max(axis=1)
     total = top + np.log(np.exp(scaled - top[:, None]).sum(axis=1))
@@ -65,17 +59,6 @@ def fitted(logits: npt.NDArray[Any], y: npt.NDArray[np.int64]) -> float:
     """Return the temperature, 0.01 to 100, of the least negative log-likelihood.
 
     The likelihood is convex in the inverse temperature, so it has one valley, and a golden section finds it.
-
-    Parameters
-    ----------
-    logits : array (n, classes)
-    y : array of n integers
-
-    Examples
-    --------
-    >>> logits = np.log(np.array([[0.9, 0.1]] * 10))  # right nine times of ten: well calibrated
-    >>> round(fitted(logits, np.array([0] * 9 + [1])), 5)
-    1.0
     """
     if not len(y):
         raise ValueError("no examples; a temperature is fitted to one or more")

@@ -40,23 +40,6 @@ def nll(probs: npt.ArrayLike, labels: npt.ArrayLike) -> float:
     """Return the mean of -log(posterior of the true class), in nats.
 
     A posterior below 1e-12 counts as 1e-12, so that one step costs at most 27.6.
-
-    Parameters
-    ----------
-    probs : array of shape (n, L)
-        Posteriors, in [0, 1].
-    labels : array of n integers
-        True classes, 0 to L - 1.
-
-    Returns
-    -------
-    float
-        0 is best.
-
-    Examples
-    --------
-    >>> round(nll([[0.5, 0.5], [0.0, 1.0]], [0, 1]), 6)
-    0.346574
     """
     rows, truth = _posteriors(probs, labels)
     _known(rows, truth)
@@ -65,25 +48,7 @@ def nll(probs: npt.ArrayLike, labels: npt.ArrayLike) -> float:
 
 
 def brier(probs: npt.ArrayLike, labels: npt.ArrayLike) -> float:
-    """Return the mean, over steps, of the squared errors summed over classes: 0 to 2 for posteriors.
-
-    Parameters
-    ----------
-    probs : array of shape (n, L)
-        Posteriors, in [0, 1].
-    labels : array of n integers
-        True classes, 0 to L - 1.
-
-    Returns
-    -------
-    float
-        0 is best.
-
-    Examples
-    --------
-    >>> brier([[0.5, 0.5], [0.0, 1.0]], [0, 1])
-    0.25
-    """
+    """Return the mean, over steps, of the squared errors summed over classes: 0 to 2 for posteriors."""
     rows, truth = _posteriors(probs, labels)
     _known(rows, truth)
     gaps = rows.copy()
@@ -92,51 +57,13 @@ def brier(probs: npt.ArrayLike, labels: npt.ArrayLike) -> float:
 
 
 def brier_per_class(probs: npt.ArrayLike, labels: npt.ArrayLike) -> float:
-    """Return `brier` divided by the number of classes.
-
-    Parameters
-    ----------
-    probs : array of shape (n, L)
-        Posteriors, in [0, 1].
-    labels : array of n integers
-        True classes, 0 to L - 1.
-
-    Returns
-    -------
-    float
-        0 is best.
-
-    Examples
-    --------
-    >>> brier_per_class([[0.5, 0.5], [0.0, 1.0]], [0, 1])
-    0.125
-    """
+    """Return `brier` divided by the number of classes."""
     total = brier(probs, labels)
     return total / int(np.shape(probs)[1])
 
 
 def ece(confidence: npt.ArrayLike, right: npt.ArrayLike, bins: int = BINS) -> float:
-    """Return the expected calibration error: ``|accuracy - mean confidence|`` per bin, weighted by count.
-
-    Parameters
-    ----------
-    confidence : array of n numbers
-        The top confidence of each step, in [0, 1].
-    right : array of n booleans
-        Where the prediction is right.
-    bins : int, default 15
-        Bins of equal width, as in `reliability`.
-
-    Returns
-    -------
-    float
-        In [0, 1], 0 is best.
-
-    Examples
-    --------
-    >>> round(ece([0.9, 0.8, 0.6], [True, True, False], bins=2), 6)
-    0.1
-    """
+    """Return the expected calibration error: ``|accuracy - mean confidence|`` per bin, weighted by count."""
     table = reliability(confidence, right, bins)
     used = table.count > 0
     gaps = np.abs(table.accuracy[used] - table.confidence[used])

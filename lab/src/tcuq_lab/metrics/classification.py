@@ -20,25 +20,7 @@ def _pair(predicted: npt.ArrayLike, labels: npt.ArrayLike, most: int | None) -> 
 
 
 def accuracy(predicted: npt.ArrayLike, labels: npt.ArrayLike) -> float:
-    """Return the share of steps whose prediction is the label.
-
-    Parameters
-    ----------
-    predicted : array of n integers
-        Predicted classes, 0 or more.
-    labels : array of n integers
-        True classes; below 0: none of the classes, always an error.
-
-    Returns
-    -------
-    float
-        In [0, 1].
-
-    Examples
-    --------
-    >>> accuracy([0, 1, 1, 0], [0, 1, 0, -1])
-    0.5
-    """
+    """Return the share of steps whose prediction is the label."""
     chosen, truth = _pair(predicted, labels, None)
     return float((chosen == truth).mean())
 
@@ -48,27 +30,6 @@ def macro_f1(predicted: npt.ArrayLike, labels: npt.ArrayLike, classes: int) -> f
 
     A class that is neither predicted nor true has no F1 and is left out; one that is only predicted, or
     only true, counts as 0. A label below 0 is a false positive of the class predicted there.
-
-    Parameters
-    ----------
-    predicted : array of n integers
-        Predicted classes, 0 to classes - 1.
-    labels : array of n integers
-        True classes, at most classes - 1; below 0: none of the classes.
-    classes : int
-        Number of classes.
-
-    Returns
-    -------
-    float
-        In [0, 1], 1 is best.
-
-    Examples
-    --------
-    >>> macro_f1([0, 0, 1, 1], [0, 0, 1, 1], classes=5)
-    1.0
-    >>> round(macro_f1([0, 0, 1, 1], [0, 0, 1, 2], classes=5), 6)
-    0.555556
     """
     count = integer("classes", classes, 1, 1_000_000)
     chosen, truth = _pair(predicted, labels, count - 1)

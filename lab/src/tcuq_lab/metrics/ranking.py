@@ -33,23 +33,6 @@ def average_precision(score: npt.ArrayLike, positive: npt.ArrayLike) -> float:
 
     The sum, over the distinct scores from the highest down, of the precision at or above that score
     times the recall it adds. Tied scores are one threshold; nothing is interpolated.
-
-    Parameters
-    ----------
-    score : array of n numbers
-        High says positive.
-    positive : array of n booleans
-        Which steps are positive.
-
-    Returns
-    -------
-    float
-        NaN without positives; 1 without negatives.
-
-    Examples
-    --------
-    >>> round(average_precision([0.1, 0.4, 0.35, 0.8], [False, False, True, True]), 6)
-    0.833333
     """
     values, truth = _pair(score, positive)
     if not truth.any():
@@ -60,23 +43,7 @@ def average_precision(score: npt.ArrayLike, positive: npt.ArrayLike) -> float:
 
 
 def prevalence(positive: npt.ArrayLike) -> float:
-    """Return the share of positives, which is also the average precision of a constant score.
-
-    Parameters
-    ----------
-    positive : array of n booleans
-        Which steps are positive.
-
-    Returns
-    -------
-    float
-        NaN when empty.
-
-    Examples
-    --------
-    >>> prevalence([True, False, False, False])
-    0.25
-    """
+    """Return the share of positives, which is also the average precision of a constant score."""
     truth = flags("positive", positive)
     return float(truth.mean()) if len(truth) else NAN
 
@@ -87,23 +54,6 @@ def precision_lift(score: npt.ArrayLike, positive: npt.ArrayLike) -> float:
     (average precision - prevalence) / (1 - prevalence): 1 for a perfect ranking, exactly 0 for a constant
     score, below 0 for a ranking that is worse. It makes streams of different prevalence comparable,
     as the average precision itself is not. A random ranking without ties has a mean slightly above 0.
-
-    Parameters
-    ----------
-    score : array of n numbers
-        High says positive.
-    positive : array of n booleans
-        Which steps are positive.
-
-    Returns
-    -------
-    float
-        NaN when only one kind is present.
-
-    Examples
-    --------
-    >>> precision_lift([0.1, 0.2, 0.8], [False, False, True]), precision_lift([1, 1], [True, False])
-    (1.0, 0.0)
     """
     base = prevalence(positive)
     area = average_precision(score, positive)
@@ -114,27 +64,6 @@ def fpr_at_tpr(score: npt.ArrayLike, positive: npt.ArrayLike, tpr: float = 0.95)
     """Return the least false-positive rate among thresholds whose true-positive rate is at least `tpr`.
 
     A threshold flags the scores at or above it, so ties stand or fall together; nothing is interpolated.
-
-    Parameters
-    ----------
-    score : array of n numbers
-        High says positive.
-    positive : array of n booleans
-        Which steps are positive.
-    tpr : float, default 0.95
-        True-positive rate that must be reached, in [0, 1].
-
-    Returns
-    -------
-    float
-        NaN when only one kind is present.
-
-    Examples
-    --------
-    >>> fpr_at_tpr([0.1, 0.4, 0.35, 0.8], [False, False, True, True], tpr=0.5)
-    0.0
-    >>> fpr_at_tpr([0.1, 0.4, 0.35, 0.8], [False, False, True, True])
-    0.5
     """
     least = number("tpr", tpr, 0, 1)
     values, truth = _pair(score, positive)

@@ -21,25 +21,7 @@ def _events(name: str, values: npt.ArrayLike) -> Bools:
 
 
 def exceedance_deviation(flagged: npt.ArrayLike, level: float) -> float:
-    """Return ``|share of flagged steps - level|``.
-
-    Parameters
-    ----------
-    flagged : array of n booleans
-        Where the monitor flagged a step.
-    level : float
-        Wanted share of flagged steps, in [0, 1].
-
-    Returns
-    -------
-    float
-        0 is best.
-
-    Examples
-    --------
-    >>> exceedance_deviation([True, False, False, False], 0.5)
-    0.25
-    """
+    """Return ``|share of flagged steps - level|``."""
     return abs(float(_events("flagged", flagged).mean()) - number("level", level, 0, 1))
 
 
@@ -48,24 +30,6 @@ def threshold_spread(threshold: npt.ArrayLike, stretches: Iterable[slice]) -> fl
 
     The squared distances to the mean of the own stretch, summed over all stretches and divided by
     (steps - stretches), under a root: levels that differ between stretches add nothing.
-
-    Parameters
-    ----------
-    threshold : array of T numbers
-        Threshold of each step, finite.
-    stretches : iterable of slice
-        Stationary stretches with a start and a stop, none of them empty or overlapping. Steps in none of them
-        are left out. `Log.pieces` gives such slices.
-
-    Returns
-    -------
-    float
-        NaN when no stretch has two steps.
-
-    Examples
-    --------
-    >>> threshold_spread([1.0, 3.0, 9.0, 9.0], [slice(0, 2), slice(2, 4)])
-    1.0
     """
     values = numbers("threshold", threshold)
     not_empty("threshold", values)
@@ -92,18 +56,6 @@ def threshold_spread(threshold: npt.ArrayLike, stretches: Iterable[slice]) -> fl
 
 def budget_utilization(abstain: npt.ArrayLike, budget: float) -> float:
     """Return the share of abstentions over the budget, which must be above 0; above 1 when overspent.
-
-    Parameters
-    ----------
-    abstain : array of n booleans
-        Where the monitor abstained.
-    budget : float
-        Allowed share of abstentions, above 0 and up to 1.
-
-    Returns
-    -------
-    float
-        1 when the budget is spent exactly.
 
     Examples
     --------

@@ -18,13 +18,7 @@ PLOT = f"{FOLDER}/overview.svg"
 
 
 def build_readme(folder: str | Path, text: str) -> str:
-    """Return README with the figures of the result files between its marks; without marks, as it is.
-
-    Examples
-    --------
-    >>> build_readme("nowhere", "no marks")
-    'no marks'
-    """
+    """Return README with the figures of the result files between its marks; without marks, as it is."""
     before, begun, rest = text.partition(BEGIN)
     _, ended, after = rest.partition(END)
     if not begun or not ended:
@@ -33,18 +27,7 @@ def build_readme(folder: str | Path, text: str) -> str:
 
 
 def build_pages(folder: str | Path) -> dict[str, str]:
-    """Return the pages, plots and tables by file name.
-
-    Parameters
-    ----------
-    folder : path
-        With result files and `paper.json`.
-
-    Returns
-    -------
-    dict of str to str
-        Text of each file by its path below `docs/`: `RESULTS.md`, and all others in `results/`.
-    """
+    """Return the pages, plots and tables by file name."""
     sources = load(folder)
     compared = comparisons(sources)
     answers = sources.fields["answers"]

@@ -86,16 +86,9 @@ def better(column: str, first: float, second: float) -> bool:
 
 @dataclass(frozen=True)
 class Field:
-    """Figures of one experiment on streams.
+    """Figures of one experiment on streams."""
 
-    Parameters
-    ----------
-    about : mapping
-        What the result file says about itself.
-    lines : sequence of Line
-    """
-
-    about: Mapping[str, Any]
+    about: Mapping[str, Any]  # what the result file says about itself
     lines: Sequence[Line]
 
     @cached_property
@@ -212,26 +205,13 @@ class Repeated:
 
 @dataclass(frozen=True)
 class Sources:
-    """All that pages are made from.
+    """All that pages are made from."""
 
-    Parameters
-    ----------
-    fields : mapping of str to Field
-        Experiments on streams; one that was not run has no lines.
-    repeated : mapping of str to Repeated
-        Experiments that repeat the paper's.
-    printed : sequence of mapping
-        Figures of the paper, `parts` of `paper.json`.
-    trainings : sequence of mapping
-        Networks of `trainings.json`.
-    boards : mapping
-        `table` and `paper` of the folder `device`, and `monitors` of the checkout's `bench`.
-    """
-
-    fields: Mapping[str, Field]
-    repeated: Mapping[str, Repeated]
-    printed: Sequence[Mapping[str, Any]]
-    trainings: Sequence[Mapping[str, Any]]
+    fields: Mapping[str, Field]  # experiments on streams; one that was not run has no lines
+    repeated: Mapping[str, Repeated]  # experiments that repeat the paper's
+    printed: Sequence[Mapping[str, Any]]  # figures of the paper, `parts` of `paper.json`
+    trainings: Sequence[Mapping[str, Any]]  # networks of `trainings.json`
+    # `table` and `paper` of the folder `device`, and `monitors` of the checkout's `bench`
     boards: Mapping[str, Mapping[str, Any]]
 
     def repeat(self, name: str) -> Repeated:
@@ -251,12 +231,7 @@ class Sources:
 
 
 def load(folder: str | Path) -> Sources:
-    """Return what a folder of result files holds.
-
-    Parameters
-    ----------
-    folder : path
-    """
+    """Return what a folder of result files holds."""
     home = Path(folder)
     fields = {name: Field({}, ()) for name in TITLES}
     repeated: dict[str, Repeated] = {}

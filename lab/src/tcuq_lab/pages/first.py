@@ -312,14 +312,7 @@ def _elsewhere(alarms: Field, places: Sequence[Place]) -> str:
 
 
 def first_page(sources: Sources, compared: Sequence[Comparison]) -> str:
-    """Return the first page.
-
-    Parameters
-    ----------
-    sources : Sources
-    compared : sequence of Comparison
-        With all rivals of one pass.
-    """
+    """Return the first page."""
     answers, alarms, accuracy = (sources.fields[name] for name in COUNTED)
     places = answers.places(ERRORS, ANSWER)
     told = alarms.places(FOUND, ALARM)

@@ -24,28 +24,15 @@ MEASURES = {
 
 
 class Part(NamedTuple):
-    """A table of the paper that an experiment repeats.
-
-    Parameters
-    ----------
-    title : str
-    experiment : str
-    tasks : sequence of str
-    columns : mapping of str to str
-        Of the result file, and as they are headed.
-    rows : sequence of str
-    note : str
-        What differs.
-    dwells : sequence of float
-        At which ours are shown: the paper does not say how long a class stays. Empty where there is one.
-    """
+    """A table of the paper that an experiment repeats."""
 
     title: str
     experiment: str
     tasks: Sequence[str]
-    columns: Mapping[str, str]
+    columns: Mapping[str, str]  # of the result file, and as they are headed
     rows: Sequence[str]
-    note: str = ""
+    note: str = ""  # what differs
+    # At which ours are shown: the paper does not say how long a class stays. Empty where there is one.
     dwells: Sequence[float] = ()
 
 

@@ -43,23 +43,12 @@ ON = 0.7
 
 
 class Series(NamedTuple):
-    """Points of one method.
+    """Points of one method."""
 
-    Parameters
-    ----------
-    name : str
-        In the legend.
-    mark : {"c", "s", "d", "o"}
-    points : sequence of pairs of float
-        Of `dots`: row and value; of `curves`: x and y. NaN is left out.
-    dashed : bool
-        Joined by a broken line.
-    """
-
-    name: str
+    name: str  # in the legend
     mark: str
-    points: Sequence[tuple[float, float]]
-    dashed: bool = False
+    points: Sequence[tuple[float, float]]  # of `dots`: row and value; of `curves`: x and y. NaN is left out
+    dashed: bool = False  # joined by a broken line
 
 
 class Panel(NamedTuple):
@@ -72,15 +61,7 @@ class Panel(NamedTuple):
 
 
 def dots(title: str, rows: Sequence[str], series: Sequence[Series], form: str = "auto") -> str:
-    """Return a plot with a line for each row and a mark for each series, in percent.
-
-    Parameters
-    ----------
-    title : str
-    rows : sequence of str
-    series : sequence of Series
-    form : {"auto", "light", "dark"}
-    """
+    """Return a plot with a line for each row and a mark for each series, in percent."""
     top, pitch, left, right = 92, 34, 20, 30  # names stand above their lines: phones show the left part
     bottom = top + pitch * len(rows)
     ticks = _ticks(100 * y for each in series for _, y in each.points)
@@ -107,14 +88,7 @@ def dots(title: str, rows: Sequence[str], series: Sequence[Series], form: str = 
 
 
 def curves(title: str, panels: Sequence[Panel], form: str = "auto") -> str:
-    """Return line plots beside each other, with one legend: that of the first.
-
-    Parameters
-    ----------
-    title : str
-    panels : sequence of Panel
-    form : {"auto", "light", "dark"}
-    """
+    """Return line plots beside each other, with one legend: that of the first."""
     legend = panels[0].series
     top, high, left, gap = 84 + 20 * ((len(legend) + 1) // 2), 190, 52, 62
     wide = (WIDTH - left - 22 - gap * (len(panels) - 1)) / len(panels)

@@ -126,25 +126,13 @@ def percent(value: float, sign: bool = False) -> str:
 
 
 def span(low: float, high: float) -> str:
-    """Return an interval of a difference, in points; nothing where there is none.
-
-    Examples
-    --------
-    >>> span(-0.01, 0.02).replace(SPACE, " "), span(math.nan, 1.0)
-    ('\u22121.0 to 2.0', '')
-    """
+    """Return an interval of a difference, in points; nothing where there is none."""
     ends = f"{percent(low)} to {percent(high)}".replace(" ", SPACE)
     return "" if math.isnan(low) or math.isnan(high) else ends
 
 
 def plain(value: float, digits: int = 3) -> str:
-    """Return a figure that is no share.
-
-    Examples
-    --------
-    >>> plain(0.8123), plain(12.3, 1), plain(math.nan), plain(math.inf)
-    ('0.812', '12.3', '', 'never')
-    """
+    """Return a figure that is no share."""
     if math.isnan(value):
         return ""
     return "never" if math.isinf(value) else f"{value:.{digits}f}".replace("-", MINUS)
@@ -155,11 +143,6 @@ def steps(delay: float, found: float) -> str:
 
     Where a file keeps the mean over networks of their medians, one network without a median makes it
     infinite, even if more than half of all shifts were found: there is nothing to print then.
-
-    Examples
-    --------
-    >>> steps(11.4, 0.9), steps(math.inf, 0.4), steps(math.inf, 0.6), steps(math.nan, 0.6)
-    ('11', 'never', 'not known', '')
     """
     if math.isnan(delay):
         return ""
@@ -169,25 +152,13 @@ def steps(delay: float, found: float) -> str:
 
 
 def listed(parts: Iterable[str]) -> str:
-    """Return parts as a sentence has them.
-
-    Examples
-    --------
-    >>> listed(["a"]), listed(["a", "b", "c"])
-    ('a', 'a, b and c')
-    """
+    """Return parts as a sentence has them."""
     given = list(parts)
     return " and ".join([", ".join(given[:-1]), given[-1]]) if len(given) > 1 else "".join(given)
 
 
 def count(number: int, thing: str) -> str:
-    """Return a number of things.
-
-    Examples
-    --------
-    >>> count(1, "stream"), count(3, "stream")
-    ('1 stream', '3 streams')
-    """
+    """Return a number of things."""
     return f"{number} {thing}{'' if number == 1 else 's'}"
 
 

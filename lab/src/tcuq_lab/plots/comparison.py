@@ -62,31 +62,6 @@ def comparison_figure(
 ) -> Figure:
     """Compare methods on one metric: a dot a method, sorted, with its interval where the records have one.
 
-    Parameters
-    ----------
-    records : sequence of Record
-        Where a method has several (one a stream), the dot is their mean and they are shown as faint dots.
-        Those over all streams together ("pooled", "dev", "joint") never go into that mean.
-    metric : str
-        Name of the metric, as records have it: `drop_auprc`. It labels the axis.
-    variant : str, optional
-        Needed when the records of that metric have several.
-    stream : str, optional
-        Show the records of this stream alone, "pooled" and the like included. By default those of the
-        single streams, or, where there are none, the ones over all streams together.
-    title : str, default ""
-        Above the figure; none where it is empty.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        `save_figure` writes it.
-
-    Raises
-    ------
-    ValueError
-        When no record or several variants are left, or a value is infinite.
-
     Examples
     --------
     >>> from tcuq_lab.comparison.records import record
@@ -170,24 +145,6 @@ def severity_figure(
 ) -> Figure:
     """Draw a metric against severity, a line a method.
 
-    Parameters
-    ----------
-    severities : array of S numbers
-        Where the points lie along the axis.
-    values : mapping of method to array of S numbers
-        The metric at each severity; NaN leaves a gap.
-    metric : str
-        Label of the axis, with its unit.
-    intervals : mapping of method to (low, high), optional
-        Ends of an interval at each severity, two arrays of S numbers a method; drawn as a band.
-    title : str, default ""
-        Above the figure; none where it is empty.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        `save_figure` writes it.
-
     Examples
     --------
     >>> figure = severity_figure([1, 3, 5], {"entropy": [0.9, 0.8, 0.6]}, "accuracy")
@@ -230,19 +187,6 @@ def risk_coverage_figure(
     curves: Mapping[str, tuple[npt.ArrayLike, npt.ArrayLike]], *, title: str = ""
 ) -> Figure:
     """Draw the error rate among the steps kept against the share kept, a line a method.
-
-    Parameters
-    ----------
-    curves : mapping of method to (risk, wrong)
-        A method's risk at each step, higher where it is less sure, and whether the answer was wrong: two
-        arrays of one length.
-    title : str, default ""
-        Above the figure; none where it is empty.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Both axes in percent. `save_figure` writes it.
 
     Examples
     --------

@@ -98,36 +98,6 @@ def stream_figure(
 ) -> Figure:
     """Draw one stream over time: risk above, accuracy below, shifted stretches tinted.
 
-    Parameters
-    ----------
-    risk : array of T finite numbers
-        Drawn as its mean over the last m steps.
-    right : array of T booleans
-        Whether the answer was right; drawn as the accuracy over the last m steps.
-    kinds : array of T integers, optional
-        Corruption type at each step, 0 where clean; all clean by default.
-    names : sequence of str, default ()
-        Name of each kind, that of clean first. A kind without a name is called shifted.
-    threshold : number or array of T numbers, optional
-        Drawn as a dashed line over the risk, as it is.
-    alarms : sequence of steps, or array of T booleans, default ()
-        Steps with an alarm, marked above the risk.
-    abstain : array of T booleans, optional
-        Steps that abstained, marked below the risk.
-    accuracy_limit : float, optional
-        Windowed accuracy at or below which a step is a drop event; drawn as a dotted line.
-    m : int, default 100
-        Steps over which risk and accuracy are averaged.
-    segments : array of T integers, optional
-        Number of the independent segment of each step: no mean and no line goes from one to the next.
-    title : str, default ""
-        Above the figure; none where it is empty.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        `save_figure` writes it.
-
     Examples
     --------
     >>> figure = stream_figure([0.1, 0.2, 0.8, 0.9], [1, 1, 0, 1], [0, 0, 1, 1], names=("clean", "fog"), m=2)

@@ -81,12 +81,6 @@ def new_figure(width: float, height: float, rows: Sequence[float] = (1,)) -> tup
 def drawable(name: str, text: str) -> str:
     r"""Return a text with what the font lacks written as escapes, as Python would; other types are refused.
 
-    Parameters
-    ----------
-    name : str
-        What an error calls the text.
-    text : str
-
     Examples
     --------
     >>> drawable("title", "a $x_1$, \u65b9")
@@ -141,18 +135,6 @@ def same_steps(name: str, array: npt.NDArray[Any], steps: int) -> None:
 
 def save_figure(figure: Figure, path: str | Path) -> None:
     """Write a figure as PNG or SVG, by the ending of the name, whole or not at all, and without a date.
-
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure
-        As the functions of this package give it.
-    path : path
-        File to write; it ends in ``.png`` or ``.svg``.
-
-    Raises
-    ------
-    ValueError
-        For another ending.
 
     Examples
     --------

@@ -24,16 +24,7 @@ class Chain(Protocol):
 
 
 class Redrawn:
-    """At each step the class is redrawn with a chance that gives runs of a mean length.
-
-    Parameters
-    ----------
-    seed : int
-    name : str
-        What is drawn for.
-    classes : int
-    mean : float
-    """
+    """At each step the class is redrawn with a chance that gives runs of a mean length."""
 
     def __init__(self, seed: int, name: str, classes: int, mean: float) -> None:
         self._redraws, self._drawn = Numbers(seed, f"{name}/redraws"), Numbers(seed, f"{name}/drawn")
@@ -60,17 +51,7 @@ class Redrawn:
 
 
 class Paced(Redrawn):
-    """Runs as in `Redrawn`, of another mean in each stretch; the class goes on from one to the next.
-
-    Parameters
-    ----------
-    seed, name, classes
-        As for `Redrawn`.
-    means : tuple of float
-        Taken in shuffled rounds, none twice in a row.
-    length : int
-        Steps of a stretch.
-    """
+    """Runs as in `Redrawn`, of another mean in each stretch; the class goes on from one to the next."""
 
     def __init__(self, seed: int, name: str, classes: int, means: tuple[float, ...], length: int) -> None:
         super().__init__(seed, name, classes, means[0])
@@ -129,18 +110,7 @@ class Runs:
 
 
 class DrawnRuns:
-    """Runs of another class than the one before, whose lengths are drawn from a table.
-
-    Parameters
-    ----------
-    seed, name, classes
-        As for `Redrawn`.
-    reaches : array of uint64
-        Chances, in 2**64ths and falling, that a run reaches 2 steps, 3 steps, and so on; it has at most one
-        step more than there are chances.
-    usual : array of uint64, optional
-        The same for runs of one class, drawn by the seed, which then comes at every other run.
-    """
+    """Runs of another class than the one before, whose lengths are drawn from a table."""
 
     def __init__(
         self,

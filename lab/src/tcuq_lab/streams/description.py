@@ -28,27 +28,10 @@ _WAYS: dict[str, type[Any]] = {"held": Held, "sliding": Sliding}
 
 @dataclass(frozen=True)
 class Shift:
-    """A kind of corruption and the severities at which it is shown.
+    """A kind of corruption and the severities at which it is shown."""
 
-    Parameters
-    ----------
-    kind : str
-        Corruption type, as of the suite of the dataset.
-    severities : tuple of int
-        1 is the weakest.
-
-    Examples
-    --------
-    >>> Shift("fog", (1, 3)).severities
-    (1, 3)
-    >>> Shift("fog", (6,))
-    Traceback (most recent call last):
-    ...
-    tcuq.InputError: severity of fog is 6...
-    """
-
-    kind: str
-    severities: tuple[int, ...]
+    kind: str  # corruption type, as of the suite of the dataset
+    severities: tuple[int, ...]  # 1 is the weakest
 
     def __post_init__(self) -> None:
         check_name("kind of a shift", self.kind)
@@ -63,18 +46,10 @@ class Shift:
 
 @dataclass(frozen=True)
 class Ood:
-    """A set of examples that are none of the classes; `labels` is the digest of its own labels.
+    """A set of examples that are none of the classes; `labels` is the digest of its own labels."""
 
-    Parameters
-    ----------
-    name : str
-        Name of the OOD set.
-    labels : str, optional
-        SHA-256 of its labels, as of `Description`.
-    """
-
-    name: str
-    labels: str | None = None
+    name: str  # name of the OOD set
+    labels: str | None = None  # SHA-256 of its labels, as of `Description`
 
     def __post_init__(self) -> None:
         check_name("name of an OOD set", self.name)
@@ -83,59 +58,23 @@ class Ood:
 
 @dataclass(frozen=True, kw_only=True)
 class Description:
-    """Everything that says what a stream is, apart from the data.
+    """Everything that says what a stream is, apart from the data."""
 
-    Parameters
-    ----------
-    dataset, part : str
-        Where the examples come from; part is "train", "dev" or "test".
-    seed : int
-        0 to 2**63 - 1.
-    steps : int, optional
-        None for a stream without end.
-    dwell : Geometric, Trace, Pareto or Changing
-        How long a class stays.
-    layout : Segments, Ramp, StartsShifted, Bursts, Literal or Stationary
-        When the input is degraded.
-    shifts : tuple of Shift, optional
-        Kinds are numbered from 1 in this order.
-    ood : tuple of Ood, optional
-        Numbered after the kinds.
-    held : Held, optional
-        One picture is held for each run, and shaken at every step. By default each step of a run shows
-        another example of its class.
-    sliding : Sliding, optional
-        Clips are words of one continuous sound, which windows slide over. By default each step has a clip.
-    labels : str, optional
-        SHA-256 of the labels as little-endian int64, so that other data is noticed.
-    digest : str, optional
-        SHA-256 of the plan; see `Stream.digest`.
-
-    Examples
-    --------
-    >>> from tcuq_lab.streams.layout import Segments
-    >>> plain = Description(
-    ...     dataset="cifar10", part="test", seed=0, steps=1000, dwell=Geometric(16), layout=Segments(),
-    ...     shifts=(Shift("fog", (1, 3)),),
-    ... )
-    >>> plain.sources, plain.kinds
-    (('clean', 'fog/1', 'fog/3'), ('clean', 'fog'))
-    >>> Description.from_json(plain.to_json()) == plain
-    True
-    """
-
-    dataset: str
+    dataset: str  # where the examples come from; part is "train", "dev" or "test"
     part: str
-    seed: int
-    steps: int | None
-    dwell: Dwell
-    layout: Layout
-    shifts: tuple[Shift, ...] = ()
-    ood: tuple[Ood, ...] = ()
+    seed: int  # 0 to 2**63 - 1
+    steps: int | None  # none for a stream without end
+    dwell: Dwell  # how long a class stays
+    layout: Layout  # when the input is degraded
+    shifts: tuple[Shift, ...] = ()  # kinds are numbered from 1 in this order
+    ood: tuple[Ood, ...] = ()  # numbered after the kinds
+    # One picture is held for each run, and shaken at every step. By default each step of a run shows
+    # another example of its class.
     held: Held | None = None
+    # Clips are words of one continuous sound, which windows slide over. By default each step has a clip.
     sliding: Sliding | None = None
-    labels: str | None = None
-    digest: str | None = None
+    labels: str | None = None  # SHA-256 of the labels as little-endian int64, so that other data is noticed
+    digest: str | None = None  # SHA-256 of the plan; see `Stream.digest`
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -193,28 +132,11 @@ class Description:
         return ("clean", *(each.kind for each in self.shifts), *(f"ood/{each.name}" for each in self.ood))
 
     def replace(self, **changes: Any) -> Description:
-        """Return a copy with some fields changed; a digest that is not given again is dropped.
-
-        Parameters
-        ----------
-        **changes : any
-            Fields by name, as of `Description`.
-
-        Returns
-        -------
-        Description
-            Checked as a new one is.
-        """
+        """Return a copy with some fields changed; a digest that is not given again is dropped."""
         return replace(self, **{"digest": None, **changes})
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the content of the file; digests that are not known are left out.
-
-        Returns
-        -------
-        dict
-            What JSON can hold.
-        """
+        """Return the content of the file; digests that are not known are left out."""
         content: dict[str, Any] = {"format": FORMAT, "version": VERSION}
         content |= {"dataset": self.dataset, "part": self.part, "seed": self.seed, "steps": self.steps}
         content["dwell"] = {"law": self.dwell.law, **plain(self.dwell)}
@@ -226,34 +148,12 @@ class Description:
         return content
 
     def to_json(self) -> str:
-        """Return the text of the file.
-
-        Returns
-        -------
-        str
-            JSON.
-        """
+        """Return the text of the file."""
         return json.dumps(self.to_dict(), indent=2, allow_nan=False) + "\n"
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Description:
-        """Build from the content of a file; unknown fields and versions are refused.
-
-        Parameters
-        ----------
-        content : mapping
-            As `to_dict` gives it.
-
-        Returns
-        -------
-        Description
-            The description.
-
-        Raises
-        ------
-        ValueError
-            For a field that is unknown, missing or out of range.
-        """
+        """Build from the content of a file; unknown fields and versions are refused."""
         if not isinstance(content, Mapping) or content.get("format") != FORMAT:
             raise ValueError(f'not a stream: "format" must be "{FORMAT}"')
         version = content.get("version")
@@ -277,46 +177,18 @@ class Description:
 
     @classmethod
     def from_json(cls, text: str) -> Description:
-        """Build from the text of a file.
-
-        Parameters
-        ----------
-        text : str
-            As `to_json` gives it.
-
-        Returns
-        -------
-        Description
-            The description.
-        """
+        """Build from the text of a file."""
         return cls.from_dict(read_object(text))
 
     def save(self, path: str | Path) -> None:
-        """Write the file, whole or not at all.
-
-        Parameters
-        ----------
-        path : path
-            File to write; ``stream.json``, say.
-        """
+        """Write the file, whole or not at all."""
         from tcuq.base.atomic_files import write_whole
 
         write_whole(path, self.to_json())
 
     @classmethod
     def load(cls, path: str | Path) -> Description:
-        """Read a file.
-
-        Parameters
-        ----------
-        path : path
-            As `save` or `tcuq-lab stream make` wrote it.
-
-        Returns
-        -------
-        Description
-            The description.
-        """
+        """Read a file."""
         try:
             return cls.from_json(Path(path).read_text(encoding="utf-8"))
         except UnicodeDecodeError:

@@ -33,23 +33,7 @@ def plain(value: Any) -> dict[str, Any]:
 
 
 def made(what: str, kind: type[Any], content: Any) -> Any:
-    """Build a dataclass from an object of JSON.
-
-    Parameters
-    ----------
-    what : str
-        How an error calls the object.
-    kind : type
-    content : object
-
-    Examples
-    --------
-    >>> from tcuq_lab.streams.layout import Ramp
-    >>> made("layout", Ramp, {"means": 3})
-    Traceback (most recent call last):
-    ...
-    ValueError: layout has the unknown field 'means', expected one of length, down, mean, minimum
-    """
+    """Build a dataclass from an object of JSON."""
     if not isinstance(content, Mapping):
         raise ValueError(f"{what} is {content!r}, expected an object")
     items = fields(kind)

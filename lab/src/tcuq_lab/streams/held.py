@@ -29,30 +29,13 @@ class Held:
     At each step the picture is moved by whole pixels in both directions, its edges repeated; then it is made
     brighter or darker; then every value gets noise of its own. All is done in whole numbers, so that the
     bytes are the same on every machine. A shift condition corrupts the shaken picture.
-
-    Parameters
-    ----------
-    pixels : int, default 2
-        Farthest move in each direction; all moves up to it are equally likely.
-    noise : int, default 4
-        Standard deviation of the noise, of 255.
-    flicker : int, default 70
-        Largest change of the exposure, in thousandths; all up to it are equally likely.
-    share : float, optional
-        Share of the runs that hold one picture, by a coin for each run. At every step of the other runs the
-        same camera shows another example of the class. By default all runs hold theirs.
-
-    Examples
-    --------
-    >>> Held(pixels=40)
-    Traceback (most recent call last):
-    ...
-    tcuq.InputError: pixels of held is 40...
     """
 
-    pixels: int = 2
-    noise: int = 4
-    flicker: int = 70
+    pixels: int = 2  # farthest move in each direction; all moves up to it are equally likely
+    noise: int = 4  # standard deviation of the noise, of 255
+    flicker: int = 70  # largest change of the exposure, in thousandths; all up to it are equally likely
+    # Share of the runs that hold one picture, by a coin for each run. At every step of the other runs the
+    # same camera shows another example of the class. By default all runs hold theirs.
     share: float | None = None
 
     def __post_init__(self) -> None:
@@ -63,20 +46,7 @@ class Held:
 
 
 class Shaker:
-    """Shakes pictures, step after step; how many are given at a time does not matter.
-
-    Parameters
-    ----------
-    held : Held
-    seed : int
-        Of the stream.
-
-    Examples
-    --------
-    >>> flat = np.full((2, 8, 8), 100, np.uint8)
-    >>> Shaker(Held(noise=0), 0).shake(flat)[:, 0, 0].tolist()
-    [97, 107]
-    """
+    """Shakes pictures, step after step; how many are given at a time does not matter."""
 
     def __init__(self, held: Held, seed: int) -> None:
         self._held = held
@@ -103,17 +73,7 @@ class Shaker:
 
 
 class HeldExamples:
-    """An example a run: the next one of its class is taken when the class changes.
-
-    Parameters
-    ----------
-    picker : Picker
-    chain : Chain
-    share : float, optional
-        Of the runs that hold their example; the others take the next one at every step.
-    coins : Numbers
-        Used for nothing else.
-    """
+    """An example a run: the next one of its class is taken when the class changes."""
 
     def __init__(self, picker: Picker, chain: Chain, share: float | None, coins: Numbers) -> None:
         self._picker, self._chain, self._coins = picker, chain, coins

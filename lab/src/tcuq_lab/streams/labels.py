@@ -14,37 +14,13 @@ Labels = npt.NDArray[np.int64]
 
 
 def part_labels(name: str, part: str) -> Labels:
-    """Return the labels of `load_part`, without decoding speech.
-
-    Parameters
-    ----------
-    name : str
-        "mnist", "cifar10", "speech_commands" or "tinyimagenet20".
-    part : str
-        "train", "dev" or "test".
-
-    Returns
-    -------
-    array of int64
-        One label an example.
-    """
+    """Return the labels of `load_part`, without decoding speech."""
     split = split_of(name, part)
     return keyword_labels(split) if name == "speech_commands" else load_part(name, part).y
 
 
 def labels_for(description: Description) -> tuple[Labels, dict[str, Labels]]:
-    """Return what `build` needs for a description: labels, and those of the OOD sets by name.
-
-    Parameters
-    ----------
-    description : Description
-        Of a dataset with parts, with no OOD set but the one of its part.
-
-    Returns
-    -------
-    tuple of array and dict of str to array
-        Labels, and those of the OOD sets by name.
-    """
+    """Return what `build` needs for a description: labels, and those of the OOD sets by name."""
     about = description
     for each in about.ood:
         accepted = ood_name(about.dataset, about.part)

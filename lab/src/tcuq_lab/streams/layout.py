@@ -38,42 +38,21 @@ class Segments:
     """Clean and shifted segments in turn.
 
     A shifted segment has one of the conditions, in shuffled rounds, at one of its severities.
-
-    Parameters
-    ----------
-    mean : float, default 250.0
-        Mean steps of a segment: the minimum and a geometric number.
-    minimum : int, default 100
-        Least steps of a segment.
-    first : str, default "random"
-        "clean", "shifted", or "random": either with equal chance.
-    reversed : bool, default False
-        Show the same conditions backwards in time, for up to `MOST_REVERSED` steps: all segments are drawn
-        before the first step, and held at 6 bytes each.
-    onset : int, optional
-        Steps over which a shift rises to its severity through the severities below it that are shown, before
-        it stays. By default it begins at once, as one with a single severity always does.
-    gradual : float, optional
-        Share of the shifts that rise over `onset` steps, by a coin for each. By default all do.
-    shifted : tuple of two ints, optional
-        Least and most steps of a shift, all between equally likely. By default shifts are as long as clean
-        segments.
-
-    Examples
-    --------
-    >>> from itertools import islice
-    >>> from tcuq_lab.streams.pieces import Condition
-    >>> fog = Condition(1, ("fog/1", "fog/3"))
-    >>> [piece[:2] for piece in islice(Segments(first="clean").pieces([fog], 0, None), 3)]
-    [(139, 'clean'), (190, 'fog/1'), (117, 'clean')]
     """
 
-    mean: float = 250.0
-    minimum: int = 100
-    first: str = "random"
+    mean: float = 250.0  # mean steps of a segment: the minimum and a geometric number
+    minimum: int = 100  # least steps of a segment
+    first: str = "random"  # "clean", "shifted", or "random": either with equal chance
+    # Show the same conditions backwards in time, for up to `MOST_REVERSED` steps: all segments are drawn
+    # before the first step, and held at 6 bytes each
     reversed: bool = False
+    # Steps over which a shift rises to its severity through the severities below it that are shown, before
+    # it stays. By default it begins at once, as one with a single severity always does.
     onset: int | None = None
+    # Share of the shifts that rise over `onset` steps, by a coin for each. By default all do.
     gradual: float | None = None
+    # Least and most steps of a shift, all between equally likely. By default shifts are as long as clean
+    # segments.
     shifted: tuple[int, int] | None = None
     name: ClassVar[str] = "segments"
 
@@ -97,20 +76,7 @@ class Segments:
             object.__setattr__(self, "shifted", (least, most))
 
     def check(self, conditions: Conditions, steps: int | None) -> None:
-        """Refuse conditions that this layout cannot show.
-
-        Parameters
-        ----------
-        conditions : sequence of Condition
-            Shifts and OOD sets of the description.
-        steps : int or None
-            Length of the stream; None without end.
-
-        Raises
-        ------
-        ValueError
-            The message names what does not fit.
-        """
+        """Refuse conditions that this layout cannot show."""
         _some(self.name, conditions)
         if self.onset is not None and all(len(condition.sources) == 1 for condition in conditions):
             raise ValueError(
@@ -122,22 +88,7 @@ class Segments:
             raise ValueError(f"steps is {steps}; segments that are reversed accept up to {MOST_REVERSED}")
 
     def pieces(self, conditions: Conditions, seed: int, steps: int | None) -> Iterator[Piece]:
-        """Give the pieces in order.
-
-        Parameters
-        ----------
-        conditions : sequence of Condition
-            Shifts and OOD sets of the description.
-        seed : int
-            Of the stream.
-        steps : int or None
-            Length of the stream; None without end.
-
-        Yields
-        ------
-        Piece
-            Steps, source and number of the kind of shift.
-        """
+        """Give the pieces in order."""
         flip = bool(Numbers(seed, "layout/first").events(1, 2**63)[0])
         shifted = flip if self.first == "random" else self.first == "shifted"
         lengths = draw_lengths(self.mean, self.minimum, seed)
@@ -155,32 +106,12 @@ class Segments:
 
 @dataclass(frozen=True)
 class Ramp:
-    """Clean segments, and between them one kind at rising severity.
+    """Clean segments, and between them one kind at rising severity."""
 
-    Parameters
-    ----------
-    length : int, default 50
-        Steps at each severity.
-    down : bool, default False
-        Go down again, step by step, before the next clean segment.
-    mean : float, default 250.0
-        Mean steps of a clean segment, as in `Segments`.
-    minimum : int, default 100
-        Least steps of a clean segment.
-
-    Examples
-    --------
-    >>> from itertools import islice
-    >>> from tcuq_lab.streams.pieces import Condition
-    >>> fog = Condition(1, ("fog/1", "fog/3"))
-    >>> [piece[:2] for piece in islice(Ramp().pieces([fog], 0, None), 3)]
-    [(139, 'clean'), (50, 'fog/1'), (50, 'fog/3')]
-    """
-
-    length: int = 50
-    down: bool = False
-    mean: float = 250.0
-    minimum: int = 100
+    length: int = 50  # steps at each severity
+    down: bool = False  # go down again, step by step, before the next clean segment
+    mean: float = 250.0  # mean steps of a clean segment, as in `Segments`
+    minimum: int = 100  # least steps of a clean segment
     name: ClassVar[str] = "ramp"
 
     def __post_init__(self) -> None:
@@ -189,40 +120,12 @@ class Ramp:
         _set_lengths(self)
 
     def check(self, conditions: Conditions, steps: int | None) -> None:
-        """Refuse conditions that this layout cannot show.
-
-        Parameters
-        ----------
-        conditions : sequence of Condition
-            Shifts and OOD sets of the description.
-        steps : int or None
-            Length of the stream; None without end.
-
-        Raises
-        ------
-        ValueError
-            The message names what does not fit.
-        """
+        """Refuse conditions that this layout cannot show."""
         _some(self.name, conditions)
         _no_ood(self.name, conditions)
 
     def pieces(self, conditions: Conditions, seed: int, steps: int | None) -> Iterator[Piece]:
-        """Give the pieces in order.
-
-        Parameters
-        ----------
-        conditions : sequence of Condition
-            Shifts and OOD sets of the description.
-        seed : int
-            Of the stream.
-        steps : int or None
-            Length of the stream; None without end.
-
-        Yields
-        ------
-        Piece
-            Steps, source and number of the kind of shift.
-        """
+        """Give the pieces in order."""
         lengths = draw_lengths(self.mean, self.minimum, seed)
         for condition in in_rounds(conditions, seed):
             yield Piece(next(lengths), "clean", 0)
@@ -233,29 +136,11 @@ class Ramp:
 
 @dataclass(frozen=True)
 class StartsShifted:
-    """A stream that is shifted from its first step on; then clean and shifted segments in turn.
+    """A stream that is shifted from its first step on; then clean and shifted segments in turn."""
 
-    Parameters
-    ----------
-    length : int, default 500
-        Steps of the first segment.
-    mean : float, default 250.0
-        Mean steps of the other segments, as in `Segments`.
-    minimum : int, default 100
-        Least steps of the other segments.
-
-    Examples
-    --------
-    >>> from itertools import islice
-    >>> from tcuq_lab.streams.pieces import Condition
-    >>> fog = Condition(1, ("fog/3",))
-    >>> [piece[:2] for piece in islice(StartsShifted().pieces([fog], 0, None), 2)]
-    [(500, 'fog/3'), (139, 'clean')]
-    """
-
-    length: int = 500
-    mean: float = 250.0
-    minimum: int = 100
+    length: int = 500  # steps of the first segment
+    mean: float = 250.0  # mean steps of the other segments, as in `Segments`
+    minimum: int = 100  # least steps of the other segments
     name: ClassVar[str] = "starts_shifted"
 
     def __post_init__(self) -> None:
@@ -263,39 +148,11 @@ class StartsShifted:
         _set_lengths(self)
 
     def check(self, conditions: Conditions, steps: int | None) -> None:
-        """Refuse conditions that this layout cannot show.
-
-        Parameters
-        ----------
-        conditions : sequence of Condition
-            Shifts and OOD sets of the description.
-        steps : int or None
-            Length of the stream; None without end.
-
-        Raises
-        ------
-        ValueError
-            The message names what does not fit.
-        """
+        """Refuse conditions that this layout cannot show."""
         _some(self.name, conditions)
 
     def pieces(self, conditions: Conditions, seed: int, steps: int | None) -> Iterator[Piece]:
-        """Give the pieces in order.
-
-        Parameters
-        ----------
-        conditions : sequence of Condition
-            Shifts and OOD sets of the description.
-        seed : int
-            Of the stream.
-        steps : int or None
-            Length of the stream; None without end.
-
-        Yields
-        ------
-        Piece
-            Steps, source and number of the kind of shift.
-        """
+        """Give the pieces in order."""
         sources = draw_sources(conditions, seed)
         yield Piece(self.length, *next(sources))
         yield from alternating(False, draw_lengths(self.mean, self.minimum, seed), sources)
@@ -303,28 +160,11 @@ class StartsShifted:
 
 @dataclass(frozen=True)
 class Bursts:
-    """A clean stream, now and then with a few examples that are none of the classes.
+    """A clean stream, now and then with a few examples that are none of the classes."""
 
-    Parameters
-    ----------
-    mean : float, default 20.0
-        Mean steps of a burst: the minimum and a geometric number.
-    minimum : int, default 5
-        Least steps of a burst.
-    gap : float, default 250.0
-        Mean steps between two bursts, at least 1 and a geometric number. The stream begins with a gap.
-
-    Examples
-    --------
-    >>> from itertools import islice
-    >>> from tcuq_lab.streams.pieces import Condition
-    >>> letters = Condition(1, ("letters",))
-    >>> [piece[:2] for piece in islice(Bursts().pieces([letters], 0, None), 3)]
-    [(149, 'clean'), (15, 'letters'), (167, 'clean')]
-    """
-
-    mean: float = 20.0
-    minimum: int = 5
+    mean: float = 20.0  # mean steps of a burst: the minimum and a geometric number
+    minimum: int = 5  # least steps of a burst
+    # Mean steps between two bursts, at least 1 and a geometric number. The stream begins with a gap.
     gap: float = 250.0
     name: ClassVar[str] = "bursts"
 
@@ -333,42 +173,14 @@ class Bursts:
         object.__setattr__(self, "gap", number("gap of bursts", self.gap, 1, 100_000))
 
     def check(self, conditions: Conditions, steps: int | None) -> None:
-        """Refuse conditions that this layout cannot show.
-
-        Parameters
-        ----------
-        conditions : sequence of Condition
-            Shifts and OOD sets of the description.
-        steps : int or None
-            Length of the stream; None without end.
-
-        Raises
-        ------
-        ValueError
-            The message names what does not fit.
-        """
+        """Refuse conditions that this layout cannot show."""
         if not conditions or not all(condition.ood for condition in conditions):
             raise ValueError(
                 "layout bursts shows OOD sets alone, expected at least one in ood, none in shifts"
             )
 
     def pieces(self, conditions: Conditions, seed: int, steps: int | None) -> Iterator[Piece]:
-        """Give the pieces in order.
-
-        Parameters
-        ----------
-        conditions : sequence of Condition
-            Shifts and OOD sets of the description.
-        seed : int
-            Of the stream.
-        steps : int or None
-            Length of the stream; None without end.
-
-        Yields
-        ------
-        Piece
-            Steps, source and number of the kind of shift.
-        """
+        """Give the pieces in order."""
         lengths = draw_lengths(self.mean, self.minimum, seed)
         gaps = waits(Numbers(seed, "layout/gaps"), Fraction(self.gap) - 1)
         for source, shift in draw_sources(conditions, seed):
@@ -387,20 +199,7 @@ class Literal:
     name: ClassVar[str] = "literal"
 
     def check(self, conditions: Conditions, steps: int | None) -> None:
-        """Refuse conditions that this layout cannot show.
-
-        Parameters
-        ----------
-        conditions : sequence of Condition
-            Shifts and OOD sets of the description.
-        steps : int or None
-            Length of the stream; None without end.
-
-        Raises
-        ------
-        ValueError
-            The message names what does not fit.
-        """
+        """Refuse conditions that this layout cannot show."""
         _no_ood(self.name, conditions)
         if len(conditions) != 1:
             raise ValueError(f"layout literal has {len(conditions)} shifts, expected 1")
@@ -410,22 +209,7 @@ class Literal:
             raise ValueError(f"steps is {given}, expected a multiple of {parts} for layout literal")
 
     def pieces(self, conditions: Conditions, seed: int, steps: int | None) -> Iterator[Piece]:
-        """Give the pieces in order.
-
-        Parameters
-        ----------
-        conditions : sequence of Condition
-            Shifts and OOD sets of the description.
-        seed : int
-            Of the stream.
-        steps : int or None
-            Length of the stream; None without end.
-
-        Yields
-        ------
-        Piece
-            Steps, source and number of the kind of shift.
-        """
+        """Give the pieces in order."""
         half = (steps or 0) // 2
         yield Piece(half, "clean", 0)
         for source in conditions[0].sources:
@@ -434,52 +218,18 @@ class Literal:
 
 @dataclass(frozen=True)
 class Stationary:
-    """One source from the first step to the last: the one that is given, or clean examples.
-
-    Examples
-    --------
-    >>> next(Stationary().pieces([], 0, 1000))[1]
-    'clean'
-    """
+    """One source from the first step to the last: the one that is given, or clean examples."""
 
     name: ClassVar[str] = "stationary"
 
     def check(self, conditions: Conditions, steps: int | None) -> None:
-        """Refuse conditions that this layout cannot show.
-
-        Parameters
-        ----------
-        conditions : sequence of Condition
-            Shifts and OOD sets of the description.
-        steps : int or None
-            Length of the stream; None without end.
-
-        Raises
-        ------
-        ValueError
-            The message names what does not fit.
-        """
+        """Refuse conditions that this layout cannot show."""
         found = sum(len(condition.sources) for condition in conditions)
         if found > 1:
             raise ValueError(f"layout stationary has {found} sources, expected none (clean) or 1")
 
     def pieces(self, conditions: Conditions, seed: int, steps: int | None) -> Iterator[Piece]:
-        """Give the pieces in order.
-
-        Parameters
-        ----------
-        conditions : sequence of Condition
-            Shifts and OOD sets of the description.
-        seed : int
-            Of the stream.
-        steps : int or None
-            Length of the stream; None without end.
-
-        Yields
-        ------
-        Piece
-            Steps, source and number of the kind of shift.
-        """
+        """Give the pieces in order."""
         source, shift = (conditions[0].sources[0], conditions[0].shift) if conditions else ("clean", 0)
         while True:
             yield Piece(2**20, source, shift)

@@ -13,13 +13,6 @@ Integers = npt.NDArray[np.int64]
 class Queue:
     """Examples in a random order, reshuffled whenever all were shown; none comes twice in a row.
 
-    Parameters
-    ----------
-    numbers : Numbers
-        Used for nothing else.
-    members : array of int64
-        At least one.
-
     Examples
     --------
     >>> Queue(Numbers(0, "order"), np.array([4, 5, 6])).take(9).tolist()
@@ -53,16 +46,7 @@ class Queue:
 
 
 class RecordedRuns:
-    """Whole runs of one label, frame by frame; the order of runs is reshuffled whenever all were shown.
-
-    Parameters
-    ----------
-    seed : int
-    name : str
-        What is picked from; another name has other orders.
-    labels : array of int64
-        Label of each example, in the order of the recording.
-    """
+    """Whole runs of one label, frame by frame; the order of runs is reshuffled whenever all were shown."""
 
     def __init__(self, seed: int, name: str, labels: Integers) -> None:
         self._starts = np.concatenate([[0], np.flatnonzero(np.diff(labels)) + 1]).astype(np.int64)
@@ -84,14 +68,6 @@ class RecordedRuns:
 
 class Picker:
     """Examples for classes, one queue a class.
-
-    Parameters
-    ----------
-    seed : int
-    name : str
-        What is picked from; another name has other orders.
-    labels : array of int64
-        Label of each example.
 
     Examples
     --------

@@ -12,19 +12,6 @@ from .stream import Stream
 def overview(stream: Stream) -> dict[str, Any]:
     """Return figures about a stream.
 
-    Parameters
-    ----------
-    stream : Stream
-        From `build`.
-
-    Returns
-    -------
-    dict
-        ``steps``; ``mean_run``, consecutive steps of one class (None without steps that have one);
-        ``segments`` of clean and of shifted steps, each with count and mean length; ``shifted``, the share
-        of shifted steps; ``change_points``, their number; ``sources``, with the steps and the distinct
-        examples of each.
-
     Examples
     --------
     >>> from tcuq_lab.streams import Description, Geometric, Stationary, build

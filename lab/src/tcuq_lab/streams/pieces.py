@@ -37,13 +37,7 @@ Conditions = Sequence[Condition]
 
 
 def cut(pieces: Iterable[Piece], steps: int) -> Iterator[Piece]:
-    """Give pieces up to a number of steps.
-
-    Examples
-    --------
-    >>> [piece.length for piece in cut([Piece(5, "clean", 0)] * 3, 12)]
-    [5, 5, 2]
-    """
+    """Give pieces up to a number of steps."""
     left = steps
     for piece in pieces:
         if piece.length >= left:
@@ -54,13 +48,7 @@ def cut(pieces: Iterable[Piece], steps: int) -> Iterator[Piece]:
 
 
 def backwards(pieces: Iterable[Piece]) -> Iterator[Piece]:
-    """Give pieces in reverse; until then each is held in 6 bytes.
-
-    Examples
-    --------
-    >>> [piece[:2] for piece in backwards([Piece(5, "clean", 0), Piece(2, "fog/1", 1)])]
-    [(2, 'fog/1'), (5, 'clean')]
-    """
+    """Give pieces in reverse; until then each is held in 6 bytes."""
     conditions: dict[tuple[str, int], int] = {}
     lengths, places = array("I"), array("H")
     for length, source, shift in pieces:
@@ -132,29 +120,7 @@ def rising(
     of: int = ONE,
     seed: int = 0,
 ) -> Iterator[Piece]:
-    """Give clean and shifted pieces in turn; a shift rises to its severity through those below it.
-
-    Parameters
-    ----------
-    shifted : bool
-        Whether the first one is.
-    lengths : iterator of int
-        Steps of each segment, its rise among them.
-    drawn : iterator of (Condition, int)
-        See `draw_conditions`.
-    onset : int
-        Steps of a rise, in parts as equal as they can be, the longer ones last. A shorter segment ends
-        before its rise does.
-    of : int
-        Chance, in 2**64ths, that a shift rises; the others begin at once.
-    seed : int
-
-    Examples
-    --------
-    >>> fog = Condition(1, ("fog/1", "fog/3", "fog/5"))
-    >>> [piece[:2] for piece in rising(True, iter([40, 30, 7]), iter([(fog, 2), (fog, 1)]), 11)]
-    [(5, 'fog/1'), (6, 'fog/3'), (29, 'fog/5'), (30, 'clean'), (7, 'fog/1')]
-    """
+    """Give clean and shifted pieces in turn; a shift rises to its severity through those below it."""
     coins = Numbers(seed, "layout/gradual")
     for length in lengths:
         if not shifted:

@@ -23,24 +23,12 @@ Integers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Chunk:
-    """Some steps of a plan; see `Stream`.
+    """Some steps of a plan; see `Stream`."""
 
-    Parameters
-    ----------
-    source : array of uint16
-        As of `Stream`.
-    index : array of int64
-        As of `Stream`.
-    label : array of int64
-        As of `Stream`.
-    shift : array of uint8
-        As of `Stream`.
-    """
-
-    source: npt.NDArray[np.uint16]
-    index: Integers
-    label: Integers
-    shift: npt.NDArray[np.uint8]
+    source: npt.NDArray[np.uint16]  # as of `Stream`
+    index: Integers  # as of `Stream`
+    label: Integers  # as of `Stream`
+    shift: npt.NDArray[np.uint8]  # as of `Stream`
 
 
 class _Shown:
@@ -83,15 +71,7 @@ class _Once:
 
 
 class Plan:
-    """Makes the steps of a description, once.
-
-    Parameters
-    ----------
-    description : Description
-    labels : array of int64
-    ood_labels : mapping of str to array of int64
-        Of all OOD sets of the description.
-    """
+    """Makes the steps of a description, once."""
 
     def __init__(
         self, description: Description, labels: Integers, ood_labels: Mapping[str, Integers]

@@ -37,28 +37,13 @@ class Sliding:
     is a window, and its label is the word in whose period the middle of the window lies. The dwell law
     chooses the class of each word, so a dwell counts words. A shift begins and ends between the middles of
     two windows: those near an edge hear both sides of it.
-
-    Parameters
-    ----------
-    hop : int
-        Samples, at 16 kHz, from one window to the next: 0.2 s by default, so that five windows fall on a
-        word of one second and the middle of none lies right between two words.
-    period : int, default 16000
-        Samples from one word to the next on average, from one second on.
-    snr_db : float, default 20.0
-        Power of the words above that of the noise floor, in dB.
-
-    Examples
-    --------
-    >>> Sliding(hop=20000)
-    Traceback (most recent call last):
-    ...
-    tcuq.InputError: hop of sliding is 20000...
     """
 
+    # Samples, at 16 kHz, from one window to the next: 0.2 s by default, so that five windows fall on a word
+    # of one second and the middle of none lies right between two words
     hop: int = 3200
-    period: int = RATE
-    snr_db: float = 20.0
+    period: int = RATE  # samples from one word to the next on average, from one second on
+    snr_db: float = 20.0  # power of the words above that of the noise floor, in dB
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "hop", integer("hop of sliding", self.hop, 1, RATE))
@@ -67,15 +52,7 @@ class Sliding:
 
 
 class SlidingExamples:
-    """The clip of each window: the one in whose period its middle lies.
-
-    Parameters
-    ----------
-    sliding : Sliding
-    picker : Picker
-    chain : Chain
-        Of the words.
-    """
+    """The clip of each window: the one in whose period its middle lies."""
 
     def __init__(self, sliding: Sliding, picker: Picker, chain: Chain) -> None:
         self._about, self._picker, self._chain = sliding, picker, chain
@@ -96,22 +73,7 @@ class SlidingExamples:
 def sliding_windows(
     description: Description, clips: Sound, labels: Integers, noise: Sound, *, chunk: int = 200, seed: int = 0
 ) -> Iterator[Sound]:
-    """Give the windows of a stream of continuous sound, (chunk, 16000) at a time; memory does not grow.
-
-    Parameters
-    ----------
-    description : Description
-        With `sliding`.
-    clips : int16 array (n, samples)
-        A word each.
-    labels : int64 array of n
-        Of the clips.
-    noise : int16 array (m, 16000)
-        Seconds of noise, those of one recording in a row.
-    chunk : int
-    seed : int
-        Of the corruptions.
-    """
+    """Give the windows of a stream of continuous sound, (chunk, 16000) at a time; memory does not grow."""
     about = description.sliding
     assert about is not None
     if clips.dtype != np.int16 or clips.ndim != 2 or noise.dtype != np.int16 or noise.shape[1:] != (RATE,):

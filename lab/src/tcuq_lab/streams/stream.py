@@ -32,15 +32,6 @@ class Mismatch(ValueError):
 class Span(NamedTuple):
     """Consecutive steps of one source: from `start` up to, not including, `stop`.
 
-    Parameters
-    ----------
-    start : int
-        First step.
-    stop : int
-        Step after the last.
-    source : str
-        Name of the source, such as "clean" or "fog/3".
-
     Examples
     --------
     >>> span = Span(0, 139, "clean")
@@ -48,34 +39,20 @@ class Span(NamedTuple):
     139
     """
 
-    start: int
-    stop: int
-    source: str
+    start: int  # first step
+    stop: int  # step after the last
+    source: str  # name of the source, such as "clean" or "fog/3"
 
 
 @dataclass(frozen=True, eq=False)
 class Stream:
-    """A plan of finite length.
+    """A plan of finite length."""
 
-    Parameters
-    ----------
-    description : Description
-        What it was built from.
-    source : array of uint16
-        Places in `sources`.
-    index : array of int64
-        Row of the example in the set that its source is made from.
-    label : array of int64
-        True class; -1 for examples that are none of the classes.
-    shift : array of uint8
-        0 clean, else the number of the kind: a place in `kinds`.
-    """
-
-    description: Description
-    source: npt.NDArray[np.uint16]
-    index: npt.NDArray[np.int64]
-    label: npt.NDArray[np.int64]
-    shift: npt.NDArray[np.uint8]
+    description: Description  # what it was built from
+    source: npt.NDArray[np.uint16]  # places in `sources`
+    index: npt.NDArray[np.int64]  # row of the example in the set that its source is made from
+    label: npt.NDArray[np.int64]  # true class; -1 for examples that are none of the classes
+    shift: npt.NDArray[np.uint8]  # 0 clean, else the number of the kind: a place in `kinds`
 
     def __len__(self) -> int:
         return len(self.source)
@@ -91,37 +68,19 @@ class Stream:
         return self.description.kinds
 
     def spans(self) -> list[Span]:
-        """Return the stretches of one source, in order.
-
-        Returns
-        -------
-        list of Span
-            They cover all steps.
-        """
+        """Return the stretches of one source, in order."""
         edges = [0, *(np.flatnonzero(np.diff(self.source)) + 1).tolist(), len(self)]
         names = self.sources
         return [Span(start, stop, names[self.source[start]]) for start, stop in pairwise(edges)]
 
     def change_points(self) -> list[int]:
-        """Return the steps at which a shift begins, as `Log.change_points` does.
-
-        Returns
-        -------
-        list of int
-            Numbers of steps, rising.
-        """
+        """Return the steps at which a shift begins, as `Log.change_points` does."""
         shifted = self.shift > 0
         before = np.concatenate([[False], shifted[:-1]])
         return [int(step) for step in np.flatnonzero(shifted & ~before)]
 
     def digest(self) -> str:
-        """Return the SHA-256 of the names of sources and kinds, `held`, `sliding` and steps as `RECORD`.
-
-        Returns
-        -------
-        str
-            64 hexadecimal digits.
-        """
+        """Return the SHA-256 of the names of sources and kinds, `held`, `sliding` and steps as `RECORD`."""
         running = _hash(self.description)
         for start in range(0, len(self), CHUNK):
             part = slice(start, start + CHUNK)
@@ -130,18 +89,7 @@ class Stream:
         return str(running.hexdigest())
 
     def log(self, bank: Bank) -> Log:
-        """Return what a recorded model says to the stream.
-
-        Parameters
-        ----------
-        bank : mapping of str to (probs, features)
-            For each source that is shown, a row an example; features are None for all or for none.
-
-        Returns
-        -------
-        Log
-            With labels and kinds of shift; one segment.
-        """
+        """Return what a recorded model says to the stream."""
         one_row_each(self.description)
         shown = np.flatnonzero(np.bincount(self.source, minlength=len(self.sources))).tolist()
         rows = {place: np.flatnonzero(self.source == place) for place in shown}
@@ -189,23 +137,7 @@ def one_row_each(description: Description) -> None:
 
 
 def labels_digest(labels: Labels) -> str:
-    """Return the SHA-256 of labels, 0 or above, as little-endian int64.
-
-    Parameters
-    ----------
-    labels : array of n integers
-        0 or above.
-
-    Returns
-    -------
-    str
-        64 hexadecimal digits.
-
-    Examples
-    --------
-    >>> labels_digest([0, 1, 2])[:16]
-    'ab25350e3e65efeb'
-    """
+    """Return the SHA-256 of labels, 0 or above, as little-endian int64."""
     return _digest(_whole("labels", labels))
 
 
@@ -218,77 +150,13 @@ def steps(
     """Give the plan in chunks; the memory does not grow with the length, but for reversed segments.
 
     Those are drawn forwards before the first chunk, at 6 bytes a segment; see `Segments`.
-
-    Parameters
-    ----------
-    description : Description
-        May be without end.
-    labels : array of n integers
-        Label of each example.
-    ood_labels : mapping of str to array, optional
-        Labels of the OOD sets, by name.
-    chunk : int, default 4096
-        Steps at a time; the plan does not depend on it.
-
-    Yields
-    ------
-    Chunk
-        The next steps.
-
-    Raises
-    ------
-    Mismatch
-        At once where the labels have another digest than the description says; after the last chunk where
-        the plan has.
-
-    Examples
-    --------
-    >>> from tcuq_lab.streams import Geometric, Stationary
-    >>> endless = Description(
-    ...     dataset="toy", part="dev", seed=0, steps=None, dwell=Geometric(1), layout=Stationary()
-    ... )
-    >>> len(next(steps(endless, np.arange(20) % 2, chunk=100)).label)
-    100
     """
     plan = _plan(description, labels, ood_labels)
     return _checked(description, plan.chunks(integer("chunk", chunk, 1, 2**31)))
 
 
 def build(description: Description, labels: Labels, ood_labels: Mapping[str, Labels] | None = None) -> Stream:
-    """Return the stream of a description.
-
-    Parameters
-    ----------
-    description : Description
-        Of finite length. Its digests, where it has them, are checked.
-    labels : array of n integers
-        Label of each example.
-    ood_labels : mapping of str to array, optional
-        Labels of the OOD sets, by name.
-
-    Returns
-    -------
-    Stream
-        The whole plan in memory; `steps` gives it in chunks.
-
-    Raises
-    ------
-    Mismatch
-        Where the labels or the plan have another digest than the description says.
-
-    Examples
-    --------
-    >>> from tcuq_lab.streams import Geometric, Segments, Shift
-    >>> stream = build(
-    ...     Description(
-    ...         dataset="toy", part="test", seed=0, steps=1000, dwell=Geometric(8),
-    ...         layout=Segments(first="clean"), shifts=(Shift("fog", (3,)),),
-    ...     ),
-    ...     np.arange(200) % 10,
-    ... )
-    >>> stream.spans()[0], stream.change_points()
-    (Span(start=0, stop=139, source='clean'), [139, 446])
-    """
+    """Return the stream of a description."""
     if description.steps is None:
         raise ValueError("steps is null; a stream is built from 1 step on, an endless one comes in chunks")
     count = description.steps
@@ -311,32 +179,7 @@ def build(description: Description, labels: Labels, ood_labels: Mapping[str, Lab
 def seal(
     description: Description, labels: Labels, ood_labels: Mapping[str, Labels] | None = None
 ) -> Description:
-    """Return the description with the digests of the labels and of the plan.
-
-    Parameters
-    ----------
-    description : Description
-        Digests that it has are replaced.
-    labels : array of n integers
-        As for `build`.
-    ood_labels : mapping of str to array, optional
-        As for `build`.
-
-    Returns
-    -------
-    Description
-        A copy with `labels` and `digest`.
-
-    Examples
-    --------
-    >>> from tcuq_lab.streams import Geometric, Stationary
-    >>> plain = Description(
-    ...     dataset="toy", part="dev", seed=0, steps=50, dwell=Geometric(1), layout=Stationary()
-    ... )
-    >>> sealed = seal(plain, np.arange(20) % 2)
-    >>> len(sealed.digest), plain.digest
-    (64, None)
-    """
+    """Return the description with the digests of the labels and of the plan."""
     given = ood_labels or {}
     found, sets = _whole("labels", labels), _ood_labels(description, given)
     ood = tuple(Ood(each.name, _digest(sets[each.name])) for each in description.ood)

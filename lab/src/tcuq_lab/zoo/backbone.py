@@ -12,30 +12,11 @@ class Backbone(nn.Module):
     """Stages one after the other, then the mean over all places (the features) and a linear head.
 
     Input is normalized inside, so that a network takes what its dataset gives.
-
-    Parameters
-    ----------
-    stages : sequence of modules
-        Exits and dropout are attached between them.
-    features, classes, channels : int
-        Width of the last stage, number of classes, channels of the input.
-    places : tuple of int
-        Stages after which training exits and dropout are put, unless a recipe says otherwise.
-    dropout : float
-        Before the head.
-    size : tuple of two ints
-        Height and width of an input that all stages take.
-
-    Attributes
-    ----------
-    symbols : bool
-        Whether inputs are symbols: they cannot be augmented, and have no gradient.
-    trained : tuple of two ints, or None
-        Height and width of what it was trained on, the only ones that it takes then. Stages would take
-        others without a word, and answer what nobody has measured.
     """
 
     symbols = False
+    # Height and width of what it was trained on, the only ones that it takes then. Stages would take others
+    # without a word, and answer what nobody has measured.
     trained: tuple[int, int] | None = None
     mean: Tensor
     std: Tensor
@@ -120,13 +101,7 @@ def conv_bn(
     bias: bool = True,
     padding: int | tuple[int, int, int, int] | None = None,
 ) -> list[nn.Module]:
-    """Return a convolution and its batch norm.
-
-    Parameters
-    ----------
-    padding : int or four of them, optional
-        (left, right, top, bottom); half of the kernel by default.
-    """
+    """Return a convolution and its batch norm."""
     size = (kernel, kernel) if isinstance(kernel, int) else kernel
     if padding is None:
         padding = size[0] // 2

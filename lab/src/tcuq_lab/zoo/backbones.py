@@ -31,19 +31,7 @@ BACKBONES: dict[str, Callable[..., Backbone]] = {
 
 
 def backbone(name: str, /, **options: Any) -> Backbone:
-    """Return a backbone with fresh weights.
-
-    Examples
-    --------
-    >>> backbone("resnet9")
-    Traceback (most recent call last):
-    ...
-    tcuq.InputError: backbone 'resnet9' is unknown; did you mean resnet8?
-    >>> backbone("resnet8", wdth=8)
-    Traceback (most recent call last):
-    ...
-    tcuq.InputError: option of resnet8 'wdth' is unknown; did you mean width?
-    """
+    """Return a backbone with fresh weights."""
     build = BACKBONES[known("backbone", name, BACKBONES)]
     accepted = inspect.signature(build).parameters
     for option, value in options.items():

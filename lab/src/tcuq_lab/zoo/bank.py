@@ -27,13 +27,7 @@ def examples(
     workers: int = 1,
     progress: Progress | None = None,
 ) -> Iterator[tuple[str, npt.NDArray[Any]]]:
-    """Give every source and its examples, corrupted and then through the front end.
-
-    Parameters
-    ----------
-    data, sources, ood, seed, workers, progress
-        As for `record`.
-    """
+    """Give every source and its examples, corrupted and then through the front end."""
     names = list(sources)
     for number, name in enumerate(names):
         if progress is not None:
@@ -61,30 +55,7 @@ def record(
     workers: int = 1,
     progress: Progress | None = None,
 ) -> Bank:
-    """Run a network over a part of a dataset, as it is and corrupted.
-
-    Parameters
-    ----------
-    module : torch module
-    data : Dataset
-        A part, see `tcuq_lab.data.parts`.
-    sources : iterable of str
-        "clean", "fog/3", "ood/svhn": see `tcuq_lab.streams.Description.sources`.
-    ood : mapping of str to Dataset, optional
-        The OOD sets that sources name.
-    seed : int
-        Of the corruptions.
-    device : str
-    workers : int
-        Processes that corrupt.
-    progress : callable, optional
-        Called with the sources done, all of them, and the name of the next.
-
-    Returns
-    -------
-    dict
-        For `tcuq_lab.streams.Stream.log`: float32 posteriors and float16 features of each source.
-    """
+    """Run a network over a part of a dataset, as it is and corrupted."""
     found: Bank = {}
     for name, x in examples(data, sources, ood, seed=seed, workers=workers, progress=progress):
         probs, features, _ = outputs(module, x, device)

@@ -8,13 +8,7 @@ from .backbone import Backbone, conv_bn
 
 
 def cnn1d(classes: int = 5, channels: int = 3, width: int = 24) -> Backbone:
-    """Return four convolutions over time with 2 x width features.
-
-    Examples
-    --------
-    >>> cnn1d().width
-    48
-    """
+    """Return four convolutions over time with 2 x width features."""
     plan = ((channels, width, 7), (width, width, 5), (width, 2 * width, 5), (2 * width, 2 * width, 3))
     stages = [
         nn.Sequential(*conv_bn(a, b, (kernel, 1), 2, padding=(0, 0, kernel // 2, kernel // 2)), nn.ReLU())

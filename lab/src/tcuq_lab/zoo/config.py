@@ -23,24 +23,13 @@ DEEPEST = 9
 
 @dataclass(frozen=True)
 class Augment:
-    """What is done to training examples.
+    """What is done to training examples."""
 
-    Parameters
-    ----------
-    shift : tuple of two ints
-        Largest move along height and width; what is moved in repeats nothing, it is padding.
-    flip : bool
-        Mirror every other picture, left to right.
-    erase : int
-        Side of a square that is blanked in each example.
-    noise : float
-        Spread of normal noise, in units of the normalized input.
-    """
-
+    # Largest move along height and width; what is moved in repeats nothing, it is padding
     shift: tuple[int, int] = (0, 0)
-    flip: bool = False
-    erase: int = 0
-    noise: float = 0.0
+    flip: bool = False  # mirror every other picture, left to right
+    erase: int = 0  # side of a square that is blanked in each example
+    noise: float = 0.0  # spread of normal noise, in units of the normalized input
 
     def __post_init__(self) -> None:
         if not isinstance(self.shift, (list, tuple)) or len(self.shift) != 2:
@@ -54,58 +43,29 @@ class Augment:
 
 @dataclass(frozen=True)
 class Config:
-    """How a backbone is trained.
+    """How a backbone is trained."""
 
-    Parameters
-    ----------
-    name : str
-        Of the resulting weights.
-    dataset, backbone : str
-    options : mapping
-        Of the backbone: `width`, for instance.
-    recipe : str
-        What is trained around the backbone: see `tcuq_lab.zoo.recipes`.
-    settings : mapping
-        Of the recipe.
-    epochs, batch, seed : int
-    optimizer : str
-        One of `OPTIMIZERS`.
-    rate : float
-        Learning rate at its highest.
-    decay : float
-        Weight decay; batch norms and biases are spared by `sgd`.
-    schedule : str
-        "cosine" (to zero, after `warmup` of the epochs), "exponential" (times `gamma` an epoch) or
-        "halving" (every two epochs).
-    warmup, gamma : float
-    smoothing : float
-        Of the labels.
-    augment : Augment
-    precision : str
-        "bfloat16" is used on GPUs alone.
-    note : str
-        What is to be known of this configuration.
-    """
-
-    name: str
+    name: str  # of the resulting weights
     dataset: str
     backbone: str
     epochs: int
     batch: int
-    rate: float
-    options: Mapping[str, Any] = field(default_factory=dict)
-    recipe: str = "plain"
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    optimizer: str = "sgd"
-    decay: float = 5e-4
+    rate: float  # learning rate at its highest
+    options: Mapping[str, Any] = field(default_factory=dict)  # of the backbone: `width`, for instance
+    recipe: str = "plain"  # what is trained around the backbone: see `tcuq_lab.zoo.recipes`
+    settings: Mapping[str, Any] = field(default_factory=dict)  # of the recipe
+    optimizer: str = "sgd"  # one of `OPTIMIZERS`
+    decay: float = 5e-4  # weight decay; batch norms and biases are spared by `sgd`
+    # "cosine" (to zero, after `warmup` of the epochs), "exponential" (times `gamma` an epoch) or "halving"
+    # (every two epochs)
     schedule: str = "cosine"
     warmup: float = 0.1
     gamma: float = 0.99
-    smoothing: float = 0.0
+    smoothing: float = 0.0  # of the labels
     augment: Augment = Augment()
-    precision: str = "bfloat16"
+    precision: str = "bfloat16"  # "bfloat16" is used on GPUs alone
     seed: int = 0
-    note: str = ""
+    note: str = ""  # what is to be known of this configuration
 
     def __post_init__(self) -> None:
         for name in ("name", "dataset", "backbone", "recipe", "note"):
@@ -144,11 +104,6 @@ class Config:
     def with_settings(self, changes: Mapping[str, Any]) -> Config:
         """Return the same configuration with other settings of its recipe, and a note that says which.
 
-        Parameters
-        ----------
-        changes : mapping
-            Settings by name; those of the configuration that are not among them stay.
-
         Examples
         --------
         >>> plan = Config("x", "mnist", "cnn4", 1, 8, 0.1, recipe="assisted", note="The paper's weights.")
@@ -164,15 +119,7 @@ class Config:
 
 
 def config_from(content: Any) -> Config:
-    """Build a configuration from the content of a file.
-
-    Examples
-    --------
-    >>> config_from({"name": "x", "epoch": 3})
-    Traceback (most recent call last):
-    ...
-    tcuq.InputError: field 'epoch' is unknown; did you mean epochs?
-    """
+    """Build a configuration from the content of a file."""
     if not isinstance(content, Mapping):
         raise ValueError(f"a configuration is an object, not {type(content).__name__}")
     for name in content:

@@ -23,19 +23,7 @@ def parameters(network: nn.Module) -> int:
 
 
 def multiply_adds(network: nn.Module, shape: tuple[int, ...]) -> int:
-    """Return the multiply-adds of one input: convolutions, linear layers, products within attention.
-
-    Parameters
-    ----------
-    network : module
-    shape : tuple of int
-        Of one prepared input: channels, height, width.
-
-    Examples
-    --------
-    >>> multiply_adds(nn.Linear(3, 4), (3,))
-    12
-    """
+    """Return the multiply-adds of one input: convolutions, linear layers, products within attention."""
     total = 0
 
     def count(layer: nn.Module, inputs: tuple[torch.Tensor, ...], output: torch.Tensor) -> None:
@@ -64,21 +52,6 @@ def used(network: nn.Module, shape: tuple[int, ...]) -> Use:
     """Return what inference uses: a head that a recipe has replaced is left out.
 
     Products that are in no layer, which a module gives as `beside`, are among the multiply-adds.
-
-    Parameters
-    ----------
-    network : module
-        Whose outputs are a tuple of tensors.
-    shape : tuple of int
-        Of one prepared input.
-
-    Examples
-    --------
-    >>> from tcuq_lab.zoo.cnn4 import cnn4
-    >>> from tcuq_lab.zoo.recipes.godin import Decomposed
-    >>> network = Decomposed(cnn4(classes=10))
-    >>> parameters(network) - used(network, (1, 28, 28)).parameters
-    330
     """
     training = network.training
     network.eval()

@@ -25,21 +25,6 @@ class Curves:
     """The losses of every n-th step, as a training goes on.
 
     What is noted waits on its device until the end of the epoch: fetching it at once would hold up a GPU.
-
-    Parameters
-    ----------
-    every : int
-        1 notes every step, 10 the steps 0, 10, 20 and so on, counted through all epochs.
-
-    Examples
-    --------
-    >>> curves = Curves(every=2)
-    >>> for step in range(3):
-    ...     if curves.wants(step):
-    ...         curves.note(torch.tensor(1.5 - step / 4), {"head": torch.tensor(0.5)})
-    >>> curves.end_epoch()
-    >>> curves.values()
-    {'loss': [1.5, 1.0], 'head': [0.5, 0.5]}
     """
 
     def __init__(self, every: int = 1) -> None:
@@ -78,13 +63,7 @@ class Curves:
         return {"every": self.every, "names": list(self._names), "done": self._done}
 
     def resume(self, kept: Mapping[str, Any] | None) -> None:
-        """Go on from what a state holds.
-
-        Raises
-        ------
-        ValueError
-            When the epochs that are done were noted otherwise, or not at all: they do not come back.
-        """
+        """Go on from what a state holds."""
         if kept is None:
             raise ValueError("state of a training without curves; remove it to begin again")
         if kept["every"] != self.every:
@@ -104,16 +83,7 @@ def curves_of(weights: Path) -> Path:
 
 
 def write_curves(path: Path, curves: Curves, config: Config, steps_per_epoch: int) -> None:
-    """Write the curves of a training that is over.
-
-    Parameters
-    ----------
-    path : path
-    curves : Curves
-    config : Config
-        Of the training.
-    steps_per_epoch : int
-    """
+    """Write the curves of a training that is over."""
     content = {
         "format": FORMAT,
         "config": config.to_dict(),
@@ -141,17 +111,6 @@ def read_curves(path: str | Path) -> dict[str, Any]:
 
 def thinned(content: Mapping[str, Any], most: int = 300) -> dict[str, list[float]]:
     """Return curves of at most so many points: means over stretches of steps, all of about one length.
-
-    Parameters
-    ----------
-    content : mapping
-        Of a file of curves.
-    most : int
-
-    Returns
-    -------
-    dict
-        `epoch`, the middle of each stretch in epochs, and the mean losses by name.
 
     Examples
     --------

@@ -14,14 +14,7 @@ def separable(width: int) -> nn.Sequential:
 
 
 def dscnn(classes: int = 10, channels: int = 1, width: int = 64) -> Backbone:
-    """Return a DS-CNN.
-
-    Examples
-    --------
-    >>> from tcuq_lab.zoo.count import parameters
-    >>> parameters(dscnn(classes=12)) - parameters(dscnn(classes=10))
-    130
-    """
+    """Return a DS-CNN."""
     # 49 x 10 becomes 25 x 5; the framework of the benchmark pads one more row below, columns evenly.
     stem = conv_bn(channels, width, (10, 4), 2, padding=(1, 1, 4, 5))
     first = nn.Sequential(*stem, nn.ReLU(), nn.Dropout(0.2), separable(width))

@@ -49,17 +49,7 @@ def form_of(dataset: str) -> Form:
 
 
 def inputs_of(dataset: Dataset) -> npt.NDArray[Any]:
-    """Return what a backbone is given for the examples of a dataset.
-
-    Parameters
-    ----------
-    dataset : Dataset
-
-    Returns
-    -------
-    array
-        The pictures or bytes themselves, or float32 MFCC (n, 49, 10) of sound.
-    """
+    """Return what a backbone is given for the examples of a dataset."""
     return front_end(dataset.x)
 
 

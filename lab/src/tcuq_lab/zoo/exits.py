@@ -11,14 +11,7 @@ from .backbone import Backbone
 
 
 class Exit(nn.Module):
-    """The mean over places, a hidden layer where asked for, and a classifier.
-
-    Parameters
-    ----------
-    inputs, classes : int
-    hidden : int
-        Width of the hidden layer; 0 for none.
-    """
+    """The mean over places, a hidden layer where asked for, and a classifier."""
 
     def __init__(self, inputs: int, classes: int, hidden: int) -> None:
         super().__init__()
@@ -32,18 +25,7 @@ class Exit(nn.Module):
 
 
 class Exits(nn.Module):
-    """A backbone with exits; gives the final logits, the features, then the logits of every exit.
-
-    Parameters
-    ----------
-    network : Backbone
-    places : sequence of int
-        Stages after which there is an exit.
-    hidden : int
-        See `Exit`.
-    detached : bool
-        Whether exits learn without a word to the backbone: no gradient passes from them into it.
-    """
+    """A backbone with exits; gives the final logits, the features, then the logits of every exit."""
 
     def __init__(self, network: Backbone, places: Sequence[int], hidden: int, detached: bool = False) -> None:
         super().__init__()
@@ -81,14 +63,7 @@ def stage_widths(network: Backbone) -> list[int]:
 
 
 def spread(network: Backbone, count: int) -> tuple[int, ...]:
-    """Return `count` places, evenly over all stages but the last.
-
-    Examples
-    --------
-    >>> from tcuq_lab.zoo.mobilenetv2 import mobilenetv2
-    >>> spread(mobilenetv2(width=0.25), 4)
-    (2, 6, 10, 14)
-    """
+    """Return `count` places, evenly over all stages but the last."""
     room = len(network.stages) - 1
     if not 1 <= count <= room:
         raise ValueError(f"{count} exits, expected 1 to {room}")

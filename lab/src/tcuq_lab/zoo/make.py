@@ -33,13 +33,7 @@ Job = list[tuple[int, Config]]
 
 
 def find_config(name: str) -> Config:
-    """Return a configuration by file name, or by the name of one that comes with the package.
-
-    Examples
-    --------
-    >>> find_config("resnet8").dataset
-    'cifar10'
-    """
+    """Return a configuration by file name, or by the name of one that comes with the package."""
     own = shipped()
     if name in own:
         return config_from(own[name])
@@ -79,25 +73,6 @@ def train_all(
     A member whose file is there already is not trained again; one that was cut off is resumed. What is wrong
     with any of them is said before the first is trained. A network that learns from others is trained after
     them.
-
-    Parameters
-    ----------
-    configs : sequence of Config
-        Their seeds are those of the first members.
-    folder : path
-    members, workers : int
-        How many of each, and how many side by side, each in a process of its own.
-    device : str
-        "cpu", "cuda" or "auto".
-    progress : callable, optional
-        Called with what is done, all there is, and a text.
-    curves : int, optional
-        Keep the losses of every so many steps beside the weights, see `tcuq_lab.zoo.curves`.
-
-    Returns
-    -------
-    list of dict
-        The cards, configuration after configuration, in the order of the seeds.
     """
     where = find_device(device)
     count = integer("members", members, 1, 1000)

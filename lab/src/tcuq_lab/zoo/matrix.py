@@ -19,13 +19,7 @@ BACKBONE = "{backbone}"
 
 
 def shipped() -> dict[str, dict[str, Any]]:
-    """Return the content of every configuration, by name.
-
-    Examples
-    --------
-    >>> shipped()["cnn4_dropout_05"]["settings"], shipped()["cnn4_hydra_t4"]["settings"]["teacher"]
-    ({'rate': 0.05}, 'cnn4')
-    """
+    """Return the content of every configuration, by name."""
     return {name: json.loads(content) for name, content in _expanded().items()}
 
 

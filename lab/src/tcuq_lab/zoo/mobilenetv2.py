@@ -36,13 +36,7 @@ class Inverted(nn.Module):
 
 
 def mobilenetv2(classes: int = 16, channels: int = 3, width: float = 1.0) -> Backbone:
-    """Return a MobileNetV2; `width` scales all channels.
-
-    Examples
-    --------
-    >>> mobilenetv2(width=0.25).width
-    320
-    """
+    """Return a MobileNetV2; `width` scales all channels."""
 
     def scaled(count: int) -> int:
         # Multiples of 8, never less than nine tenths of what was asked: the paper of the network does so.

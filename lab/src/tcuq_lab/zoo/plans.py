@@ -66,15 +66,7 @@ def check_data(dataset: str) -> None:
 
 
 def found_card(config: Config, folder: Path, curves: int | None = None) -> dict[str, Any] | None:
-    """Return the card of a network that is there already, trained as the configuration says.
-
-    Parameters
-    ----------
-    config : Config
-    folder : path
-    curves : int, optional
-        Its curves must be there too, of every so many steps: a training that is over gives none.
-    """
+    """Return the card of a network that is there already, trained as the configuration says."""
     path = folder / file_of(config)
     if not path.exists():
         return None
@@ -100,14 +92,7 @@ def _same(path: Path, what: str, config: Config, content: dict[str, Any]) -> Non
 
 
 def in_turns(plans: Sequence[Config], folder: Path) -> list[list[int]]:
-    """Return the numbers of all plans in turns: what a network learns from is trained in an earlier turn.
-
-    Parameters
-    ----------
-    plans : sequence of Config
-    folder : path
-        Where weights lie that need not be trained.
-    """
+    """Return the numbers of all plans in turns: what a network learns from is trained in an earlier turn."""
     needs = [
         () if (folder / file_of(plan)).exists() else recipe(plan.recipe, plan.settings).needs(plan.seed)
         for plan in plans

@@ -25,20 +25,11 @@ class Batch(NamedTuple):
 
 
 class RecipeOption(NamedTuple):
-    """A number that a recipe can be given.
-
-    Parameters
-    ----------
-    name : str
-    default : number or None
-        None where the backbone decides.
-    low, high : number
-        What is accepted; integers alone where both are.
-    """
+    """A number that a recipe can be given."""
 
     name: str
-    default: float | None
-    low: float
+    default: float | None  # none where the backbone decides
+    low: float  # what is accepted; integers alone where both are
     high: float
 
     def checked(self, value: Any) -> Any:
@@ -49,15 +40,7 @@ class RecipeOption(NamedTuple):
 
 
 class Recipe:
-    """The plain recipe: a backbone on cross-entropy.
-
-    Parameters
-    ----------
-    settings : mapping
-        Of the recipe, from the configuration.
-    smoothing : float
-        Of the labels.
-    """
+    """The plain recipe: a backbone on cross-entropy."""
 
     accepted: tuple[RecipeOption, ...] = ()
     texts: tuple[str, ...] = ()

@@ -36,20 +36,7 @@ class Bottleneck(nn.Module):
 
 
 def resnet50(classes: int = 16, channels: int = 3, width: int = 64) -> Backbone:
-    """Return a ResNet-50 with 32 x width features.
-
-    Parameters
-    ----------
-    classes, channels : int
-    width : int
-        Channels of the stem.
-
-    Examples
-    --------
-    >>> network = resnet50(width=4)
-    >>> len(network.stages), network.width, network.places
-    (16, 128, (2, 12))
-    """
+    """Return a ResNet-50 with 32 x width features."""
     stem: list[nn.Module] = [*conv_bn(channels, width, 3, bias=False), nn.ReLU()]
     stages: list[nn.Module] = []
     ends, inputs = [], width

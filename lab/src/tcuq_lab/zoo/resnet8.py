@@ -24,20 +24,7 @@ class Residual(nn.Module):
 
 
 def resnet8(classes: int = 10, channels: int = 3, width: int = 16) -> Backbone:
-    """Return a ResNet-8.
-
-    Parameters
-    ----------
-    classes, channels : int
-    width : int
-        Channels of the first block; the next ones have twice and four times as many.
-
-    Examples
-    --------
-    >>> from tcuq_lab.zoo.count import parameters
-    >>> parameters(resnet8())
-    78186
-    """
+    """Return a ResNet-8."""
     stem = nn.Sequential(*conv_bn(channels, width, 3), nn.ReLU())
     stages = [
         nn.Sequential(stem, Residual(width, width, 1)),

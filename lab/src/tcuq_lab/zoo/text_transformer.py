@@ -12,13 +12,7 @@ from .transformer import learned, of_size, placed, places_of, stacked
 
 
 class Bytes(nn.Module):
-    """A token for every two bytes: a vector a byte, a convolution over four of them, learned positions.
-
-    Parameters
-    ----------
-    width, length : int
-        `length` is that of a chunk, in bytes.
-    """
+    """A token for every two bytes: a vector a byte, a convolution over four of them, learned positions."""
 
     def __init__(self, width: int, length: int) -> None:
         super().__init__()
@@ -52,14 +46,6 @@ class Text(Backbone):
 
 
 def text(classes: int = 10, width: int = 64, depth: int = 3, heads: int = 4, length: int = 64) -> Text:
-    """Return a classifier of chunks of bytes; the mean token after the last block is the feature vector.
-
-    Examples
-    --------
-    >>> network = text()
-    >>> chunk = torch.tensor([list(b"x" * 64)], dtype=torch.uint8)
-    >>> [tuple(each.shape) for each in network(network.prepare(chunk))]
-    [(1, 10), (1, 64)]
-    """
+    """Return a classifier of chunks of bytes; the mean token after the last block is the feature vector."""
     stages = stacked(Bytes(width, length), width, depth, heads, first=False)
     return Text(stages, width, classes, 1, places_of(depth), size=(1, length))

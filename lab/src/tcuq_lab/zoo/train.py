@@ -24,15 +24,7 @@ from .recipes import recipe
 
 
 def augmented(x: Tensor, plan: Augment, draw: torch.Generator) -> Tensor:
-    """Return a disturbed copy of a prepared batch.
-
-    Parameters
-    ----------
-    x : tensor (n, channels, height, width)
-    plan : Augment
-    draw : torch.Generator
-        On the device of the batch.
-    """
+    """Return a disturbed copy of a prepared batch."""
     if plan.shift != (0, 0):
         x = _moved(x, plan.shift, draw)
     if plan.flip:
@@ -101,20 +93,6 @@ def train(
     On a CPU, with the same number of threads, the same configuration gives the same weights, also when
     the training was cut off and resumed: order and augmentation of an epoch come from the seed and its
     number alone.
-
-    Parameters
-    ----------
-    config : Config
-    examples : Examples
-    device : str
-    state : path, optional
-        Where the state is kept after every epoch, and from where it is resumed.
-    progress : callable, optional
-        Called with epochs done, all epochs, and a text.
-    folder : path, optional
-        Where weights lie that a recipe learns from; the current folder by default.
-    curves : Curves, optional
-        Takes the losses of single steps. The state holds them too; the weights come out the same.
     """
     plan = recipe(config.recipe, config.settings, config.smoothing)
     plan.ready(folder or Path(), config.seed, device)
@@ -167,14 +145,7 @@ def train(
 
 
 def fresh(config: Config, classes: int) -> Backbone:
-    """Return the untrained backbone of a configuration.
-
-    Parameters
-    ----------
-    config : Config
-    classes : int
-        Of the dataset; a backbone may have more.
-    """
+    """Return the untrained backbone of a configuration."""
     network = backbone(config.backbone, **{"classes": classes, **config.options})
     if network.classes < classes:
         raise ValueError(f"option classes is {network.classes}, expected {classes} or more here")

@@ -27,12 +27,7 @@ class Mix(nn.Module):
 
 
 class Attention(nn.Module):
-    """Self-attention over all tokens, (n, tokens, width) to the same.
-
-    Parameters
-    ----------
-    width, heads : int
-    """
+    """Self-attention over all tokens, (n, tokens, width) to the same."""
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
@@ -58,11 +53,6 @@ class Block(nn.Module):
 
     Tokens are laid out as places of a picture of one row, (n, width, 1, tokens): a mean over places, and so
     exits and recipes, then mean the same for all backbones.
-
-    Parameters
-    ----------
-    width, heads, expand : int
-        The hidden layer has `expand` times `width` units.
     """
 
     def __init__(self, width: int, heads: int, expand: int = 2) -> None:
@@ -79,14 +69,7 @@ class Block(nn.Module):
 
 
 class Norm(nn.Module):
-    """The norm after the last block.
-
-    Parameters
-    ----------
-    width : int
-    first : bool
-        Keep the first token alone.
-    """
+    """The norm after the last block."""
 
     def __init__(self, width: int, first: bool) -> None:
         super().__init__()
@@ -130,16 +113,7 @@ def of_size(x: Tensor, size: tuple[int, int], what: str) -> Tensor:
 
 
 def stacked(embed: nn.Module, width: int, depth: int, heads: int, first: bool) -> list[nn.Module]:
-    """Return a stage a block; the embedding is in the first one, the norm in the last one.
-
-    Parameters
-    ----------
-    embed : module
-        From a prepared batch to (n, width, 1, tokens).
-    width, depth, heads : int
-    first : bool
-        See `Norm`.
-    """
+    """Return a stage a block; the embedding is in the first one, the norm in the last one."""
     blocks = [Block(width, heads) for _ in range(integer("depth", depth, 2, 64))]
     norm = Norm(width, first)
     return [nn.Sequential(embed, blocks[0]), *blocks[1:-1], nn.Sequential(blocks[-1], norm)]

@@ -12,13 +12,7 @@ from .transformer import learned, listed, of_size, placed, places_of, stacked
 
 
 class Patches(nn.Module):
-    """A class token, then a token a patch, with learned positions.
-
-    Parameters
-    ----------
-    channels, width, size, patch : int
-        `size` is the side of a picture, `patch` that of a patch, both in pixels.
-    """
+    """A class token, then a token a patch, with learned positions."""
 
     def __init__(self, channels: int, width: int, size: int, patch: int) -> None:
         super().__init__()
@@ -48,18 +42,6 @@ def vit(
     """Return a vision transformer; the class token after the last block is the feature vector.
 
     Exits take the mean of all tokens, the class token among them.
-
-    Parameters
-    ----------
-    classes, channels, width, depth, heads : int
-    size, patch : int
-        Side of a picture and of a patch: 64 patches by default.
-
-    Examples
-    --------
-    >>> network = vit()
-    >>> [tuple(tap.shape) for tap in network.taps(torch.zeros(1, 3, 32, 32))]
-    [(1, 64, 1, 65), (1, 64, 1, 65), (1, 64, 1, 65), (1, 64, 1, 1)]
     """
     stages = stacked(Patches(channels, width, size, patch), width, depth, heads, first=True)
     return Backbone(stages, width, classes, channels, places_of(depth), size=(size, size))

@@ -51,16 +51,7 @@ def _halved(name: str, value: torch.Tensor) -> torch.Tensor:
 
 
 def save_weights(path: str | Path, network: nn.Module, card: dict[str, Any]) -> None:
-    """Write weights and their card; nothing is left half-written.
-
-    Parameters
-    ----------
-    path : path
-    network : Backbone
-    card : dict
-        JSON-able: at least `backbone`, `options`, `recipe` and `settings`, from which the network is
-        built again.
-    """
+    """Write weights and their card; nothing is left half-written."""
     arrays: dict[str, Any] = {}
     for name, value in network.state_dict().items():
         kept = _halved(name, value) if value.ndim > 1 else value.detach()
@@ -72,17 +63,7 @@ def save_weights(path: str | Path, network: nn.Module, card: dict[str, Any]) -> 
 
 
 def build(name: str, options: Mapping[str, Any], kind: str, settings: Mapping[str, Any]) -> nn.Module:
-    """Return an untrained network of the shape that a card describes.
-
-    Parameters
-    ----------
-    name : str
-        Of the backbone.
-    options : mapping
-    kind : str
-        The recipe.
-    settings : mapping
-    """
+    """Return an untrained network of the shape that a card describes."""
     return recipe(kind, settings).rebuild(backbone(name, **options))
 
 

@@ -14,23 +14,7 @@ Result = TypeVar("Result")
 def side_by_side(
     turns: Sequence[Sequence[Any]], side: int, work: Callable[..., Result], *others: Any
 ) -> Iterator[Result]:
-    """Give what work does with every job, as soon as it is there.
-
-    Parameters
-    ----------
-    turns : sequence of sequences of jobs
-        A turn begins when the one before is done.
-    side : int
-        Most jobs at a time.
-    work : function
-        Of a module, called with a job and the others in a fresh process.
-    others : anything that can be pickled
-
-    Raises
-    ------
-    Exception
-        That of the first job to fail; what waits is never begun, what runs is ended at once.
-    """
+    """Give what work does with every job, as soon as it is there."""
     before = set(active_children())
     pool = ProcessPoolExecutor(side, mp_context=get_context("spawn"))
     try:

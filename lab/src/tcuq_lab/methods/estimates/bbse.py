@@ -54,15 +54,6 @@ def _said(probs: npt.NDArray[Any], soft: bool) -> npt.NDArray[Any]:
 def class_ratios(joint: Doubles, said: npt.NDArray[Any], penalty: float) -> Doubles:
     """Return how much more often each class comes than in development, window by window; never below 0.
 
-    Parameters
-    ----------
-    joint : array (predicted, true)
-        Shares of development steps.
-    said : array (n, predicted)
-        Shares of each window.
-    penalty : float
-        On squared distances of the ratios from 1, as a share of the mean square of `joint`.
-
     Examples
     --------
     >>> joint = np.array([[0.4, 0.1], [0.1, 0.4]])

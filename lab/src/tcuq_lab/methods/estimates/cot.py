@@ -45,17 +45,6 @@ def transport(probs: npt.NDArray[Any], shares: Doubles) -> Doubles:
     """Return what each step costs in the best transport of its window to classes, (n, size).
 
     Sinkhorn's scaling finds it, smoothed a little: the mean cost of a window is within about 0.01.
-
-    Parameters
-    ----------
-    probs : array (n, size, classes)
-    shares : array of classes numbers
-        Sum to 1.
-
-    Examples
-    --------
-    >>> transport(np.array([[[0.9, 0.1], [0.6, 0.4]]]), np.array([0.5, 0.5])).round(2).tolist()
-    [[0.1, 0.6]]
     """
     present = shares > 0
     costs = 1 - np.asarray(probs[:, :, present], dtype=np.float64)

@@ -40,21 +40,7 @@ class MaNo(Estimate):
 
 
 def norms(logits: Floats, power: int = 4, choose: bool = True) -> Doubles:
-    """Return the norm of each of some matrices (n, size, classes), between 0 and 1.
-
-    Parameters
-    ----------
-    logits : array (n, size, classes)
-    power : int
-    choose : bool
-        Whether the normalization is chosen window by window, as in the paper; else softmax.
-
-    Examples
-    --------
-    >>> sure = np.array([[[90.0, 0.0], [0.0, 90.0]]])
-    >>> norms(sure, 2).round(6).tolist(), norms(np.zeros((1, 4, 2)), 2).tolist()
-    ([0.707107], [0.5])
-    """
+    """Return the norm of each of some matrices (n, size, classes), between 0 and 1."""
     given = np.asarray(logits, dtype=np.float64)
     shares = softmax(given)
     if choose:

@@ -32,13 +32,7 @@ class NuclearNorm(Estimate):
 
 
 def norms(probs: Floats) -> Doubles:
-    """Return the nuclear norm of each matrix (n, size, classes) as a share of the largest possible.
-
-    Examples
-    --------
-    >>> norms(np.array([[[1.0, 0.0], [0.0, 1.0]], [[0.5, 0.5], [0.5, 0.5]]])).round(6).tolist()
-    [1.0, 0.5]
-    """
+    """Return the nuclear norm of each matrix (n, size, classes) as a share of the largest possible."""
     given = np.asarray(probs, dtype=np.float64)
     size, classes = given.shape[1:]
     squares = np.linalg.eigvalsh(given.transpose(0, 2, 1) @ given)  # of the singular values

@@ -14,13 +14,7 @@ Curve = Callable[[npt.NDArray[Any]], Doubles]
 
 
 def line(x: npt.ArrayLike, y: npt.ArrayLike) -> Curve:
-    """Return the straight line of the least squares; a constant where x has one value.
-
-    Examples
-    --------
-    >>> line([0.0, 1.0, 2.0], [0.5, 0.6, 0.7])(np.array([3.0])).round(6).tolist()
-    [0.8]
-    """
+    """Return the straight line of the least squares; a constant where x has one value."""
     given, target = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     middle, level = float(given.mean()), float(target.mean())
     spread = float(np.square(given - middle).sum())
@@ -32,11 +26,6 @@ def monotone(x: npt.ArrayLike, y: npt.ArrayLike) -> Curve:
     """Return the isotonic regression: rising, of the least squares, straight between what was seen.
 
     Values beyond what was seen get what its ends have.
-
-    Examples
-    --------
-    >>> monotone([1.0, 2.0, 3.0, 4.0], [0, 1, 0, 1])(np.array([0.0, 2.0, 3.0, 3.5])).tolist()
-    [0.0, 0.5, 0.5, 0.75]
     """
     given, target = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     places, number = np.unique(given, return_inverse=True)

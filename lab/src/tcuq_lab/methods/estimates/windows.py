@@ -19,23 +19,7 @@ SMALLEST = 1e-30
 
 
 class Windows:
-    """Outputs of n windows of equally many steps.
-
-    Parameters
-    ----------
-    probs : array (n, size, classes)
-        Posteriors.
-    logits : array (n, size, classes), optional
-        Those that the posteriors were made of; by default the logarithms of the posteriors.
-    other : array (n, size, classes), optional
-        Posteriors of a second predictor.
-
-    Examples
-    --------
-    >>> windows = Windows(np.array([[[0.1, 0.9], [0.5, 0.5]]]))
-    >>> len(windows), windows.certainty("confidence").round(6).tolist()
-    (1, [[-0.1, -0.5]])
-    """
+    """Outputs of n windows of equally many steps."""
 
     def __init__(self, probs: Floats, logits: Floats | None = None, other: Floats | None = None) -> None:
         if probs.ndim != 3:
@@ -86,23 +70,7 @@ the two largest posteriors' difference; the sum of squares."""
 
 
 class Development:
-    """Windows whose labels are known.
-
-    Parameters
-    ----------
-    windows : Windows
-    labels : array (n, size) of integers
-    stretches : array of n integers
-        Independent stretch that each window is of.
-    temperature : float, optional
-        That of the least negative log-likelihood on these steps; found when it is asked for.
-
-    Examples
-    --------
-    >>> probs = np.array([[[0.1, 0.9], [0.5, 0.5]]])
-    >>> Development(Windows(probs), np.array([[1, 1]]), np.array([0])).accuracies.tolist()
-    [0.5]
-    """
+    """Windows whose labels are known."""
 
     def __init__(
         self, windows: Windows, labels: Ints, stretches: Ints, temperature: float | None = None

@@ -62,13 +62,7 @@ class BeliefTold(Belief):
         self.tell(mean_run(dev))
 
     def tell(self, dwell: float) -> None:
-        """Say how many steps a class stays on average.
-
-        Parameters
-        ----------
-        dwell : float
-            1 or above.
-        """
+        """Say how many steps a class stays on average."""
         self.setting = {"dwell": number("dwell", dwell, 1, 1_000_000)}
 
     def _redraw(self, setting: Mapping[str, Any], classes: int) -> float:
@@ -77,12 +71,6 @@ class BeliefTold(Belief):
 
 def beliefs(seen: Observed, redraw: float) -> npt.NDArray[np.float64]:
     """Return the belief over the classes after each step; every segment begins without an opinion.
-
-    Parameters
-    ----------
-    seen : Observed
-    redraw : float
-        Chance that the class is redrawn before a step.
 
     Examples
     --------
@@ -95,12 +83,7 @@ def beliefs(seen: Observed, redraw: float) -> npt.NDArray[np.float64]:
 
 
 def stacked(seen: Observed) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
-    """Return the segments side by side, (K, T, classes) with even posteriors after an end, and what is there.
-
-    Parameters
-    ----------
-    seen : Observed
-    """
+    """Return the segments side by side, (K, T, classes), even posteriors after an end, and what is there."""
     pieces, classes = seen.pieces(), seen.probs.shape[1]
     lengths = np.array([each.stop - each.start for each in pieces], dtype=np.int64)
     present = np.arange(lengths.max(initial=0)) < lengths[:, None]
@@ -110,14 +93,7 @@ def stacked(seen: Observed) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.boo
 
 
 def filtered(heard: npt.NDArray[Any], redraw: float) -> npt.NDArray[np.float64]:
-    """Return the beliefs of K streams of as many steps, (K, T, classes).
-
-    Parameters
-    ----------
-    heard : array (K, T, classes)
-        Posteriors.
-    redraw : float
-    """
+    """Return the beliefs of K streams of as many steps, (K, T, classes)."""
     classes = heard.shape[2]
     given = np.ascontiguousarray(heard.transpose(1, 0, 2), dtype=np.float64) + FLOOR / classes
     found, even = np.empty(given.shape), redraw / classes

@@ -68,27 +68,7 @@ def _logs(seen: Observed) -> tuple[Doubles, npt.NDArray[np.bool_]]:
 
 
 def expected(heard: npt.NDArray[Any], redraw: float) -> tuple[Doubles, Doubles]:
-    """Return the expected states of whole streams, and the chance that the class was redrawn at each step.
-
-    Parameters
-    ----------
-    heard : array (K, T, classes)
-        Even posteriors after the end of a shorter stream.
-    redraw : float
-
-    Returns
-    -------
-    states : array (K, T, classes)
-    redrawn : array (K, T)
-        0 at the first step.
-
-    Examples
-    --------
-    >>> sure = np.array([[[0.99, 0.01], [0.5, 0.5], [0.99, 0.01], [0.01, 0.99]]])
-    >>> states, redrawn = expected(sure, 0.1)
-    >>> states[0, 1].round(2).tolist(), redrawn[0].round(2).tolist()
-    ([0.98, 0.02], [0.0, 0.07, 0.07, 0.77])
-    """
+    """Return the expected states of whole streams, and the chance that the class was redrawn at each step."""
     classes = heard.shape[2]
     given = np.ascontiguousarray(heard.transpose(1, 0, 2), dtype=np.float64) + FLOOR / classes
     before = filtered(heard, redraw).transpose(1, 0, 2)
@@ -107,15 +87,6 @@ def expected(heard: npt.NDArray[Any], redraw: float) -> tuple[Doubles, Doubles]:
 
 def best_temperature(logs: Doubles, states: Doubles, temperature: float) -> float:
     """Return the temperature under which posteriors predict states best; convex in its inverse.
-
-    Parameters
-    ----------
-    logs : array (n, classes)
-        Logarithms of posteriors at temperature 1.
-    states : array (n, classes)
-        Shares of 1.
-    temperature : float
-        To begin with.
 
     Examples
     --------

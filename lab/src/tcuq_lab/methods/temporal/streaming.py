@@ -50,13 +50,6 @@ def pasts(age: Integers, last: int) -> Iterator[tuple[Integers, Integers]]:
 def mean_of_last(values: Floats, age: Integers, last: int) -> npt.NDArray[np.float64]:
     """Return the mean of each step's value and those before it, `last` in all or as many as there are.
 
-    Parameters
-    ----------
-    values : array (T,) or (T, k)
-    age : array of T integers
-        See `ages`.
-    last : int
-
     Examples
     --------
     >>> mean_of_last(np.array([4.0, 2.0, 0.0, 6.0]), np.array([0, 1, 2, 0]), 2).tolist()

@@ -133,15 +133,7 @@ class Tcuq(Streaming):
         self.resume(dev, record["held_out"], Params.from_dict(record["params"]))
 
     def resume(self, dev: Labeled, held_out: Sequence[float], params: Params) -> None:
-        """Take up what an earlier fit to the same stream found, which is not computed again.
-
-        Parameters
-        ----------
-        dev : Labeled
-        held_out : sequence of float
-        params : Params
-            Both as they are after that `fit`.
-        """
+        """Take up what an earlier fit to the same stream found, which is not computed again."""
         if not self.keeps_fit:
             raise ValueError(f"{self.name} fits more than parameters; fit is needed")
         if len(held_out) != len(self.grid):

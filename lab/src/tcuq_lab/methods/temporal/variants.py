@@ -119,13 +119,6 @@ def altered(full: Tcuq, **changes: Any) -> Tcuq:
     """Return a method like a fitted one, with something changed in its best setting that looks at the past.
 
     It is fitted to the same stream; the choice of that setting is not made again.
-
-    Parameters
-    ----------
-    full : Tcuq
-        Fitted.
-    **changes
-        Entries of a setting, such as `blend`, or of what `tcuq.fit` is told besides, such as `level`.
     """
     base = type(full)
     inside = {name: value for name, value in changes.items() if name in NOW}

@@ -22,15 +22,7 @@ RECIPES = {
 
 
 def recipe(name: str, settings: Mapping[str, Any], smoothing: float = 0.0) -> Recipe:
-    """Return a recipe by its name.
-
-    Examples
-    --------
-    >>> recipe("plain", {"rate": 1})
-    Traceback (most recent call last):
-    ...
-    ValueError: setting 'rate' is unknown; this recipe takes none
-    """
+    """Return a recipe by its name."""
     home, kind = RECIPES[known("recipe", name, RECIPES)]
     found: Recipe = getattr(import_module(home, __package__), kind)(settings, smoothing)
     return found

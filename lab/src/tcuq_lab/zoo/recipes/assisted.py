@@ -58,13 +58,7 @@ class Assisted(Supervised):
         return Exits(network, places, hidden=network.width, detached=bool(self.setting("probe")))
 
     def weights(self, count: int, moment: float) -> list[float]:
-        """Return what the exits weigh at a moment of the training.
-
-        Examples
-        --------
-        >>> Assisted({}).weights(2, 0.5), Assisted({}).weights(2, 0.0)
-        ([3.5, 4.0], [1.75, 2.0])
-        """
+        """Return what the exits weigh at a moment of the training."""
         first, step, ramp = self.setting("first"), self.setting("step"), self.setting("ramp")
         grown = 1.0 if moment >= ramp else 0.5 + 0.5 * moment / ramp
         return [grown * (first + k * step) for k in range(1, count + 1)]

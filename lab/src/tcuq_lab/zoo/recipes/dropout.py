@@ -9,13 +9,7 @@ from ..recipe import Recipe, RecipeOption
 
 
 class Dropped(nn.Module):
-    """A backbone with dropout after its places.
-
-    Parameters
-    ----------
-    network : Backbone
-    rate : float
-    """
+    """A backbone with dropout after its places."""
 
     def __init__(self, network: Backbone, rate: float) -> None:
         super().__init__()

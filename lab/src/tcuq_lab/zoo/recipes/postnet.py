@@ -13,13 +13,7 @@ from ..recipe import Batch, Parts, Recipe, RecipeOption
 
 
 class Radial(nn.Module):
-    """A density a class: radial flows from the latent space to a standard normal.
-
-    Parameters
-    ----------
-    classes, latent, depth : int
-        Number of densities, dimensions, flows in a row.
-    """
+    """A density a class: radial flows from the latent space to a standard normal."""
 
     def __init__(self, classes: int, latent: int, depth: int) -> None:
         super().__init__()
