@@ -8,7 +8,7 @@ import pytest
 
 from tcuq_lab.corruptions import corrupt, suite
 from tcuq_lab.corruptions.apply import CHUNK
-from tcuq_lab.corruptions.natural import SEEN
+from tcuq_lab.corruptions.suites import SEEN
 
 pytest.importorskip("scipy", reason="pip install scipy")
 pytest.importorskip("PIL", reason="pip install pillow")

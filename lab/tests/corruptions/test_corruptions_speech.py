@@ -11,8 +11,8 @@ from tcuq_lab.corruptions import corrupt, suite
 
 pytest.importorskip("audiomentations", reason="audiomentations is missing: pip install audiomentations")
 
-from tcuq_lab.corruptions.acoustics import room_reverb
 from tcuq_lab.corruptions.draws import Draws
+from tcuq_lab.corruptions.sound import room_reverb
 
 SUITE = suite("speech_c")
 KINDS = tuple(SUITE.kinds)

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from .draws import Draws, Floats
 from .filters import convolve, disk, soften, streak
-from .warp import zoom
+from .geometry import zoom
 
 
 def gaussian_blur(images: Floats, draws: Draws, sigma: float) -> Floats:

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from .draws import Draws, Floats
+from .draws import Draws, Floats, pillow
 from .filters import soften
-from .needed import pillow
-from .warp import affine, displace
+from .geometry import affine, displace
 
 
 def contrast(images: Floats, draws: Draws, share: float) -> Floats:

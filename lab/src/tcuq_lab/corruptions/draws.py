@@ -1,8 +1,10 @@
-"""Random numbers of which every example has a sequence of its own."""
+"""What corruptions are given: random numbers of each example's own, and libraries that few of them need."""
 
 from __future__ import annotations
 
 from functools import cached_property
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -42,3 +44,20 @@ class Draws:
     def poisson(self, mean: Floats) -> npt.NDArray[np.int64]:
         """Return Poisson counts around means of shape (n, ...)."""
         return np.stack([each.poisson(part) for each, part in zip(self.generators, mean, strict=True)])
+
+
+def scipy(part: str, what: str = "to corrupt pictures") -> Any:
+    """Return a part of scipy, or say how to get it."""
+    return _library(f"scipy.{part}", f"scipy is needed {what}: pip install scipy")
+
+
+def pillow() -> Any:
+    """Return the module of Pillow that holds pictures, or say how to get it."""
+    return _library("PIL.Image", "Pillow is needed to corrupt pictures: pip install pillow")
+
+
+def _library(module: str, message: str) -> Any:
+    try:
+        return import_module(module)
+    except ImportError:
+        raise ImportError(message) from None

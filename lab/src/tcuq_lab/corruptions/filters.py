@@ -7,8 +7,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from .draws import Floats
-from .needed import scipy
+from .draws import Floats, scipy
 
 Marks = npt.NDArray[np.bool_]
 

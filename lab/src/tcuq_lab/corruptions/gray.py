@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import liquid
+from . import weather
 from .blur import scatter
-from .clouds import clouds
 from .draws import Draws, Floats
 from .filters import soften
-from .weather import veil
 
 WIDE = 256
 """Side of the clouds that pictures are cut from, in pixels."""
@@ -31,10 +29,10 @@ def glass_blur(images: Floats, draws: Draws, setting: tuple[float, int, int]) ->
 
 
 def spatter(images: Floats, draws: Draws, setting: tuple[float, float, float, float, float, str]) -> Floats:
-    """Spatter mud as `liquid.spatter` does; on gray pictures it is as bright as its red part in color."""
+    """Spatter mud as `weather.spatter` does; on gray pictures it is as bright as its red part in color."""
     if images.shape[3] == 3:
-        return liquid.spatter(images, draws, setting)
-    return liquid.spatter(np.repeat(images, 3, axis=3), draws, setting)[..., :1]
+        return weather.spatter(images, draws, setting)
+    return weather.spatter(np.repeat(images, 3, axis=3), draws, setting)[..., :1]
 
 
 def fog(images: Floats, draws: Draws, setting: tuple[float, float]) -> Floats:
@@ -43,5 +41,7 @@ def fog(images: Floats, draws: Draws, setting: tuple[float, float]) -> Floats:
     height, width = images.shape[1:3]
     side = max(WIDE, 1 << (max(height, width) - 1).bit_length())
     # One after the other: the clouds are far larger than the pictures.
-    whole = (clouds(own.uniform(-1, 1, (1, side, side)), decay) for own in draws.generators)
-    return veil(images, np.concatenate([each[:, :height, :width].copy() for each in whole]), thickness)
+    whole = (weather.clouds(own.uniform(-1, 1, (1, side, side)), decay) for own in draws.generators)
+    return weather.veil(
+        images, np.concatenate([each[:, :height, :width].copy() for each in whole]), thickness
+    )

@@ -1,6 +1,8 @@
-"""Noise of a sensor: every function takes pictures (n, h, w, c) in [0, 1], draws and the setting."""
+"""Noise and faults of a sensor: every function takes examples as numbers, draws and the setting."""
 
 from __future__ import annotations
+
+import numpy as np
 
 from .draws import Draws, Floats
 
@@ -27,3 +29,23 @@ def impulse_noise(images: Floats, draws: Draws, share: float) -> Floats:
 def speckle_noise(images: Floats, draws: Draws, spread: float) -> Floats:
     """Add normal noise that grows with the brightness."""
     return images + images * (spread * draws.normal(images.shape[1:]))
+
+
+def attenuated(signal: Floats, draws: Draws, share: float) -> Floats:
+    """Let a share of the light or of the sound through: too little is lost to cost accuracy."""
+    return signal * share
+
+
+def blank(signal: Floats, draws: Draws, setting: None) -> Floats:
+    """Give zeros: a covered lens, a microphone that is unplugged."""
+    return np.zeros_like(signal)
+
+
+def saturated(signal: Floats, draws: Draws, setting: None) -> Floats:
+    """Give the end of the scale everywhere."""
+    return np.ones_like(signal)
+
+
+def frozen(signal: Floats, draws: Draws, setting: None) -> Floats:
+    """Refuse: which input stays depends on the step before, so only a stream can freeze."""
+    raise ValueError("frozen input depends on the step before; use tcuq_lab.streams.inputs")

@@ -34,10 +34,10 @@ class Kind(NamedTuple):
 FROZEN, ATTENUATED = "frozen", "attenuated"
 BESIDE: Mapping[str, Kind] = MappingProxyType(
     {
-        ATTENUATED: Kind("faults", "attenuated", (0.9,)),
-        "blank": Kind("faults", "blank", (None,)),
-        "saturated": Kind("faults", "saturated", (None,)),
-        FROZEN: Kind("faults", "frozen", (None,)),
+        ATTENUATED: Kind("noise", "attenuated", (0.9,)),
+        "blank": Kind("noise", "blank", (None,)),
+        "saturated": Kind("noise", "saturated", (None,)),
+        FROZEN: Kind("noise", "frozen", (None,)),
     }
 )
 """Kinds that every suite but those of text knows beside its own: a benign one, and faults of the sensor
