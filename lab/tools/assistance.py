@@ -189,7 +189,7 @@ def figures(network: nn.Module, part: Examples, device: str) -> dict[str, float]
 
 def done(jobs: Sequence[Job], workers: int) -> Iterator[dict[str, Any]]:
     """Give the rows of all jobs, as soon as each is there."""
-    from tcuq_lab.zoo.workers import side_by_side
+    from tcuq_lab.zoo.make import side_by_side
 
     if workers == 1:
         yield from map(work, jobs)

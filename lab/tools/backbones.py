@@ -170,7 +170,7 @@ def recorded(
     recordings: Recordings, chosen: Sequence[str], experiments: Iterable[PaperExperiment], jobs: int
 ) -> None:
     """Run all networks over all sources, a few sources in each process; files keep what they said."""
-    from tcuq_lab.zoo.workers import side_by_side
+    from tcuq_lab.zoo.make import side_by_side
 
     rows: dict[str, list[Row]] = {}
     for name in chosen:
@@ -207,7 +207,7 @@ def measured(
     jobs: int,
 ) -> dict[str, Any]:
     """Return what each network, and each table, gives."""
-    from tcuq_lab.zoo.workers import side_by_side
+    from tcuq_lab.zoo.make import side_by_side
 
     work: list[str | PaperExperiment] = [*experiments, *chosen]
     found: dict[str, Any] = {}

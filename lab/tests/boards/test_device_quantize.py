@@ -23,14 +23,18 @@ from tcuq_lab.boards.quantize import input_of, quantize  # noqa: E402
 from tcuq_lab.boards.steps import QuantizeSettings  # noqa: E402
 from tcuq_lab.boards.trace import INPUT, trace_of, values_of  # noqa: E402
 from tcuq_lab.zoo.backbone import Backbone  # noqa: E402
-from tcuq_lab.zoo.cnn4 import cnn4  # noqa: E402
-from tcuq_lab.zoo.dscnn import dscnn  # noqa: E402
-from tcuq_lab.zoo.exits import Exits  # noqa: E402
-from tcuq_lab.zoo.mobilenetv2 import mobilenetv2  # noqa: E402
+from tcuq_lab.zoo.backbones import (  # noqa: E402
+    cnn4,
+    dscnn,
+    mobilenetv2,
+    resnet8,
+)
+from tcuq_lab.zoo.heads import Heads  # noqa: E402
 from tcuq_lab.zoo.outputs import core  # noqa: E402
-from tcuq_lab.zoo.recipes.dropout import Dropped  # noqa: E402
-from tcuq_lab.zoo.recipes.hydra import Heads  # noqa: E402
-from tcuq_lab.zoo.resnet8 import resnet8  # noqa: E402
+from tcuq_lab.zoo.recipes import (  # noqa: E402
+    Dropped,
+    Exits,
+)
 
 
 def inverted() -> Backbone:

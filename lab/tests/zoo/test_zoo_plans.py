@@ -13,9 +13,11 @@ torch = pytest.importorskip("torch", reason="pip install torch")
 
 from small_trainings import SMALL  # noqa: E402
 
-from tcuq_lab.zoo.config import config_from  # noqa: E402
+from tcuq_lab.zoo.config import (  # noqa: E402
+    config_from,
+    shipped,
+)
 from tcuq_lab.zoo.make import find_config, load_parts, train_all  # noqa: E402
-from tcuq_lab.zoo.matrix import shipped  # noqa: E402
 from tcuq_lab.zoo.weights import load_weights  # noqa: E402
 
 

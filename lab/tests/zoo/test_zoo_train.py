@@ -115,7 +115,7 @@ def test_a_state_of_another_configuration_is_refused(tmp_path: Path) -> None:
 def test_nothing_of_the_assistance_remains_at_inference(tmp_path: Path) -> None:
     from tcuq_lab.zoo.backbones import backbone
     from tcuq_lab.zoo.count import multiply_adds, parameters
-    from tcuq_lab.zoo.exits import Exit
+    from tcuq_lab.zoo.recipes import Exit
 
     plan = small(recipe="assisted", epochs=1, settings={"transfer": 0.1})
     module, _ = train(plan, squares())

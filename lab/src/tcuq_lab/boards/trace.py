@@ -13,11 +13,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ..zoo.backbone import Backbone
-from ..zoo.exits import Exits
-from ..zoo.mobilenetv2 import Inverted
-from ..zoo.recipes.dropout import Dropped
-from ..zoo.recipes.hydra import Heads
-from ..zoo.resnet8 import Residual
+from ..zoo.backbones import Inverted, Residual
+from ..zoo.heads import Heads
+from ..zoo.recipes import Dropped, Exits
 
 Floats = npt.NDArray[np.float64]
 INPUT = "input"

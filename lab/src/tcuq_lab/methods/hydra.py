@@ -14,7 +14,7 @@ from .method import Answer, Method, MethodCost, Observed, Recorded
 from .scores import softmax
 
 if TYPE_CHECKING:
-    from ..zoo.recipes.hydra import Heads
+    from ..zoo.heads import Heads
 
 FEWER = 3
 """Heads of the smaller ensemble that is tried beside all heads."""

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from ..zoo.recipes.dropout import Dropped
+from ..zoo.recipes import Dropped
 
 HALF = 2**31
 

@@ -40,7 +40,7 @@ class McDropout(Rowwise):
         """Run the network `passes` times, each with masks of its own."""
         import torch
 
-        from ..zoo.recipes.dropout import Dropped
+        from ..zoo.recipes import Dropped
         from .masks import sampled
         from .passes import batches
 

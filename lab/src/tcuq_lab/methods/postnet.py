@@ -38,7 +38,7 @@ class PostNet(Rowwise):
     def cost(self, shape: tuple[int, ...]) -> MethodCost:
         """Return one pass; the linear head is not used, and a flow measures and moves a point a class."""
         from ..zoo.count import parameters
-        from ..zoo.recipes.postnet import Posterior
+        from ..zoo.heads import Posterior
         from .counting import counted
 
         network = self.network

@@ -1,4 +1,4 @@
-"""The configuration of a training: one small JSON file."""
+"""Configurations: how a backbone is trained, and the matrix of those that come with the package."""
 
 from __future__ import annotations
 
@@ -6,12 +6,41 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from tcuq.base.checks import integer, known, known_only, number
 
-from .matrix import shipped
+FILE = Path(__file__).parent / "configs.json"
+PLAIN = "plain"
+BACKBONE = "{backbone}"
+"""Stands for the name of the plain configuration in settings of a variant: the teacher, for instance."""
+
+
+def shipped() -> dict[str, dict[str, Any]]:
+    """Return the content of every configuration, by name."""
+    return {name: json.loads(content) for name, content in _expanded().items()}
+
+
+@cache
+def _expanded() -> dict[str, str]:
+    """Return the JSON of every configuration.
+
+    A name is that of the backbone, or backbone and variant joined by an underscore. Fields of a backbone's
+    own entry win over those of the variant, which win over the plain ones.
+    """
+    matrix = json.loads(FILE.read_text(encoding="utf-8"))
+    found = {}
+    for backbone, cells in matrix["backbones"].items():
+        for variant, own in cells.items():
+            plain = variant == PLAIN
+            name = backbone if plain else f"{backbone}_{variant}"
+            shared = {} if plain else matrix["variants"][variant]
+            content = {"name": name, "backbone": backbone, **cells[PLAIN], **shared, **own}
+            found[name] = json.dumps(content).replace(BACKBONE, backbone)
+    return found
+
 
 OPTIMIZERS = ("sgd", "adam")
 SCHEDULES = ("cosine", "exponential", "halving")

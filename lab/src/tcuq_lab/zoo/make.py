@@ -6,9 +6,12 @@ import errno
 import os
 import platform
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import active_children, get_context
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -17,16 +20,40 @@ from tcuq._version import VERSION
 from tcuq.base.checks import integer, known
 
 from ..data.parts import load_part
-from .config import Config, config_from, load_config
+from .config import Config, config_from, load_config, shipped
 from .count import used
 from .curves import Curves, curves_of, write_curves
 from .examples import inputs_of
-from .matrix import shipped
 from .outputs import accuracy, core
 from .plans import check_config, check_data, file_of, found_card, in_turns
 from .train import Examples, steps_per_epoch, train
 from .weights import round_weights, save_weights
-from .workers import side_by_side
+
+Result = TypeVar("Result")
+
+
+def side_by_side(
+    turns: Sequence[Sequence[Any]], side: int, work: Callable[..., Result], *others: Any
+) -> Iterator[Result]:
+    """Give what work does with every job, as soon as it is there."""
+    before = set(active_children())
+    pool = ProcessPoolExecutor(side, mp_context=get_context("spawn"))
+    try:
+        for jobs in turns:
+            for done in as_completed([pool.submit(work, job, *others) for job in jobs]):
+                yield done.result()
+    except BaseException as error:
+        # Waiting for trainings of hours would hide the error; a training that is cut off can be resumed.
+        for process in set(active_children()) - before:
+            process.terminate()
+        if isinstance(error, BrokenProcessPool):
+            raise ValueError(
+                f"a worker was ended by the system, for lack of memory perhaps; fewer than {side} may do"
+            ) from None
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+
 
 Progress = Callable[[int, int, str], None]
 Job = list[tuple[int, Config]]

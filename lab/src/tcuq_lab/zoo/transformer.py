@@ -1,4 +1,4 @@
-"""What the transformers share: attention whose products can be counted, and blocks as stages."""
+"""Transformers for pictures and text: attention whose products can be counted, blocks as stages."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
 from tcuq.base.checks import integer
+
+from .backbone import Backbone
 
 
 class Mix(nn.Module):
@@ -128,3 +130,79 @@ def places_of(depth: int) -> tuple[int, ...]:
     ((0, 2), (0,))
     """
     return tuple(sorted({(depth - 1) // 4, 3 * (depth - 1) // 4}))
+
+
+class Patches(nn.Module):
+    """A class token, then a token a patch, with learned positions."""
+
+    def __init__(self, channels: int, width: int, size: int, patch: int) -> None:
+        super().__init__()
+        if size % integer("patch", patch, 1, size):
+            raise ValueError(f"patch is {patch}, expected a divisor of the side, {size}")
+        self.size = (size, size)
+        self.cut = nn.Conv2d(channels, width, patch, patch)
+        self.token = learned(1, 1, width)
+        self.positions = learned(1, 1 + (size // patch) ** 2, width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return (n, width, 1, 1 + patches)."""
+        patches = listed(self.cut(of_size(x, self.size, "picture")))
+        token = self.token.expand(len(x), -1, -1).to(patches.dtype)
+        return placed(torch.cat([token, patches], 1) + self.positions)
+
+
+def vit(
+    classes: int = 10,
+    channels: int = 3,
+    width: int = 64,
+    depth: int = 4,
+    heads: int = 4,
+    size: int = 32,
+    patch: int = 4,
+) -> Backbone:
+    """Return a vision transformer; the class token after the last block is the feature vector.
+
+    Exits take the mean of all tokens, the class token among them.
+    """
+    stages = stacked(Patches(channels, width, size, patch), width, depth, heads, first=True)
+    return Backbone(stages, width, classes, channels, places_of(depth), size=(size, size))
+
+
+class Bytes(nn.Module):
+    """A token for every two bytes: a vector a byte, a convolution over four of them, learned positions."""
+
+    def __init__(self, width: int, length: int) -> None:
+        super().__init__()
+        if integer("length", length, 2, 1 << 16) % 2:
+            raise ValueError(f"length is {length}, expected an even number")
+        self.size = (1, length)
+        self.vectors = nn.Embedding(256, width)
+        self.join = nn.Sequential(nn.Conv2d(width, width, (1, 4), (1, 2), (0, 1)), nn.ReLU())
+        self.positions = learned(1, length // 2, width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return (n, width, 1, length / 2) of bytes (n, 1, 1, length)."""
+        values = of_size(x, self.size, "chunk")[:, 0, 0].long()
+        joined: Tensor = self.join(placed(self.vectors(values)))
+        return joined + placed(self.positions)
+
+
+class Text(Backbone):
+    """A backbone that takes uint8 chunks (n, length); bytes are symbols, so nothing is normalized."""
+
+    symbols = True
+
+    def prepare(self, x: Tensor) -> Tensor:
+        """Turn chunks into a row of places with one channel, like all prepared batches of float type."""
+        if x.ndim != 2 or x.dtype != torch.uint8:
+            raise ValueError(f"input is {x.dtype} of shape {tuple(x.shape)}, expected uint8 (n, length)")
+        return x[:, None, None].float()
+
+    def fit_input(self, x: Tensor) -> None:
+        """Measure nothing."""
+
+
+def text(classes: int = 10, width: int = 64, depth: int = 3, heads: int = 4, length: int = 64) -> Text:
+    """Return a classifier of chunks of bytes; the mean token after the last block is the feature vector."""
+    stages = stacked(Bytes(width, length), width, depth, heads, first=False)
+    return Text(stages, width, classes, 1, places_of(depth), size=(1, length))
