@@ -16,7 +16,7 @@ from tcuq_device.firmware.build import build
 from tcuq_device.firmware.decision import Rule
 from tcuq_device.firmware.firmware import Firmware
 from tcuq_device.tools import missing
-from tcuq_lab.boards.rival_rules import ConformalRule, VoteRule
+from tcuq_lab.boards.rivals import ConformalRule, VoteRule
 from tcuq_lab.methods.conformal import p_values
 from tcuq_lab.methods.method import Observed
 from tcuq_lab.methods.temporal.vote import Vote

@@ -18,8 +18,7 @@ from tcuq_device.graph.check import check  # noqa: E402
 from tcuq_device.graph.model import Graph  # noqa: E402
 from tcuq_device.graph.steps import HIGHEST, Conv, Dense  # noqa: E402
 from tcuq_device.graph.storage import save_graph  # noqa: E402
-from tcuq_lab.boards.balance import balanced  # noqa: E402
-from tcuq_lab.boards.quantize import input_of, quantize  # noqa: E402
+from tcuq_lab.boards.quantize import balanced, input_of, quantize  # noqa: E402
 from tcuq_lab.boards.steps import QuantizeSettings  # noqa: E402
 from tcuq_lab.boards.trace import INPUT, trace_of, values_of  # noqa: E402
 from tcuq_lab.zoo.backbone import Backbone  # noqa: E402

@@ -3,6 +3,6 @@
 from .continuous import Windows, windows
 from .mfcc import FrontEnd, mfcc
 from .plan import SoundPlan, Stretch, Word
-from .voiced import voiced
+from .tape import voiced
 
 __all__ = ["FrontEnd", "SoundPlan", "Stretch", "Windows", "Word", "mfcc", "voiced", "windows"]

@@ -13,8 +13,7 @@ import numpy.typing as npt
 from tcuq.base.checks import integer
 
 from .plan import RATE, SoundPlan, Word
-from .tape import Sound, Tape, noise_floor, shifted_sound
-from .voiced import voiced
+from .tape import Sound, Tape, noise_floor, shifted_sound, voiced
 
 
 class Windows(NamedTuple):

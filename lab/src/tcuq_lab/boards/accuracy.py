@@ -29,10 +29,9 @@ from ..zoo.bank import examples
 from ..zoo.examples import inputs_of
 from ..zoo.outputs import outputs
 from ..zoo.weights import load_weights
-from .calibrate import CLEAN, quantize_file
+from .calibrate import CLEAN, ShownSizes, quantize_file, some_of, stream
 from .lineup import fitted
 from .quantize import input_of
-from .shown import ShownSizes, some_of, stream
 from .steps import QuantizeSettings
 from .stored_graphs import Say, stored_or, stored_path
 

@@ -14,7 +14,7 @@ from tcuq_device.firmware.build import Levels
 from tcuq_device.firmware.decision import Watch
 from tcuq_device.firmware.firmware import Firmware
 
-from .projection import PROJECTION, Project
+from .rivals import PROJECTION, Project
 from .stored import result
 
 STEPS = 1000

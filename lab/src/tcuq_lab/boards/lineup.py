@@ -24,8 +24,8 @@ from ..data.parts import load_part
 from ..metrics import accuracy
 from ..zoo.bank import examples
 from ..zoo.examples import inputs_of
+from .calibrate import ShownSizes, some_of, stream
 from .quantize import input_of
-from .shown import ShownSizes, some_of, stream
 from .stored_graphs import Say, TaskGraphs
 from .table import methods
 

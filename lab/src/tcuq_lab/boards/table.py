@@ -17,7 +17,7 @@ from tcuq_device.graph.model import Graph
 from tcuq_device.graph.steps import Int8
 
 from .bench import STEPS, Progress, silent
-from .rival_rules import ConformalRule, VoteRule
+from .rivals import ConformalRule, VoteRule
 from .stored import result
 
 PASSES = 10

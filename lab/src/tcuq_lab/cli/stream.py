@@ -158,9 +158,8 @@ def make_one(args: argparse.Namespace) -> int:
     from ..streams.dwell import LAWS
     from ..streams.fields import chosen
     from ..streams.held import Held
-    from ..streams.labels import labels_for
     from ..streams.layout import LAYOUTS
-    from ..streams.playback import check_media
+    from ..streams.playback import check_media, labels_for
     from ..streams.sliding import Sliding
     from ..streams.stream import build, seal
 
@@ -268,8 +267,7 @@ def check_one(args: argparse.Namespace) -> int:
 def _rebuilt(args: argparse.Namespace) -> tuple[Description, Stream]:
     from ..corruptions import suite_of
     from ..streams.description import Description
-    from ..streams.labels import labels_for
-    from ..streams.playback import check_media, known_kinds
+    from ..streams.playback import check_media, known_kinds, labels_for
     from ..streams.stream import Mismatch, build
 
     need_files(args, "FILE")
@@ -288,7 +286,7 @@ def _rebuilt(args: argparse.Namespace) -> tuple[Description, Stream]:
 
 
 def _found(path: str, description: Description, stream: Stream) -> dict[str, Any]:
-    from ..streams.overview import overview
+    from ..streams.stream import overview
 
     content = description.to_dict()
     names = ("dataset", "part", "seed", "dwell", "layout", "held", "sliding", "digest")

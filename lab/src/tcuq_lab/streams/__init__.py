@@ -3,13 +3,11 @@
 from .description import Description, Ood, Shift
 from .dwell import Changing, Geometric, Pareto, Recorded, Trace
 from .held import Held
-from .labels import labels_for, part_labels
 from .layout import Bursts, Literal, Ramp, Segments, StartsShifted, Stationary
-from .overview import overview
 from .plan import Chunk
-from .playback import Shown, inputs
+from .playback import Shown, inputs, labels_for, part_labels
 from .sliding import Sliding
-from .stream import Mismatch, Span, Stream, build, labels_digest, seal, steps
+from .stream import Mismatch, Span, Stream, build, labels_digest, overview, seal, steps
 
 __all__ = [
     "Bursts",

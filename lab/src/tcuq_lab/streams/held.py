@@ -11,8 +11,7 @@ import numpy.typing as npt
 from tcuq.base.checks import integer, number
 from tcuq.recording.rand import Numbers, chance
 
-from .chains import Chain, Integers
-from .order import Picker
+from .chains import Chain, Integers, Picker
 
 Pixels = npt.NDArray[np.uint8]
 BYTES = 8

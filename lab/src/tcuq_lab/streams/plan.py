@@ -10,11 +10,11 @@ import numpy.typing as npt
 
 from tcuq.recording.rand import Numbers
 
+from .chains import Picker, Queue, RecordedRuns
 from .description import Description
 from .dwell import Recorded
 from .held import HeldExamples
 from .layout import Literal
-from .order import Picker, Queue, RecordedRuns
 from .pieces import Piece, cut
 from .sliding import SlidingExamples
 

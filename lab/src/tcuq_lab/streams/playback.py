@@ -14,11 +14,35 @@ from ..corruptions import Suite, corrupt, suite_of
 from ..corruptions import suite as suite_named
 from ..corruptions.suite import FROZEN
 from ..data import Dataset
+from ..data.keywords import keyword_labels
+from ..data.ood import ood_labels, ood_name
+from ..data.parts import load_part, split_of
 from .description import Description
 from .held import FRESH, Shaker
 from .plan import Chunk
 from .sliding import check_words_stay, sliding_windows
 from .stream import Stream, steps
+
+Labels = npt.NDArray[np.int64]
+
+
+def part_labels(name: str, part: str) -> Labels:
+    """Return the labels of `load_part`, without decoding speech."""
+    split = split_of(name, part)
+    return keyword_labels(split) if name == "speech_commands" else load_part(name, part).y
+
+
+def labels_for(description: Description) -> tuple[Labels, dict[str, Labels]]:
+    """Return what `build` needs for a description: labels, and those of the OOD sets by name."""
+    about = description
+    for each in about.ood:
+        accepted = ood_name(about.dataset, about.part)
+        if each.name != accepted:
+            raise ValueError(
+                f"OOD set {each.name!r} does not go with {about.dataset} {about.part}; {accepted} does"
+            )
+    ood = {each.name: ood_labels(about.dataset, about.part) for each in about.ood}
+    return part_labels(about.dataset, about.part), ood
 
 
 class Shown(NamedTuple):

@@ -15,11 +15,9 @@ from tcuq.recording.rand import Numbers
 
 from ..audio.continuous import slide
 from ..audio.plan import MOVES_WORDS, RATE, Stretch, Word
-from ..audio.tape import Sound, Tape, noise_floor, shifted_sound
-from ..audio.voiced import voiced
+from ..audio.tape import Sound, Tape, noise_floor, shifted_sound, voiced
 from ..corruptions.suite import FROZEN
-from .chains import Chain, Integers
-from .order import Picker
+from .chains import Chain, Integers, Picker
 from .pieces import Piece, cut
 
 if TYPE_CHECKING:
