@@ -17,9 +17,9 @@ from tcuq_device.firmware.decision import Rule
 from tcuq_device.firmware.firmware import Firmware
 from tcuq_device.tools import missing
 from tcuq_lab.boards.rivals import ConformalRule, VoteRule
-from tcuq_lab.methods.conformal import p_values
+from tcuq_lab.methods.confidence import p_values
 from tcuq_lab.methods.method import Observed
-from tcuq_lab.methods.temporal.vote import Vote
+from tcuq_lab.methods.rules import Vote
 
 tooled = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 SMALL = board("stm32l432kc")

@@ -19,15 +19,12 @@ from torch.utils.flop_counter import flop_registry  # noqa: E402
 
 from tcuq.metrics import auroc  # noqa: E402
 from tcuq_lab.methods import passes  # noqa: E402
-from tcuq_lab.methods.conformal import Conformal, p_values  # noqa: E402
-from tcuq_lab.methods.dirichlet import differential_entropy, expected_entropy  # noqa: E402
-from tcuq_lab.methods.masks import sampled  # noqa: E402
+from tcuq_lab.methods.confidence import Conformal, fitted, likelihood, p_values  # noqa: E402
+from tcuq_lab.methods.ensembles import POSTNET_KINDS, risks  # noqa: E402
 from tcuq_lab.methods.method import TRIALS, Labeled, Method, Observed, Recorded  # noqa: E402
-from tcuq_lab.methods.odin import Odin  # noqa: E402
-from tcuq_lab.methods.perturbed import EPSILONS, gradient  # noqa: E402
-from tcuq_lab.methods.postnet import KINDS, risks  # noqa: E402
+from tcuq_lab.methods.passes import differential_entropy, expected_entropy, sampled  # noqa: E402
+from tcuq_lab.methods.perturbed import EPSILONS, Odin, gradient  # noqa: E402
 from tcuq_lab.methods.registry import NETWORK_METHODS, method  # noqa: E402
-from tcuq_lab.methods.temperature import fitted, likelihood  # noqa: E402
 from tcuq_lab.zoo.config import config_from  # noqa: E402
 from tcuq_lab.zoo.count import parameters  # noqa: E402
 from tcuq_lab.zoo.outputs import core, outputs  # noqa: E402
@@ -347,7 +344,7 @@ def test_uncertainties_of_a_dirichlet_against_scipy() -> None:
     drawn = [rng.dirichlet(row, 10_000) for row in alpha[:5]]
     means = [-(each * np.log(np.clip(each, 1e-300, 1))).sum(1).mean() for each in drawn]
     np.testing.assert_allclose(expected_entropy(torch.from_numpy(alpha[:5])).numpy(), means, atol=0.02)
-    found = dict(zip(KINDS, risks(alpha).T, strict=True))
+    found = dict(zip(POSTNET_KINDS, risks(alpha).T, strict=True))
     spread = [stats.dirichlet(row).var()[row.argmax()] ** 0.5 for row in alpha]
     np.testing.assert_allclose(found["deviation"], spread, rtol=1e-9)
     assert np.isfinite(risks(np.array([[1.0, 1.0, 1e13], [1.0, 1.0, 1.0]]))).all()

@@ -10,12 +10,10 @@ import numpy.typing as npt
 import pytest
 
 from tcuq.metrics import auroc
+from tcuq_lab.methods.belief import Belief, BeliefTold, Hmm, expected
 from tcuq_lab.methods.method import Labeled, Method, Observed
-from tcuq_lab.methods.registry import RIVALS
-from tcuq_lab.methods.temporal import FIXED_RULES
-from tcuq_lab.methods.temporal.belief import Belief, BeliefTold
-from tcuq_lab.methods.temporal.fixed import Vote8
-from tcuq_lab.methods.temporal.hmm import Hmm, expected
+from tcuq_lab.methods.registry import FIXED_RULES, RIVALS
+from tcuq_lab.methods.rules import Vote8
 
 CLASSES, DWELL = 5, 12
 

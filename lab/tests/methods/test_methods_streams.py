@@ -17,16 +17,10 @@ from tcuq.log.log import Log
 from tcuq.metrics import auroc
 from tcuq.monitor.cost import cost
 from tcuq_lab.methods.method import Labeled, Observed
-from tcuq_lab.methods.temporal import STREAM_METHODS
-from tcuq_lab.methods.temporal.mean_posterior import MeanAnswer, MeanPosterior
-from tcuq_lab.methods.temporal.median import Median
-from tcuq_lab.methods.temporal.paper import TcuqPaper
-from tcuq_lab.methods.temporal.standard import TcuqStandard
-from tcuq_lab.methods.temporal.streaming import Streaming
-from tcuq_lab.methods.temporal.suppress import Suppress
-from tcuq_lab.methods.temporal.tcuq import Tcuq
-from tcuq_lab.methods.temporal.variants import NoConformal, TcuqTs
-from tcuq_lab.methods.temporal.vote import Vote
+from tcuq_lab.methods.paper import NoConformal, TcuqPaper, TcuqTs
+from tcuq_lab.methods.registry import STREAM_METHODS
+from tcuq_lab.methods.rules import MeanAnswer, MeanPosterior, Median, Streaming, Suppress, Vote
+from tcuq_lab.methods.tcuq import Tcuq, TcuqStandard
 from tcuq_lab.streams import Description, Geometric, Segments, Shift, build
 
 SHIFTS = ("fog", "frost", "snow")

@@ -16,8 +16,8 @@ from kept_recordings import PLAIN, TINY, Kept
 
 from tcuq.metrics import wilson
 from tcuq_lab.comparison.records import Record, Results, pick, record
-from tcuq_lab.methods.temperature import fitted as fitted_temperature
-from tcuq_lab.methods.temporal.tcuq import Tcuq
+from tcuq_lab.methods.confidence import fitted as fitted_temperature
+from tcuq_lab.methods.tcuq import Tcuq
 from tcuq_lab.reproduce.kinds.calibration import METRICS, measure
 from tcuq_lab.reproduce.kinds.unit import Unit
 from tcuq_lab.reproduce.paper import experiment_from

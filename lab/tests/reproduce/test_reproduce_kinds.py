@@ -16,8 +16,7 @@ from kept_recordings import PLAIN, TINY, Kept
 from tcuq_lab.comparison import pick
 from tcuq_lab.comparison.records import Record, Results
 from tcuq_lab.methods.gather import observed
-from tcuq_lab.methods.temporal.paper import TcuqPaper
-from tcuq_lab.methods.temporal.variants import TcuqTs
+from tcuq_lab.methods.paper import TcuqPaper, TcuqTs
 from tcuq_lab.reproduce.kinds import comparison, literal, severity
 from tcuq_lab.reproduce.kinds.comparison import joined
 from tcuq_lab.reproduce.kinds.fits import fit_once

@@ -14,8 +14,7 @@ from kept_recordings import PLAIN, Kept
 
 from tcuq_lab.comparison.records import Record, pick
 from tcuq_lab.methods.gather import observed
-from tcuq_lab.methods.temporal.tcuq import Tcuq
-from tcuq_lab.methods.temporal.variants import altered
+from tcuq_lab.methods.tcuq import Tcuq
 from tcuq_lab.reproduce.kinds.comparison import fit_rows
 from tcuq_lab.reproduce.kinds.selective import measure
 from tcuq_lab.reproduce.kinds.unit import Unit
@@ -64,7 +63,7 @@ def test_curves_and_decisions_are_those_of_the_rows(tmp_path: Path) -> None:
     assert isinstance(method, Tcuq)
     for level in (0.05, 0.3):
         label = f"tcuq_paper, level {level:g}"
-        other = altered(method, level="budget", budget=level)
+        other = method.altered(level="budget", budget=level)
         assert other.params.level == other.params.budget == level
         accepted = ~other.decisions(seen).abstained
         assert _value(found, label, "coverage", "decided") == pytest.approx(accepted.mean())

@@ -17,13 +17,10 @@ from tcuq.base.checks import known
 from tcuq.log.log import Log
 from tcuq.monitor.monitor import watch
 
-from ..methods.confidence_norm import ConfidenceNorm
-from ..methods.entropy import Entropy
+from ..methods.belief import Belief, BeliefTold, Hmm
+from ..methods.confidence import ConfidenceNorm, Entropy
 from ..methods.method import Labeled, Method, Observed
-from ..methods.temporal.belief import Belief, BeliefTold
-from ..methods.temporal.fixed import Mean8, Vote8
-from ..methods.temporal.hmm import Hmm
-from ..methods.temporal.mean_posterior import MeanAnswer
+from ..methods.rules import Mean8, MeanAnswer, Vote8
 from ..reproduce.field.alarming.limits import candidates, find_limit
 from .alarms import ALARMS
 from .entry import Entry, entry_of

@@ -1,8 +1,9 @@
-"""Running a network over examples in batches."""
+"""Running networks over examples in batches: their cost, dropout with fixed masks, Dirichlet entropies."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import copy
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,10 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from ..zoo.count import multiply_adds, parameters
 from ..zoo.outputs import BATCH, core
+from ..zoo.recipes import Dropped
+from .method import MethodCost
 
 Arrays = tuple[npt.NDArray[Any], ...]
 
@@ -43,3 +47,101 @@ def plain(found: tuple[Tensor, ...]) -> Arrays:
 def joined(found: list[Arrays]) -> Arrays:
     """Return batches as one."""
     return tuple(np.concatenate(each) for each in zip(*found, strict=True))
+
+
+def counted(
+    networks: Sequence[nn.Module],
+    shape: tuple[int, ...],
+    *,
+    repeats: int = 1,
+    more: int = 0,
+    stored: int = 0,
+    state: int = 0,
+    gradient: bool = False,
+) -> MethodCost:
+    """Return the cost of running every network on one input."""
+    # Counting is done where no device is needed.
+    bare = [copy.deepcopy(each).cpu() for each in networks]
+    total = repeats * sum(multiply_adds(each, shape) for each in bare) + more
+    plain = multiply_adds(core(bare[0]), shape)
+    kept = sum(parameters(each) for each in bare) + stored
+    return MethodCost(total / plain, kept, total, state, gradient)
+
+
+HALF = 2**31
+
+
+def mask(shape: tuple[int, ...], rate: float, keys: npt.NDArray[np.uint32], device: str = "cpu") -> Tensor:
+    """Return 0 where a value is dropped, and 1 / (1 - rate) elsewhere.
+
+    A value is dropped by a hash of its place and the key of its row: no generator runs through a batch, so
+    the same row gets the same mask in any batch and on any device.
+    """
+    places = torch.arange(int(np.prod(shape[1:])), dtype=torch.int32, device=device)
+    rows = torch.from_numpy(keys.astype(np.uint32).view(np.int32)).to(device)
+    mixed = _mixed(_mixed(places)[None, :] + rows[:, None])
+    kept = (mixed & (HALF - 1)) >= int(rate * HALF)
+    return kept.reshape(shape).float() / (1 - rate)
+
+
+def keys_of(seed: int, rows: npt.NDArray[np.int64], number: int, place: int) -> npt.NDArray[np.uint32]:
+    """Return a key a row, for one pass and one place of dropout.
+
+    Examples
+    --------
+    >>> keys_of(0, np.arange(3), 1, 0)[1:].tolist() == keys_of(0, np.arange(1, 3), 1, 0).tolist()
+    True
+    """
+    found = np.full(len(rows), seed, dtype=np.uint64)
+    for each in (rows.astype(np.uint64), np.uint64(number), np.uint64(place)):
+        found = _spread(found + each)
+    return (found >> np.uint64(32)).astype(np.uint32)
+
+
+def sampled(module: Dropped, inputs: Tensor, first: int, number: int, seed: int) -> tuple[Tensor, ...]:
+    """Run a network once with dropout."""
+    rows = np.arange(first, first + len(inputs))
+
+    def hook(place: int, rate: float) -> Callable[[nn.Module, Any, Tensor], Tensor]:
+        keys = keys_of(seed, rows, number, place)
+        return lambda layer, given, x: x * mask(tuple(x.shape), rate, keys, str(x.device))
+
+    module.sampling(False)  # its own dropout draws from the global generator
+    drops = [each for each in module.drops.values() if isinstance(each, nn.Dropout)]
+    hooks = [each.register_forward_hook(hook(place, each.p)) for place, each in enumerate(drops)]
+    try:
+        found: tuple[Tensor, ...] = module(inputs)
+    finally:
+        for each in hooks:
+            each.remove()
+    return found
+
+
+def _mixed(x: Tensor) -> Tensor:
+    """Hash 32-bit integers; products wrap around, and shifts must not carry the sign."""
+    x = (x ^ ((x >> 16) & 0xFFFF)) * 0x7FEB352D
+    x = (x ^ ((x >> 15) & 0x1FFFF)) * (0x846CA68B - 2**32)
+    return x ^ ((x >> 16) & 0xFFFF)
+
+
+def _spread(x: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Hash 64-bit integers."""
+    x = x + np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(x ^ (x >> np.uint64(31)))
+
+
+def differential_entropy(alpha: Tensor) -> Tensor:
+    """Return the differential entropy (nats) of Dirichlet distributions, one a row."""
+    total, classes = alpha.sum(1), alpha.shape[1]
+    volume = torch.lgamma(alpha).sum(1) - torch.lgamma(total)
+    inner = ((alpha - 1) * torch.digamma(alpha)).sum(1)
+    return volume + (total - classes) * torch.digamma(total) - inner
+
+
+def expected_entropy(alpha: Tensor) -> Tensor:
+    """Return the mean entropy (nats) of posteriors that are drawn from Dirichlet distributions."""
+    total = alpha.sum(1, keepdim=True)
+    mean = alpha / total
+    return (mean * (torch.digamma(total + 1) - torch.digamma(alpha + 1))).sum(1)

@@ -1,4 +1,4 @@
-"""What ODIN and its generalization share: inputs moved towards more confidence by a small step."""
+"""ODIN and its generalization: inputs moved towards more confidence by a small step."""
 
 from __future__ import annotations
 
@@ -9,13 +9,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from .given import check_clean
-from .method import MethodCost, Recorded
-from .rowwise import Rowwise
+from .ensembles import Rowwise
+from .method import MethodCost, Recorded, check_clean
 from .scores import Doubles, Rows, softmax
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
+from typing import TYPE_CHECKING
+
+from tcuq.metrics import auroc
+
+from .scores import energy, entropy, margin, unsure
+
+if TYPE_CHECKING:
+    from torch import Tensor
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
 
 EPSILONS = (0.0025, 0.005, 0.01, 0.02, 0.04, 0.08)
 """Steps that are tried, in standard deviations of the input."""
@@ -111,6 +123,134 @@ class Perturbed(Rowwise):
         return [joined(run) for run in runs]
 
     def _cost(self, shape: tuple[int, ...], more: int = 0, stored: int = 0) -> MethodCost:
-        from .counting import counted
+        from .passes import counted
 
         return counted(self.loaded(), shape, repeats=3, more=more, stored=stored, gradient=True)
+
+
+TEMPERATURES = (1000.0, 100.0, 10.0, 5.0, 2.0, 1.0)
+"""Temperatures that are tried; the usual one first, which wins a tie."""
+ODIN_KINDS = ("max", "energy", "entropy", "margin")
+
+
+class Odin(Perturbed):
+    """One minus the largest tempered posterior of an input that was moved to raise its logarithm.
+
+    Temperature and step are chosen on clean development examples alone. The temperature ranks the network's
+    own errors there best, by 1 - max of the tempered posterior of the input as it is; the largest mean
+    confidence, by which the step is chosen, would always be that of the lowest temperature. Other kinds of
+    risk: the free energy -T log sum exp and the entropy at that temperature, the margin between logits.
+    """
+
+    name = "odin"
+    bank = "odin"
+    grid = tuple({"kind": kind, "gain": gain} for gain in (0.0, 1.0) for kind in ODIN_KINDS)
+    temperature: float = TEMPERATURES[0]
+
+    def confidence(self, found: tuple[Tensor, ...]) -> Tensor:
+        """Return the log of the largest tempered posterior."""
+        return (found[0].float() / self.temperature).log_softmax(1).amax(1)
+
+    def sureness(self, found: tuple[npt.NDArray[Any], ...]) -> Doubles:
+        """Return the largest tempered posterior."""
+        return np.asarray(softmax(found[0], self.temperature).max(axis=1))
+
+    def risk(self, found: tuple[npt.NDArray[Any], ...], kind: str) -> Doubles:
+        """Return a kind of risk from logits."""
+        if kind == "energy":
+            return energy(found[0], self.temperature)
+        if kind == "margin":
+            return margin(found[0])
+        probs = softmax(found[0], self.temperature)
+        return unsure(probs) if kind == "max" else entropy(probs)
+
+    def doubt(self, logits: Rows, temperature: float) -> Doubles:
+        """Return what is to rank errors best at the chosen temperature."""
+        return unsure(softmax(logits, temperature))
+
+    def ready(self, x: npt.NDArray[Any], y: npt.NDArray[np.int64]) -> None:
+        """Choose the temperature, then the step."""
+        from ..zoo.outputs import outputs
+        from .passes import place_of
+
+        check_clean(self.name, x, y)
+        network = self.network
+        logits = outputs(network, x, place_of(network)).logits
+        wrong = logits.argmax(axis=1) != y
+        # NaN, where there is no error, leaves the usual temperature.
+        quality = [auroc(self.doubt(logits, warm), wrong) for warm in TEMPERATURES]
+        self.temperature = TEMPERATURES[int(np.argmax(np.nan_to_num(quality)))]
+        super().ready(x, y)
+
+    def cost(self, shape: tuple[int, ...]) -> MethodCost:
+        """Return two passes and a gradient; temperature and step are stored."""
+        return self._cost(shape, stored=2)
+
+
+class OdinEnergy(Odin):
+    """The free energy of the moved input; clean examples alone decide, since no other kind is tried.
+
+    The temperature is the one at which the energy of inputs as they are ranks errors best: where that of the
+    posterior is high, the energy is little more than the mean logit.
+    """
+
+    name = "odin_energy"
+    bank = "odin_energy"
+    grid = ({"kind": "energy", "gain": 0.0},)
+
+    def doubt(self, logits: Rows, temperature: float) -> Doubles:
+        """Return the free energy."""
+        return energy(logits, temperature)
+
+
+GODIN_KINDS = ("h", "g", "energy", "max")
+
+
+class Godin(Perturbed):
+    """How far the largest class similarity h of a moved input is from 1.
+
+    The step is towards a larger max h. Other kinds of risk: 1 - g (g is meant to be the chance that an input
+    is of the distribution), the free energy of the logits h / g, and 1 minus their largest posterior.
+    """
+
+    name = "godin"
+    recipe = "godin"
+    bank = "godin"
+    grid = tuple({"kind": kind, "gain": gain} for gain in (0.0, 1.0) for kind in GODIN_KINDS)
+
+    def confidence(self, found: tuple[Tensor, ...]) -> Tensor:
+        """Return the largest h."""
+        return found[2].amax(1)
+
+    def sureness(self, found: tuple[npt.NDArray[Any], ...]) -> Doubles:
+        """Return the largest h."""
+        return np.asarray(found[2].max(axis=1), dtype=np.float64)
+
+    def risk(self, found: tuple[npt.NDArray[Any], ...], kind: str) -> Doubles:
+        """Return a kind of risk."""
+        if kind == "h":
+            return 1 - self.sureness(found)
+        if kind == "g":
+            return np.asarray(1 - found[3][:, 0].astype(np.float64))
+        return energy(found[0]) if kind == "energy" else unsure(softmax(found[0]))
+
+    def cost(self, shape: tuple[int, ...]) -> MethodCost:
+        """Return two passes and a gradient; the linear head of the backbone is not used, h is a product."""
+        from ..zoo.count import parameters
+        from ..zoo.outputs import core
+
+        body = core(self.network)
+        # h in every run; the gradient is that of h, which g has no part in.
+        more = (3 * body.classes - 1) * body.width
+        return self._cost(shape, more=more, stored=1 - parameters(body.head))
+
+
+class GodinEnergy(Godin):
+    """The free energy of the logits h / g of the moved input, at the step of G-ODIN; nothing else is chosen.
+
+    There is no temperature: g stands for it, and is learned.
+    """
+
+    name = "godin_energy"
+    columns = Godin.grid
+    grid = ({"kind": "energy", "gain": 0.0},)

@@ -4,20 +4,27 @@ from __future__ import annotations
 
 from tcuq.base.checks import known
 
-from .base import Base
-from .confidence_norm import ConfidenceNorm
-from .conformal import Conformal
-from .early_exit import EarlyExit, ExitsAlone
-from .ensemble import Deep
-from .entropy import Entropy
-from .godin import Godin, GodinEnergy
-from .hydra import Hydra
-from .mc_dropout import McDropout
+from .belief import Belief, BeliefTold, Hmm
+from .confidence import Base, ConfidenceNorm, Conformal, Entropy, Temperature
+from .ensembles import Deep, EarlyExit, ExitsAlone, Hydra, McDropout, PostNet
 from .method import Method
-from .odin import Odin, OdinEnergy
-from .postnet import PostNet
-from .temperature import Temperature
-from .temporal import FIXED_RULES, STREAM_METHODS
+from .paper import VARIANTS, TcuqPaper
+from .perturbed import Godin, GodinEnergy, Odin, OdinEnergy
+from .rules import Mean8, MeanAnswer, MeanPosterior, Median, Streaming, Suppress, Vote, Vote8
+from .tcuq import TcuqStandard
+
+STREAM_METHODS: tuple[type[Streaming], ...] = (
+    Vote,
+    MeanPosterior,
+    MeanAnswer,
+    Suppress,
+    Median,
+    TcuqPaper,
+    TcuqStandard,
+    *VARIANTS,
+)
+FIXED_RULES: tuple[type[Streaming], ...] = (Vote8, Mean8, Belief, BeliefTold, Hmm)
+"""Rules with nothing to tune, which answer with a class of their own."""
 
 NETWORK_METHODS: tuple[type[Method], ...] = (
     Base,

@@ -20,8 +20,8 @@ from tcuq.metrics import Interval, wilson
 
 from ..comparison.spread import LEVEL
 from ..corruptions.suites import suite_of
-from ..methods.base import Base
-from ..methods.temporal.standard import TcuqStandard
+from ..methods.confidence import Base
+from ..methods.tcuq import TcuqStandard
 from .field.experiment import FORMAT
 from .field.intervals import REPLICATES, Drawn, difference, drawn, mean
 from .field.lines import Line, entries, line

@@ -7,13 +7,21 @@ import itertools
 import numpy as np
 import pytest
 
-from tcuq_lab.methods.estimates import ESTIMATES, Atc, Development, Doc, Gde, MeanConfidence, Windows
-from tcuq_lab.methods.estimates.bbse import Bbse
-from tcuq_lab.methods.estimates.cot import transport
-from tcuq_lab.methods.estimates.doc_regression import DocRegression
-from tcuq_lab.methods.estimates.nuclear_norm import norms as nuclear_norms
-from tcuq_lab.methods.estimates.regression import monotone
-from tcuq_lab.methods.estimates.scaled_confidence import ScaledConfidence
+from tcuq_lab.methods.estimate import monotone
+from tcuq_lab.methods.estimates import (
+    ESTIMATES,
+    Atc,
+    Bbse,
+    Development,
+    Doc,
+    DocRegression,
+    Gde,
+    MeanConfidence,
+    ScaledConfidence,
+    Windows,
+    nuclear_norms,
+    transport,
+)
 from tcuq_lab.methods.method import TRIALS
 
 CLASSES, SIZE = 4, 50

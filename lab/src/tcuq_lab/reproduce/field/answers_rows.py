@@ -17,9 +17,8 @@ from tcuq.monitor.monitor import watch
 
 from ...methods.method import Answer, Method, Observed
 from ...methods.objective import errors_alone
+from ...methods.rules import LAST, TIE, Vote
 from ...methods.scores import unsure
-from ...methods.temporal.fixed import LAST
-from ...methods.temporal.vote import TIE, Vote
 from ..rows import Row
 from .plan import CLEAN_DEV, CLEAN_OF
 from .units import PLAIN, Unit

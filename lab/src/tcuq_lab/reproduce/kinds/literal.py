@@ -7,7 +7,7 @@ from typing import Any
 
 from ...comparison import clock
 from ...comparison.records import Record
-from ...methods.base import Base
+from ...methods.confidence import Base
 from ...methods.method import Answer, Observed
 from ..paper import PaperExperiment
 from ..recordings import Recordings

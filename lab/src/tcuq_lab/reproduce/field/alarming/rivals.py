@@ -26,8 +26,8 @@ from ....detection.window_tests import (
     principal_of,
     told_apart,
 )
+from ....methods.belief import filtered
 from ....methods.scores import energy
-from ....methods.temporal.belief import filtered
 from .limits import RUN_LENGTH, candidates, rested_sums
 from .seen import Seen
 

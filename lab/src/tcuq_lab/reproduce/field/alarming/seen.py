@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from tcuq.metrics.inputs import Floats
 
-from ....methods.confidence_norm import ConfidenceNorm
+from ....methods.confidence import ConfidenceNorm
 from ....methods.method import Observed
 from ...rows import Row
 from ..units import PLAIN, Unit

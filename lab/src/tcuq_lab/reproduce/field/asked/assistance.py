@@ -6,7 +6,7 @@ import numpy as np
 
 from tcuq.log.log import Log
 
-from ....methods.base import Base
+from ....methods.confidence import Base
 from ...rows import Row
 from ..plan import DEV
 from ..stretch_figures import Auroc, Mean

@@ -13,14 +13,22 @@ from tcuq.monitor.cost import cost
 from tcuq.monitor.monitor import Monitor, watch
 from tcuq.monitor.params import Params
 
-from ..method import Answer, FlaggedSteps, Floats, Labeled, Method, MethodCost, Monitored, Observed
-from ..objective import Measure, objective
-from ..projection import Projection
-from .streaming import Streaming
+from .method import Answer, FlaggedSteps, Floats, Labeled, Method, MethodCost, Monitored, Observed
+from .objective import Measure, objective
+from .projection import Projection
+from .rules import Streaming
 
 if TYPE_CHECKING:
     from torch import nn
+from tcuq.base.fixed import ONE
+from tcuq.fitting import FitOptions, fit
+from tcuq.fitting.arrays import added_in_run
+from tcuq.log.log import MAX_FEATURES
 
+from .projection import projection
+
+SETTINGS = ("signals", "lags", "features", "blend", "l2")
+"""Names of a setting's entries; all else that `altered` is told goes to `tcuq.fit`."""
 WORTH = 0.001
 """Held-out `objective` that a setting must add to an earlier one, which needs less."""
 
@@ -173,10 +181,26 @@ class Tcuq(Streaming):
         return self.fitted.log(self.posteriors(seen), seen)
 
     def altered(self, **changes: Any) -> Tcuq:
-        """Return a method like this one with something changed; see `variants.altered`."""
-        from .variants import altered
+        """Return a method like this one, with something changed in its best setting that looks at the past.
 
-        return altered(self, **changes)
+        It is fitted to the same stream; the choice of that setting is not made again.
+        """
+        base = type(self)
+        inside = {name: value for name, value in changes.items() if name in SETTINGS}
+        besides = {name: value for name, value in changes.items() if name not in SETTINGS}
+
+        class Altered(base):  # type: ignore[misc,valid-type]
+            decided: ClassVar[Mapping[str, Any]] = {**base.decided, **besides}
+
+            def changed(self, setting: Mapping[str, Any]) -> Mapping[str, Any]:
+                return {**base.changed(self, setting), **inside}
+
+            def eligible(self, setting: Mapping[str, Any]) -> bool:
+                return setting["signals"] is None
+
+        found: Tcuq = Altered()
+        found.follow(self)
+        return found
 
     def decisions(self, seen: Observed) -> FlaggedSteps:
         """Return flags and abstentions; each segment has a monitor of its own."""
@@ -208,7 +232,7 @@ class Tcuq(Streaming):
 
     def cost(self, shape: tuple[int, ...]) -> MethodCost:
         """Return one pass, the projection of its features, the monitor's constants and memory."""
-        from ..counting import counted
+        from .passes import counted
 
         through = self._through()
         more = 0 if through is None else through.multiply_adds
@@ -232,3 +256,46 @@ class Tcuq(Streaming):
             params = self._params(log, used)
             self._fitted[key] = Fitted(self.settled(params, log), through if params.features else None)
         return self._fitted[key]
+
+
+class TcuqStandard(Tcuq):
+    """What `tcuq.fit` makes of a development stream by default, speaking of the network's prediction.
+
+    Features are taken as they are; only those that are wider than a monitor takes go through a projection to
+    the directions of most variance of clean steps.
+    """
+
+    name = "tcuq_standard"
+    profile = "standard"
+    decided: ClassVar[Mapping[str, Any]] = {"about": "prediction"}
+    grid: ClassVar[tuple[Mapping[str, Any], ...]] = ({"signals": None, "features": "all"},)
+
+    def quality(self, dev: Labeled, setting: Mapping[str, Any], measure: Measure = objective) -> float:
+        """Return 0: there is one setting."""
+        return 0.0
+
+    def score(self, seen: Observed, setting: Mapping[str, Any]) -> Answer:
+        """Answer as `TcuqPaper` does, with a fresh monitor for each segment: what it learns outlives a reset.
+
+        Evidence is what the alarm of a device adds, by how new each step is.
+        """
+        monitor, probs = self._monitor(setting), self.posteriors(seen)
+        params, log = monitor.params, monitor.log(probs, seen)
+        risk, evidence = np.empty(len(seen)), np.empty(len(seen))
+        for piece in seen.pieces():
+            steps, signals = watch(Monitor(params), log.take(piece), signals=True)
+            risk[piece] = steps["risk"]
+            if params.evidence is not None:
+                evidence[piece] = added_in_run(params, steps, signals) / ONE
+        return Answer(probs, risk, None if params.evidence is None else evidence)
+
+    def _params(self, log: Log, setting: Mapping[str, Any]) -> Params:
+        return fit(log, force=True, options=FitOptions(explain=False), **self.decided)
+
+    def _labeled(self, dev: Labeled, setting: Mapping[str, Any]) -> tuple[Log, Projection | None]:
+        seen, through = dev.observed, None
+        features = seen.features
+        if features is not None and features.shape[1] > MAX_FEATURES:
+            through = projection("pca", features[dev.kinds == 0])
+            features = None if through is None else through(features)
+        return Log(self.posteriors(seen), features, dev.labels, seen.segments, dev.kinds), through

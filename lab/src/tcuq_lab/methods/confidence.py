@@ -1,0 +1,231 @@
+"""Scores of single steps: doubt, entropy, temperature, rarity, and doubt beside the norm of features."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tcuq.base.checks import number
+from tcuq.fitting.logistic import fit_logistic
+
+from .method import Answer, Labeled, Method, MethodCost, Observed, Recorded, check_clean
+from .scores import Doubles, entropy, softmax, unsure
+
+
+class Base(Method):
+    """The network's own doubt, 1 - max p; nothing is tuned, nothing is remembered."""
+
+    name = "base"
+
+    def score(self, seen: Observed, setting: Mapping[str, Any]) -> Answer:
+        """Return 1 - max p of every step."""
+        return Answer(seen.probs, unsure(seen.probs))
+
+
+class Entropy(Base):
+    """The entropy of the posterior over the log of the number of classes; nothing is tuned."""
+
+    name = "entropy"
+
+    def score(self, seen: Observed, setting: Mapping[str, Any]) -> Answer:
+        """Return the entropy of every step, in [0, 1]."""
+        return Answer(seen.probs, entropy(seen.probs))
+
+
+COLDEST, HOTTEST = 0.01, 100.0
+GOLDEN = (5**0.5 - 1) / 2
+
+
+class Temperature(Method):
+    """The doubt of posteriors whose logits are divided by one temperature.
+
+    The temperature has the least negative log-likelihood on clean development examples; there is nothing
+    else to tune. Answers stay the same, posteriors do not.
+    """
+
+    name = "temperature"
+    temperature: float | None = None
+
+    def learn(self, clean: Recorded, y: npt.NDArray[np.int64]) -> None:
+        """Fit the temperature."""
+        check_clean(self.name, clean.probs, y)
+        self.temperature = fitted(clean.extra["logits"], y)
+
+    def score(self, seen: Observed, setting: Mapping[str, Any]) -> Answer:
+        """Return scaled posteriors and their doubt."""
+        if self.temperature is None:
+            raise ValueError(
+                "temperature is not fitted; learn() or ready() with clean development examples is needed"
+            )
+        probs = softmax(seen.extra["logits"], self.temperature)
+        return Answer(probs, unsure(probs))
+
+    def cost(self, shape: tuple[int, ...]) -> MethodCost:
+        """Return one pass; the temperature is stored."""
+        from .passes import counted
+
+        return counted(self.loaded(), shape, stored=1)
+
+
+def likelihood(logits: npt.NDArray[Any], y: npt.NDArray[np.int64], temperature: float) -> float:
+    """Return the mean negative log-likelihood of classes."""
+    scaled = np.asarray(logits, dtype=np.float64) / temperature
+    top = scaled.max(axis=1)
+    total = top + np.log(np.exp(scaled - top[:, None]).sum(axis=1))
+    return float((total - scaled[np.arange(len(scaled)), y]).mean())
+
+
+def fitted(logits: npt.NDArray[Any], y: npt.NDArray[np.int64]) -> float:
+    """Return the temperature, 0.01 to 100, of the least negative log-likelihood.
+
+    The likelihood is convex in the inverse temperature, so it has one valley, and a golden section finds it.
+    """
+    if not len(y):
+        raise ValueError("no examples; a temperature is fitted to one or more")
+    low, high = np.log(COLDEST), np.log(HOTTEST)
+    left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+    at_left, at_right = (likelihood(logits, y, float(np.exp(each))) for each in (left, right))
+    while high - low > 1e-6:
+        if at_left <= at_right:
+            high, right, at_right = right, left, at_left
+            left = high - GOLDEN * (high - low)
+            at_left = likelihood(logits, y, float(np.exp(left)))
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + GOLDEN * (high - low)
+            at_right = likelihood(logits, y, float(np.exp(right)))
+    return float(np.exp((low + high) / 2))
+
+
+class Conformal(Method):
+    """Split conformal on the doubt 1 - max p; the score is 1 minus the p-value.
+
+    The p-value of a step is (1 + clean development examples with at least its doubt) / (1 + all of them).
+    Ties count in full and nothing is drawn at random, so that among examples like the clean ones a p-value is
+    at most a level with at most that chance. No labels are used.
+
+    The score never falls where the doubt rises. As a ranking it is BASE up to ties: doubts between two
+    neighbors of the clean ones become equal, and so do all beyond the largest. What it adds is the unit: a
+    threshold can be told beforehand, see `refused`. There is nothing to tune.
+    """
+
+    name = "conformal"
+    clean: Doubles | None = None
+    """Doubts of clean examples, rising."""
+
+    def learn(self, clean: Recorded, y: npt.NDArray[np.int64]) -> None:
+        """Keep the doubts of clean examples; labels decide nothing, but one below 0 is refused."""
+        check_clean(self.name, clean.probs, y)
+        self.clean = np.sort(unsure(clean.probs))
+
+    def score(self, seen: Observed, setting: Mapping[str, Any]) -> Answer:
+        """Return 1 minus the p-value of every step."""
+        return Answer(seen.probs, 1 - p_values(self._clean(), unsure(seen.probs)))
+
+    def refused(self, score: npt.NDArray[np.float64], level: float) -> npt.NDArray[np.bool_]:
+        """Return the steps whose p-value is at most a level: at most that share of clean ones, on average."""
+        whole = len(self._clean()) + 1
+        # The hair saves levels such as 0.29, which times 100 is less than 29.
+        most = math.floor(number("level", level, 0, 1) * whole * (1 + 1e-12))
+        # Back to counts, in which a comparison is exact.
+        return np.asarray(np.rint((1 - score) * whole) <= most)
+
+    def cost(self, shape: tuple[int, ...]) -> MethodCost:
+        """Return one pass; the clean doubts are stored beside the network."""
+        from .passes import counted
+
+        return counted(self.loaded(), shape, stored=len(self._clean()))
+
+    def _clean(self) -> Doubles:
+        if self.clean is None:
+            raise ValueError("conformal has no clean doubts; learn() with development examples is needed")
+        return self.clean
+
+
+def p_values(clean: Doubles, doubt: Doubles) -> Doubles:
+    """Return conformal p-values of doubts against clean ones, which rise."""
+    above = len(clean) - np.searchsorted(clean, doubt, side="left")
+    return np.asarray((1 + above) / (1 + len(clean)))
+
+
+LEAST = 1e-7
+"""Doubts and squared norms below it count as this: float32 knows no smaller doubt beside a sure answer."""
+L2 = 1.0
+
+
+def calibrated_bias(logits: Doubles, share: float) -> float:
+    """Return the bias under which the mean logistic of some logits is a share.
+
+    The share lies between 0 and 1, and is neither; the logits are without any bias.
+
+    Examples
+    --------
+    >>> x = np.array([-1.0, 0.0, 3.0])
+    >>> bias = calibrated_bias(x, 0.25)
+    >>> round(float((1 / (1 + np.exp(-(x + bias)))).mean()), 6)
+    0.25
+    """
+    # Beyond these ends every step is on one side of the share; the mean rises with the bias in between.
+    center = float(np.log(share / (1 - share)))
+    low, high = center - float(logits.max()), center - float(logits.min())
+    for _ in range(100):
+        middle = (low + high) / 2
+        if middle in (low, high):  # neighbors: no float lies between them
+            break
+        mean = (1 / (1 + np.exp(-np.clip(logits + middle, -500, 500)))).mean()
+        low, high = (middle, high) if mean < share else (low, middle)
+    return (low + high) / 2
+
+
+class ConfidenceNorm(Method):
+    """A memoryless regression of errors on two figures of a step.
+
+    The figures are the log odds of the largest posterior and the log of the norm of the features (the
+    penultimate layer). They are weighed on a labeled development stream; the score is the chance of an error.
+    """
+
+    name = "confidence_norm"
+    coef: Doubles | None = None
+    """Of log odds and log norm."""
+    bias: float = 0.0
+
+    def fit(self, dev: Labeled) -> None:
+        """Learn from the errors of a development stream, which must hold right and wrong answers."""
+        wrong = dev.observed.probs.argmax(axis=1) != dev.labels
+        if wrong.all() or not wrong.any():
+            raise ValueError(
+                f"{self.name} is given {int(wrong.sum())} errors in {len(wrong)} steps, expected some of both"
+            )
+        x = figures(dev.observed)
+        self.coef, _ = fit_logistic(x, wrong, L2)
+        self.bias = calibrated_bias(x @ self.coef, float(wrong.mean()))
+
+    def score(self, seen: Observed, setting: Mapping[str, Any]) -> Answer:
+        """Return the chance of an error at every step."""
+        if self.coef is None:
+            raise ValueError(f"{self.name} is not fitted; fit() with a labeled development stream is needed")
+        x = figures(seen)
+        # Sums of two products: a product of matrices may round a row otherwise in another batch.
+        logit = x[:, 0] * self.coef[0] + x[:, 1] * self.coef[1] + self.bias
+        return Answer(seen.probs, 1 / (1 + np.exp(-logit)))
+
+    def cost(self, shape: tuple[int, ...]) -> MethodCost:
+        """Return one pass, the norm and the weighing; two coefficients and a bias are stored."""
+        from ..zoo.outputs import core
+        from .passes import counted
+
+        return counted(self.loaded(), shape, more=core(self.network).width + 2, stored=3)
+
+
+def figures(seen: Observed) -> npt.NDArray[np.float64]:
+    """Return the log odds of the largest posterior and the log norm of the features, (T, 2)."""
+    if seen.features is None:
+        raise ValueError("features are not given; confidence_norm needs those of the penultimate layer")
+    doubt = np.maximum(unsure(seen.probs), LEAST)
+    sure = np.maximum(seen.probs.max(axis=1).astype(np.float64), LEAST)
+    square = np.einsum("ij,ij->i", *[seen.features.astype(np.float64)] * 2)
+    return np.stack([np.log(sure) - np.log(doubt), np.log(np.maximum(square, LEAST)) / 2], axis=1)
