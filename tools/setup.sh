@@ -17,7 +17,7 @@ cd "$(dirname "$0")/.."
 kind=$1
 extras=${2:-}
 versions="-c tools/constraints.txt"
-lab="-e ./lab[vision,sound,plots]"
+lab="-e ./lab[data,vision,sound,plots]"
 case $kind in
     products) kind=test lab="" ;;
     lock) kind=test extras=dev versions="--upgrade --upgrade-strategy eager" ;;

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from tcuq.base.checks import known
 
-from . import cifar, folders, idx, packed, svhn
+from . import folders, official, packed
 
 VARIABLE = "TCUQ_DATA"
 Arrays = tuple[npt.NDArray[Any], npt.NDArray[Any]]
@@ -143,19 +143,17 @@ def _forms(name: str, split: str) -> Iterator[Form]:
         stem = f"{name}/{'t10k' if split == 'test' else split}"
         for end in ("", ".gz"):
             files = (f"{stem}-images-idx3-ubyte{end}", f"{stem}-labels-idx1-ubyte{end}")
-            yield Form(files, idx.read_pair, "official idx files")
+            yield Form(files, official.read_pair, "official idx files")
         yield Form((f"{name}_{split}.npz",), packed.read_plain, "packed, bit-exact")
     elif name == "cifar10":
         batches = tuple(f"data_batch_{n}" for n in range(1, 6)) if split == "train" else ("test_batch",)
         binary = tuple(f"cifar-10-batches-bin/{batch}.bin" for batch in batches)
-        yield Form(binary, cifar.read_binary, "official binary version")
-        pickled = tuple(f"cifar-10-batches-py/{batch}" for batch in batches)
-        yield Form(pickled, cifar.read_python, "official python version")
+        yield Form(binary, official.read_cifar, "official binary version")
         parts = ("train_a", "train_b") if split == "train" else ("test",)
         mosaics = tuple(f"cifar10_{part}.npz" for part in parts)
         yield Form(mosaics, packed.read_mosaics, "packed, bit-exact")
     elif name == "svhn":
-        yield Form((f"svhn/{split}_32x32.mat",), svhn.read_mat, "official 32x32 format")
+        yield Form((f"svhn/{split}_32x32.mat",), official.read_svhn, "official 32x32 format")
         crops = partial(packed.read_plain, split=int(split == "test"))
         note = "packed subset, cut from full numbers: not the pixels of the official 32x32 format"
         yield Form(("svhn_crops.npz",), crops, note)

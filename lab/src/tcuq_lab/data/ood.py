@@ -30,8 +30,7 @@ from tcuq.base.checks import integer, known, number
 from tcuq.metrics import wilson
 
 from .dataset import Dataset, load
-from .keywords import words
-from .parts import HELD_OUT, load_part, pairs, split_of
+from .parts import HELD_OUT, load_part, pairs, split_of, words
 from .text import OTHERS, load_other
 
 Labels = npt.NDArray[np.int64]

@@ -14,9 +14,8 @@ from ..corruptions import Suite, corrupt, suite_of
 from ..corruptions import suite as suite_named
 from ..corruptions.suite import FROZEN
 from ..data import Dataset
-from ..data.keywords import keyword_labels
 from ..data.ood import ood_labels, ood_name
-from ..data.parts import load_part, split_of
+from ..data.parts import keyword_labels, load_part, split_of
 from .description import Description
 from .held import FRESH, Shaker
 from .plan import Chunk

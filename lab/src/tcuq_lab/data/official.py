@@ -1,16 +1,18 @@
-"""The idx files of MNIST and Fashion-MNIST, gzipped or not."""
+"""Official files of one array or a few: idx (MNIST, Fashion-MNIST), binary CIFAR-10, MATLAB (SVHN)."""
 
 from __future__ import annotations
 
 import gzip
 import math
 import zlib
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+Arrays = tuple[npt.NDArray[Any], npt.NDArray[Any]]
 GZIP = b"\x1f\x8b"
 BYTES = 0x08  # the one element type that these datasets have
 LIMIT = 1 << 30
@@ -50,7 +52,7 @@ def parse_idx(content: bytes, dimensions: int) -> npt.NDArray[np.uint8]:
     return np.frombuffer(content, np.uint8, offset=head).reshape(shape)
 
 
-def read_pair(images: str | Path, labels: str | Path) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+def read_pair(images: str | Path, labels: str | Path) -> Arrays:
     """Return images and labels, which lie in a file each."""
     x, y = read_idx(images, 3), read_idx(labels, 1)
     if len(x) != len(y):
@@ -79,3 +81,47 @@ def _bounded(content: bytes) -> bytes:
     if len(content) > LIMIT:
         raise ValueError(f"has more than {LIMIT} bytes, expected up to that")
     return content
+
+
+PIXELS = 3 * 32 * 32
+
+
+def read_cifar(*paths: str | Path) -> Arrays:
+    """Return images (n, 32, 32, 3) and labels of files of the binary version, one after the other."""
+    record, parts = 1 + PIXELS, []
+    for path in paths:
+        content = Path(path).read_bytes()
+        if not content or len(content) % record:
+            raise ValueError(
+                f"{path}: has {len(content)} bytes, expected a multiple of {record} from {record} on"
+            )
+        parts.append(np.frombuffer(content, np.uint8).reshape(-1, record))
+        if parts[-1][:, 0].max() > 9:
+            raise ValueError(f"{path}: holds the label {parts[-1][:, 0].max()}, expected 0 to 9")
+    rows = np.concatenate(parts)
+    return np.ascontiguousarray(rows[:, 1:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)), rows[:, 0]
+
+
+def read_svhn(path: str | Path) -> Arrays:
+    """Return images (n, 32, 32, 3) and labels 0 to 9 of ``train_32x32.mat`` and its kin."""
+    try:
+        scipy: Any = import_module("scipy.io")
+    except ImportError:
+        raise ImportError(f"{path}: a MATLAB file needs scipy (pip install scipy)") from None
+    try:
+        found = scipy.loadmat(path, variable_names=("X", "y"))
+    except FileNotFoundError:
+        raise
+    except Exception as error:  # a damaged file can fail in many ways
+        raise ValueError(f"{path}: is not a readable MATLAB file ({error})") from None
+    if "X" not in found or "y" not in found:
+        raise ValueError(f"{path}: lacks X or y; both are needed")
+    x, labels = found["X"], found["y"].reshape(-1)
+    if x.dtype != np.uint8 or x.ndim not in (3, 4) or x.shape[:3] != (32, 32, 3):
+        raise ValueError(f"{path}: X is {x.dtype} {x.shape}, expected uint8 (32, 32, 3, n)")
+    x = x.reshape(32, 32, 3, -1)  # MATLAB drops a last dimension of one
+    if len(labels) != x.shape[3]:
+        raise ValueError(f"{path}: holds {len(labels)} labels, expected {x.shape[3]}, one an image")
+    if not np.isin(labels, np.arange(1, 11)).all():
+        raise ValueError(f"{path}: y holds other labels than digits, expected 1 to 10, 10 for zero")
+    return np.ascontiguousarray(x.transpose(3, 0, 1, 2)), (labels % 10).astype(np.uint8)
