@@ -9,9 +9,13 @@ monitor is fitted on the dev part under four kinds of corruption, and judged on 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+from matplotlib.figure import Figure
 
 import tcuq
 from tcuq.monitor.monitor import watch
@@ -29,12 +33,12 @@ from tcuq_lab.comparison import (
 )
 from tcuq_lab.corruptions import suite_of
 from tcuq_lab.data.parts import load_part
-from tcuq_lab.plots import comparison_figure, save_figure, stream_figure
 from tcuq_lab.streams import Description, Geometric, Segments, Shift, Stationary, Stream, build
 from tcuq_lab.zoo.bank import Bank, record
 from tcuq_lab.zoo.weights import load_weights
 
 SEVERITIES = (2, 4)
+Floats = npt.NDArray[Any]
 
 
 def described(dataset: str, part: str, seed: int, kinds: tuple[str, ...], steps: int) -> Description:
@@ -55,6 +59,43 @@ def case(name: str, stream: Stream, bank: Bank, params: tcuq.Params) -> JudgedSt
     risk = watch(tcuq.Monitor(params), log)["risk"]
     answers = [Scores("BASE", doubt, said), Scores("vote of 4", vote, said), Scores("TCUQ", risk, said)]
     return JudgedStream(name, Truth(stream.label, stream.shift, names=stream.kinds), answers)
+
+
+def draw_stream(
+    path: Path, risk: Floats, threshold: Floats, right: Floats, shifted: Floats, title: str
+) -> None:
+    """Draw risk and accuracy, as means of 100 steps, over tinted shifts."""
+    figure = Figure(figsize=(9, 4.6), dpi=150, layout="constrained")
+    upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=[3, 2])
+    at = np.arange(len(risk))
+    counts = np.minimum(at + 1, 100)
+    means = [np.convolve(each, np.ones(100))[: len(at)] / counts for each in (risk, right)]
+    for axis in (upper, lower):
+        axis.fill_between(
+            at, 0, 1, shifted, transform=axis.get_xaxis_transform(), color="#F6DFC4", label="shifted"
+        )
+    upper.plot(at, means[0], color="#0072B2", label="risk, mean of 100 steps")
+    upper.plot(at, threshold, "k--", linewidth=1, label="threshold")
+    lower.plot(at, means[1], color="#009E73", label="accuracy, last 100 steps")
+    upper.set(title=title, ylabel="risk")
+    lower.set(xlabel="step", ylabel="accuracy", ylim=(-0.02, 1.02))
+    figure.legend(handles=[*upper.get_legend_handles_labels()[0], lower.lines[0]], loc="outside right upper")
+    figure.savefig(path)
+
+
+def draw_bars(path: Path, bars: Sequence[Mapping[str, Any]], prevalence: float) -> None:
+    """Draw a dot a method, with its interval, beside what a score without any sense gets."""
+    figure = Figure(figsize=(7.5, 2.3), dpi=150, layout="constrained")
+    axis = figure.subplots()
+    rows = sorted(bars, key=lambda row: row["value"])
+    for at, row in enumerate(rows):
+        axis.hlines(at, row["low"], row["high"], color="#0072B2", alpha=0.55)
+    axis.plot([row["value"] for row in rows], range(len(rows)), "o", color="#0072B2")
+    axis.axvline(prevalence, color="k", linestyle="--", label="prevalence")
+    axis.set_yticks(range(len(rows)), [row["method"] for row in rows])
+    axis.set_xlabel("drop AUPRC (own predictions, smoothed, all kinds)")
+    axis.legend()
+    figure.savefig(path)
 
 
 def main() -> None:
@@ -123,16 +164,15 @@ def main() -> None:
     log = shown.log(banks["test"])
     steps = watch(tcuq.Monitor(params), log)
     part = slice(0, 3000)
-    figure = stream_figure(
+    draw_stream(
+        out / "stream.png",
         steps["risk"][part],
+        steps["threshold"][part],
         ~log.errors()[part],
-        shown.shift[part],
-        names=shown.kinds,
-        threshold=steps["threshold"][part],
-        title=f"{name}, {unseen[0]}, dwell 16",
+        shown.shift[part] > 0,
+        f"{name}, {unseen[0]}, dwell 16",
     )
-    save_figure(figure, out / "stream.png")
-    save_figure(comparison_figure(bars, "drop_auprc"), out / "comparison.png")
+    draw_bars(out / "comparison.png", bars, mean_over(pick(records, **drop))[0]["prevalence"])
     print(f"wrote {out}/records.json, stream.png, comparison.png")
 
 
