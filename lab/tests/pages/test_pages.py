@@ -14,8 +14,7 @@ from made_results import stream_line, write_answers, write_paper_result, write_s
 from places import LAB, ROOT
 
 from tcuq_lab.cli import main
-from tcuq_lab.pages import build_pages
-from tcuq_lab.pages.build import MARKDOWN, build_readme
+from tcuq_lab.pages import MARKDOWN, build_pages, build_readme
 from tcuq_lab.pages.figures import load
 from tcuq_lab.pages.paper import FIRST, LAST
 from tcuq_lab.pages.words import ROWS, STREAMS, TASKS

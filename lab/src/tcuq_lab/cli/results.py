@@ -41,8 +41,7 @@ def results(args: argparse.Namespace) -> int:
 
     from ..changes import update
     from ..home import folder
-    from ..pages import build_pages
-    from ..pages.build import FOLDER, README, build_readme
+    from ..pages import FOLDER, README, build_pages, build_readme
     from ..reproduce.packed import pack
 
     if args.check and (args.write or args.pack):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,8 +12,11 @@ import numpy.typing as npt
 from tcuq.base.checks import number
 from tcuq.fitting.logistic import fit_logistic
 
-from .method import Answer, Labeled, Method, MethodCost, Observed, Recorded, check_clean
+from .method import Answer, Labeled, Method, Observed, Recorded, check_clean
 from .scores import Doubles, entropy, softmax, unsure
+
+if TYPE_CHECKING:
+    from .passes import MethodCost
 
 
 class Base(Method):

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from .method import Answer, Floats, Method, MethodCost, Observed, Recorded
+from .method import Answer, Floats, Method, Observed, Recorded
 from .scores import Doubles, entropy, softmax, unsure
 
 if TYPE_CHECKING:
     from ..zoo.heads import Heads
+    from .passes import MethodCost
 from typing import TYPE_CHECKING
 
 from tcuq.base.checks import integer

@@ -41,23 +41,6 @@ def record_banks(
     return found
 
 
-def record_bank(
-    method: Method,
-    data: Dataset,
-    sources: Iterable[str],
-    ood: Mapping[str, Dataset] | None = None,
-    *,
-    seed: int = 0,
-    workers: int = 1,
-    device: str = "cpu",
-    progress: Callable[[int, int, str], None] | None = None,
-) -> dict[str, Recorded]:
-    """Let one method record; see `record_banks`."""
-    return record_banks(
-        {"": method}, data, sources, ood, seed=seed, workers=workers, device=device, progress=progress
-    )[""]
-
-
 def observed(stream: Stream, bank: Mapping[str, Recorded]) -> Observed:
     """Return what a method may see of a stream: no labels, no sources."""
     from ..streams.stream import one_row_each

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from ..zoo.outputs import Outputs
     from .objective import Measure
+    from .passes import MethodCost
 
 
 MODULES = {
@@ -150,31 +151,6 @@ class Answer(NamedTuple):
     def predictions(self) -> npt.NDArray[np.int64]:
         """Return the classes answered."""
         return np.asarray(self.probs.argmax(axis=1), dtype=np.int64)
-
-
-@dataclass(frozen=True)
-class MethodCost:
-    """What a method costs a device.
-
-    Parameters
-    ----------
-    passes : float
-        Forward passes a step, in units of the plain backbone.
-    parameters : int
-        Values of all networks, and constants that a device stores beside them for the score.
-    multiply_adds : int
-        A step, of all networks.
-    state : int
-        Bytes kept from one step to the next.
-    gradient : bool
-        Whether a step needs a gradient through the network.
-    """
-
-    passes: float
-    parameters: int
-    multiply_adds: int
-    state: int
-    gradient: bool = False
 
 
 class FlaggedSteps(NamedTuple):

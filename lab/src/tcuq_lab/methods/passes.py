@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,6 @@ from torch import Tensor, nn
 from ..zoo.count import multiply_adds, parameters
 from ..zoo.outputs import BATCH, core
 from ..zoo.recipes import Dropped
-from .method import MethodCost
 
 Arrays = tuple[npt.NDArray[Any], ...]
 
@@ -47,6 +47,17 @@ def plain(found: tuple[Tensor, ...]) -> Arrays:
 def joined(found: list[Arrays]) -> Arrays:
     """Return batches as one."""
     return tuple(np.concatenate(each) for each in zip(*found, strict=True))
+
+
+@dataclass(frozen=True)
+class MethodCost:
+    """What a method costs a device."""
+
+    passes: float  # forward passes a step, in units of the plain backbone
+    parameters: int  # of all networks, and constants that a device stores beside them
+    multiply_adds: int  # a step, of all networks
+    state: int  # bytes kept from one step to the next
+    gradient: bool = False  # whether a step needs a gradient through the network
 
 
 def counted(

@@ -10,11 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from .ensembles import Rowwise
-from .method import MethodCost, Recorded, check_clean
+from .method import Recorded, check_clean
 from .scores import Doubles, Rows, softmax
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
+
+    from .passes import MethodCost
 from typing import TYPE_CHECKING
 
 from tcuq.metrics import auroc

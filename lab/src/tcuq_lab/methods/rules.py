@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ..metrics import aurc
-from .method import Answer, Floats, Labeled, Method, MethodCost, Observed
+from .method import Answer, Floats, Labeled, Method, Observed
 from .scores import unsure
+
+if TYPE_CHECKING:
+    from .passes import MethodCost
 
 Integers = npt.NDArray[np.int64]
 

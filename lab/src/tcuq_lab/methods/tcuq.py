@@ -13,13 +13,15 @@ from tcuq.monitor.cost import cost
 from tcuq.monitor.monitor import Monitor, watch
 from tcuq.monitor.params import Params
 
-from .method import Answer, FlaggedSteps, Floats, Labeled, Method, MethodCost, Monitored, Observed
+from .method import Answer, FlaggedSteps, Floats, Labeled, Method, Monitored, Observed
 from .objective import Measure, objective
 from .projection import Projection
 from .rules import Streaming
 
 if TYPE_CHECKING:
     from torch import nn
+
+    from .passes import MethodCost
 from tcuq.base.fixed import ONE
 from tcuq.fitting import FitOptions, fit
 from tcuq.fitting.arrays import added_in_run

@@ -6,9 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from .boards import board_tables, energy_table
 from .figures import PAPER_RIVALS, SEVERITIES, UNSEEN, Sources
-from .paper_text import contradictions, promises_line, sensitivity
+from .paper_text import board_tables, contradictions, energy_table, promises_line, sensitivity
 from .words import MADE, SPACE, grid, listed, page, plain, row_name, task_name
 
 BESIDE = f"{SPACE}/{SPACE}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import torch
 from torch import Tensor, nn
@@ -89,23 +88,12 @@ class Hydra(Recipe):
 
     accepted = (RecipeOption("heads", 5, 2, 64), RecipeOption("temperature", 1.0, 0.1, 100.0))
     texts = ("teacher",)
-    teachers: tuple[nn.Module, ...] = ()
 
     def needs(self, seed: int) -> tuple[str, ...]:
         """Return the names of the teachers' files."""
         if "teacher" not in self.settings:
             raise ValueError("setting 'teacher' is missing; the name of an ensemble's weights is needed")
         return tuple(f"{self.settings['teacher']}-{seed + k}.npz" for k in range(self.setting("heads")))
-
-    def ready(self, folder: Path, seed: int, device: str) -> None:
-        """Load the teachers."""
-        from .weights import load_weights
-
-        files = [folder / name for name in self.needs(seed)]
-        for file in files:
-            if not file.exists():
-                raise ValueError(f"{file} is missing; train the teachers of this member first")
-        self.teachers = tuple(load_weights(file)[0].to(device) for file in files)
 
     def wrap(self, network: Backbone) -> Heads:
         """Return the body with its heads."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from torch import Tensor, nn
@@ -44,6 +43,8 @@ class Recipe:
 
     accepted: tuple[RecipeOption, ...] = ()
     texts: tuple[str, ...] = ()
+    teachers: tuple[nn.Module, ...] = ()
+    """Networks of the files that `needs` names."""
 
     def __init__(self, settings: Mapping[str, Any], smoothing: float = 0.0) -> None:
         numbers = {each.name: each for each in self.accepted}
@@ -65,9 +66,6 @@ class Recipe:
     def needs(self, seed: int) -> tuple[str, ...]:
         """Return the names of the files of weights that must be there before a member is trained."""
         return ()
-
-    def ready(self, folder: Path, seed: int, device: str) -> None:
-        """Get what the loss needs beside the batch: files of the folder of weights, for instance."""
 
     def wrap(self, network: Backbone) -> nn.Module:
         """Return what is trained: a module from a prepared batch to a tuple of tensors."""

@@ -21,6 +21,7 @@ from .config import Augment, Config
 from .curves import Curves
 from .recipe import Batch
 from .recipes import recipe
+from .weights import load_weights
 
 
 def augmented(x: Tensor, plan: Augment, draw: torch.Generator) -> Tensor:
@@ -95,7 +96,11 @@ def train(
     number alone.
     """
     plan = recipe(config.recipe, config.settings, config.smoothing)
-    plan.ready(folder or Path(), config.seed, device)
+    files = [(folder or Path()) / name for name in plan.needs(config.seed)]
+    for file in files:
+        if not file.exists():
+            raise ValueError(f"{file} is missing; train the teachers of this member first")
+    plan.teachers = tuple(load_weights(file)[0].to(device) for file in files)
     torch.manual_seed(config.seed)
     network = fresh(config, int(examples.y.max()) + 1)
     network.fit_input(examples.x)
