@@ -14,6 +14,7 @@ from ..reproduce.field.experiment import TITLES
 from ..reproduce.field.lines import Line, from_entries
 from ..reproduce.field.plan import FAMILY, TOLD, UNTOLD
 from ..reproduce.packed import PAIRS, unpacked
+from .words import percent, row_name
 
 NAN = math.nan
 ANSWER, ALARM, NO_LABELS = "tcuq answer", "tcuq", "tcuq no labels"
@@ -141,6 +142,18 @@ class Field:
                 return line
         return None
 
+    def on(
+        self, places: Iterable[tuple[str, str]], row: str, column: str, fits: Sequence[str] = FITS
+    ) -> list[Line]:
+        """Return a figure on each of some streams, but those that have none."""
+        return [line for place in places for line in [self.get(*place, row, column, fits)] if line]
+
+    def values(
+        self, places: Iterable[tuple[str, str]], row: str, column: str, fits: Sequence[str] = FITS
+    ) -> list[float]:
+        """Return the values of a figure on each of some streams, but those that have none."""
+        return [line.value for line in self.on(places, row, column, fits)]
+
     def gap(self, ours: Line, rival: str) -> Line | None:
         """Return the paired difference of a figure of ours and a rival; its interval where one is kept."""
         row = f"{ours.row} - {rival}"
@@ -163,6 +176,13 @@ class Field:
             if line is not None and (found is None or better(column, line.value, found.value)):
                 found = line
         return found
+
+
+def cell(line: Line | None, name: bool = False) -> str:
+    """Return a share in percent, with the name of its row where that is asked for; nothing without one."""
+    if line is None:
+        return ""
+    return f"{percent(line.value)}, {row_name(line.row)}" if name else percent(line.value)
 
 
 def is_worse(gap: Line) -> bool:

@@ -23,6 +23,7 @@ from .figures import (
     SIMPLE,
     Field,
     Sources,
+    cell,
     group_of,
     is_better,
     is_worse,
@@ -80,9 +81,9 @@ def errors_table(field: Field, places: Sequence[Place]) -> str:
     rows = []
     for task, stream in places:
         lines = [field.get(task, stream, row, ERRORS) for row in (ANSWER, CONFIDENCE, FILTER, DEEP)]
-        best = min((percent(line.value) for line in lines if line), key=float, default="")
-        cells = [percent(line.value) if line else "" for line in lines]
-        rows.append([place_name(task, stream), *(f"**{cell}**" if cell == best else cell for cell in cells)])
+        cells = [cell(line) for line in lines]
+        best = min(filter(None, cells), key=float, default="")
+        rows.append([place_name(task, stream), *(f"**{each}**" if each == best else each for each in cells)])
     return grid(["wrong, % of accepted answers", "tcuq", *AGAINST.values()], rows)
 
 
@@ -90,8 +91,7 @@ class Gaps:
     """Differences between ours and a rival over some streams."""
 
     def __init__(self, field: Field, places: Sequence[Place], rival: str) -> None:
-        ours = [field.get(*place, ANSWER, ERRORS) for place in places]
-        found = [field.gap(line, rival) for line in ours if line]
+        found = [field.gap(line, rival) for line in field.on(places, ANSWER, ERRORS)]
         self.gaps: list[Line] = [gap for gap in found if gap]
 
     @property
@@ -132,16 +132,11 @@ def groups_table(field: Field, places: Sequence[Place]) -> str:
 def gain_sentences(field: Field, places: Sequence[Place]) -> str:
     """Return on how many streams ours is better and worse than simple rules and confidence."""
     said = []
-    hindsight = [
-        field.best(*place, [row for row in SIMPLE if row in field.rows(ERRORS)], ERRORS) for place in places
-    ]
-    simple = [
-        gap
-        for place, rule in zip(places, hindsight, strict=True)
-        for line in [field.get(*place, ANSWER, ERRORS)]
-        for gap in [field.gap(line, rule.row) if line and rule else None]
-        if gap
-    ]
+    known = [row for row in SIMPLE if row in field.rows(ERRORS)]
+    ours = field.on(places, ANSWER, ERRORS)
+    hindsight = [field.best(*line[:2], known, ERRORS) for line in ours]
+    pairs = [field.gap(line, rule.row) for line, rule in zip(ours, hindsight, strict=True) if rule]
+    simple = [gap for gap in pairs if gap]
     for name, gaps in (
         ("the Bayes filter", Gaps(field, places, FILTER).gaps),
         ("the simple rule that is best on that very stream", simple),
@@ -203,14 +198,9 @@ def alarm_table(field: Field, places: Sequence[Place]) -> str:
 def label_shift(field: Field) -> str:
     """Return how long the alarm is on where only the mix of classes changes; nothing without such streams."""
     places = [place for place in field.places("clean on", ALARM) if group_of(*place) == LABELS]
-    on = [line.value for place in places for line in [field.get(*place, ALARM, "clean on")] if line]
-    usual = [
-        line.value
-        for place in field.places("clean on", ALARM)
-        if group_of(*place) == CLEAN
-        for line in [field.get(*place, ALARM, "clean on")]
-        if line
-    ]
+    on = field.values(places, ALARM, "clean on")
+    clean = [place for place in field.places("clean on", ALARM) if group_of(*place) == CLEAN]
+    usual = field.values(clean, ALARM, "clean on")
     if not on:
         return ""
     said = f"Where only the mix of classes changes, the alarm is on in {percent(fmean(on))} % of the time"
@@ -234,28 +224,24 @@ def accuracy_table(field: Field) -> str:
 
 
 def _mean(field: Field, places: Sequence[Place], row: str) -> float:
-    found = [line.value for place in places for line in [field.get(*place, row, DISTANCE)] if line]
+    found = field.values(places, row, DISTANCE)
     return fmean(found) if len(found) == len(places) and found else math.nan
 
 
 def overview(field: Field, form: str = "auto") -> str:
     """Return the plot of the first page."""
     there = field.places(ERRORS, ANSWER)
-    places = [
-        place
-        for place in there
-        if place[0] not in SMALL and (group_of(*place) == REAL or place[1] in PLOTTED)
-    ]
+    large = [place for place in there if place[0] not in SMALL]
+    places = [place for place in large if group_of(*place) == REAL or place[1] in PLOTTED]
     series = [
-        Series(name, mark, [(number, line.value) for number, place in enumerate(places)
-                            for line in [field.get(*place, row, ERRORS)] if line])
+        Series(name, mark, [(places.index(line[:2]), line.value) for line in field.on(places, row, ERRORS)])
         for name, mark, row in (
             ("confidence", "c", CONFIDENCE),
             ("Bayes filter", "s", FILTER),
             ("ensemble of five, 5 passes", "d", DEEP),
             ("tcuq", "o", ANSWER),
         )
-    ]  # fmt: skip
+    ]
     return dots(PLOT_TITLE, [place_name(*place) for place in places], series, form)
 
 
@@ -277,8 +263,7 @@ def gain_block(sources: Sources) -> str:
         errors_table(answers, places),
     ]
     told = alarms.places(FOUND, ALARM)
-    found = [line.value for place in told for line in [alarms.get(*place, ALARM, FOUND)] if line]
-    false = [line.value for place in told for line in [alarms.get(*place, ALARM, FALSE)] if line]
+    found, false = (alarms.values(told, ALARM, column) for column in (FOUND, FALSE))
     if found and false:
         parts.append(
             f"Over {count(len(found), 'stream')}, the alarm finds {percent(fmean(found))} % of the shifts "
@@ -292,15 +277,13 @@ def gain_block(sources: Sources) -> str:
 
 def _elsewhere(alarms: Field, places: Sequence[Place]) -> str:
     """Say how the alarm does fitted on mixed paces instead, and on recordings; nothing without such rows."""
-    lines = [line for place in places for line in [alarms.get(*place, ALARM, FALSE, (UNTOLD,))] if line]
+    lines = alarms.on(places, ALARM, FALSE, (UNTOLD,))
     mixed = [line for line in lines if on_mixed_paces(line)]
     real = [f"{line.value:.1f}" for line in lines if not on_mixed_paces(line)]
     said = ""
     if mixed:
         values = [line.value for line in mixed]
-        found = [
-            line.value for each in mixed for line in [alarms.get(*each[:2], ALARM, FOUND, (UNTOLD,))] if line
-        ]
+        found = alarms.values((each[:2] for each in mixed), ALARM, FOUND, (UNTOLD,))
         said += (
             f" Fitted on mixed paces instead ({count(len(mixed), 'stream')}), false alarms come "
             f"{fmean(values):.1f} times ({min(values):.1f} to {max(values):.1f}) and "
@@ -318,7 +301,7 @@ def first_page(sources: Sources, compared: Sequence[Comparison]) -> str:
     told = alarms.places(FOUND, ALARM)
     parts = ["# Results", MADE]
     if places:
-        shown = [line for place in places for line in [answers.get(*place, ANSWER, ERRORS)] if line]
+        shown = answers.on(places, ANSWER, ERRORS)
         least, most = (end(line.networks for line in shown) for end in (min, max))
         networks = count(most, "network") if least == most else f"{least} to {most} networks"
         fitted = "a recording of the same kind of stream"

@@ -142,11 +142,8 @@ def contradictions(sources: Sources) -> list[str]:
     """Return where the paper's figures contradict each other, or what its method can do."""
 
     def printed(experiment: str, task: str, column: str, row: str) -> str:
-        for part in sources.printed:
-            same = (part["experiment"], part["task"], part["column"]) == (experiment, task, column)
-            if same and row in part["rows"]:
-                return f"{part['rows'][row]:g}"
-        return "?"
+        value = sources.paper(experiment, task, column, row)
+        return "?" if math.isnan(value) else f"{value:g}"
 
     def board(name: str, task: str, method: str, what: str, where: str = "bars") -> str:
         value = printed_on(sources, name, task, method, where).get(what)
@@ -154,10 +151,7 @@ def contradictions(sources: Sources) -> list[str]:
 
     levels = [f"AUPRC, severity {level}" for level in SEVERITIES]
     big, small, speech = "stm32f767zi", "stm32l432kc", "speech_commands"
-    tiny = [
-        float(printed("severity_tinyimagenet", SUBSET, column, "tcuq_paper").replace("?", "nan"))
-        for column in levels
-    ]
+    tiny = [sources.paper("severity_tinyimagenet", SUBSET, column, "tcuq_paper") for column in levels]
     literal = sources.repeat("literal")
     clock = [literal.get("cifar10", row, "AUPRC, clean then worse") for row in ("clock", "tcuq_paper")]
     same = all(

@@ -22,6 +22,7 @@ from .figures import (
     Field,
     Sources,
     better,
+    cell,
     group_of,
 )
 from .first import AGAINST, NOT_RUN, Place, alarm_cell, best_alarm, remarks
@@ -66,10 +67,6 @@ ALARM_COLUMNS = {
 }
 
 
-def _lines(field: Field, places: Iterable[Place], row: str, column: str) -> list[Line]:
-    return [line for place in places for line in [field.get(*place, row, column)] if line]
-
-
 def _head(field: Field, title: str, about: str) -> list[str]:
     parts = [f"# {title}", MADE, f"{about} {BACK}"]
     if field.about:
@@ -100,7 +97,7 @@ def group_means(
     kept = {group: here for group, here in groups.items() if here}
     found: dict[str, list[list[float]]] = {}
     for row in rows:
-        found[row] = [[line.value for line in _lines(field, here, row, column)] for here in kept.values()]
+        found[row] = [field.values(here, row, column) for here in kept.values()]
     best = []
     for number, here in enumerate(kept.values()):
         means = [fmean(of[number]) for of in found.values() if len(of[number]) == len(here)]
@@ -145,10 +142,8 @@ def answers_page(sources: Sources) -> str:
         rule = field.best(*place, simple, ERRORS)
         named = [field.get(*place, row, ERRORS) for row in (ANSWER, NO_LABELS, CONFIDENCE, FILTER, DEEP)]
         mixed = field.get(*place, ANSWER, ERRORS, (UNTOLD,))
-        cells = [percent(line.value) if line else "" for line in (*named[:2], mixed, *named[2:])]
-        table.append(
-            [place_name(*place), *cells, f"{percent(rule.value)}, {row_name(rule.row)}" if rule else ""]
-        )
+        cells = [cell(line) for line in (*named[:2], mixed, *named[2:])]
+        table.append([place_name(*place), *cells, cell(rule, name=True)])
     head = ["wrong, %", "tcuq", "no labels", "fitted on mixed paces", *AGAINST.values(), "best simple rule"]
     auroc = _ordered(field.rows("error AUROC"), (ANSWER, NO_LABELS, CONFIDENCE, FILTER, DEEP))
     return page(
@@ -179,7 +174,7 @@ def _backbones(sources: Sources) -> list[str]:
     for task, stream in field.places(ERRORS, CONFIDENCE):
         accuracy = field.get(task, "clean", CONFIDENCE, "accuracy")
         lines = [field.get(task, stream, row, ERRORS) for row in (ALARM, CONFIDENCE)]
-        cells = [percent(line.value) if line else "" for line in (*lines, accuracy)]
+        cells = [cell(line) for line in (*lines, accuracy)]
         rows.append([place_name(task, stream), *cells])
     if not rows:
         return []
@@ -246,33 +241,30 @@ def _found(field: Field, place: Place, column: str, rival: Line | None) -> list[
     out = []
     for row in (ALARM, NO_LABELS, rival.row if rival else ""):
         found, late = field.get(*place, row, column), field.get(*place, row, delay)
-        out.append(
-            alarm_cell(field, place, row) if column == FOUND else percent(found.value) if found else ""
-        )
+        out.append(alarm_cell(field, place, row) if column == FOUND else cell(found))
         if row != NO_LABELS:
             out.append(steps(late.value, found.value) if late and found else "")
     return [*out, row_name(rival.row) if rival else ""]
 
 
 def _alarm_group(field: Field, places: Sequence[Place], rows: Sequence[str], group: str) -> str:
-    columns = [column for column in ALARM_COLUMNS if _lines(field, places, ALARM, column)]
+    columns = [column for column in ALARM_COLUMNS if field.on(places, ALARM, column)]
     if group in (CLEAN, LABELS):
         columns = [column for column in columns if column in ("clean on", FALSE)]
     table = []
     for row in rows:
         cells = []
         for column in columns:
-            lines = _lines(field, places, row, column)
-            values = [line.value for line in lines]
+            values = field.values(places, row, column)
             if not values:
                 cells.append("")
             elif column == "delay":
-                found = [line.value for line in _lines(field, places, row, FOUND)]
+                found = field.values(places, row, FOUND)
                 cells.append(steps(median(values), fmean(found) if found else math.nan))
             else:
                 cells.append(plain(fmean(values), 1) if column == FALSE else percent(fmean(values)))
         if any(cells):
-            run = len(_lines(field, places, row, columns[0]))
+            run = len(field.on(places, row, columns[0]))
             fewer = f" [{run}]" if run < len(places) else ""
             table.append([row_name(row) + fewer, *cells])
     return grid(["mean over streams", *(ALARM_COLUMNS[column] for column in columns)], table)
@@ -298,11 +290,9 @@ def accuracy_page(sources: Sources) -> str:
         lines = [
             field.get(*place, row, DISTANCE) for row in (ANSWER, variant, "ATC", "DoC", "mean confidence")
         ]
-        cells = [percent(line.value) if line else "" for line in lines]
+        cells = [cell(line) for line in lines]
         cells.insert(1, percent(bias.value, sign=True) if bias else "")
-        table.append(
-            [place_name(*place), *cells, f"{percent(rival.value)}, {row_name(rival.row)}" if rival else ""]
-        )
+        table.append([place_name(*place), *cells, cell(rival, name=True)])
     head = [
         "off by, points",
         "tcuq",
