@@ -8,11 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tcuq.cli.common import answer, comma_list, note, progress
+from tcuq.cli.common import answer, note, progress
 from tcuq.cli.parser import declare, declare_group
 from tcuq.cli.process import UsageError
 
 from . import boards_bench
+from .options import options
 
 if TYPE_CHECKING:
     from tcuq.cli.parser import Parser, Subparsers
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 TASKS = ("mnist", "speech_commands", "cifar10")
 BOARDS = ("stm32l432kc", "stm32f767zi")
 HEADROOMS = (1.0, 4.0)
+WEIGHTS = ("--weights", "DIR", "folder of networks (default: lab/weights)")
+RESULTS = ("--results", "DIR", "folder of results (default: lab/results/device)")
 
 
 def add(subparsers: Subparsers) -> None:
@@ -38,25 +41,17 @@ def add(subparsers: Subparsers) -> None:
     )
     boards_bench.add(actions)
     _declare_quantize(actions)
-    table_parser = _declare_measured(
-        actions,
-        "table",
-        "measure all methods on both boards",
-        "tcuq-lab boards table --task mnist",
-        table,
-        10,
-    )
-    _add_store(table_parser, "table.json")
-    replay_parser = _declare_measured(
-        actions,
-        "replay",
-        "run network and monitor on both boards and compare every step with Python",
-        "tcuq-lab boards replay --task mnist --steps 200",
-        replay,
-        200,
-    )
-    _add_store(replay_parser, "replay.json")
-    int8 = declare(
+    for name, about, run, steps in (
+        ("table", "measure all methods on both boards", table, 10),
+        ("replay", "run network and monitor on both boards and compare every step with Python", replay, 200),
+    ):
+        example = f"tcuq-lab boards {name} --task mnist"
+        parser = declare(actions, name, about, example, run, f"tcuq-lab boards {name} --write")
+        chosen = ("--task", "T", f"one of {', '.join(TASKS)} (default: all); may be repeated")
+        options(parser, chosen, action="append")
+        options(parser, ("--steps", "N", "inferences to run on each board", steps), WEIGHTS, RESULTS)
+        _add_write(parser, f"{name}.json")
+    parser = declare(
         actions,
         "accuracy",
         "compare int8 with float on whole test sets",
@@ -64,19 +59,13 @@ def add(subparsers: Subparsers) -> None:
         accuracy,
         "tcuq-lab boards table --task mnist",
     )
-    int8.add_argument(
-        "networks", nargs="*", metavar="NETWORK", help="weights without .npz (default: those on boards)"
-    )
-    int8.add_argument(
-        "--headroom",
-        type=comma_list(float),
-        default=HEADROOMS,
-        metavar="H,...",
-        help="how far features and logits reach beyond calibration (default: 1,4)",
-    )
-    _add_weights(int8)
-    _add_store(int8, "accuracy.json")
-    page = declare(
+    networks = ("networks", "NETWORK", "weights without .npz (default: those on boards)")
+    options(parser, networks, nargs="*", default=[])
+    reach = ("--headroom", "M,M", "how far features and logits reach beyond calibration (default: 1,4)")
+    options(parser, reach, default=HEADROOMS)
+    options(parser, WEIGHTS, RESULTS)
+    _add_write(parser, "accuracy.json")
+    parser = declare(
         actions,
         "page",
         "compare docs/DEVICE.md with the result files, or write it",
@@ -84,11 +73,14 @@ def add(subparsers: Subparsers) -> None:
         write_page,
         "tcuq-lab boards page --write",
     )
-    page.add_argument("--monitors", metavar="FILE", help="figures of monitors (default: bench/monitors.json)")
-    page.add_argument("--out", metavar="FILE", help="the page (default: docs/DEVICE.md of the checkout)")
-    page.add_argument("--check", action="store_true", help="exit 1 when the page differs")
-    _add_results(page)
-    page.add_argument("--write", action="store_true", help="show what changed, then overwrite the page")
+    options(
+        parser,
+        ("--monitors", "FILE", "figures of monitors (default: bench/monitors.json)"),
+        ("--out", "FILE", "the page (default: docs/DEVICE.md of the checkout)"),
+        ("--check", "", "exit 1 when the page differs"),
+        RESULTS,
+    )
+    _add_write(parser, "the page")
 
 
 def _declare_quantize(actions: Any) -> None:
@@ -100,54 +92,15 @@ def _declare_quantize(actions: Any) -> None:
         quantize,
         "tcuq device cost cnn4.graph.npz",
     )
-    option = made.add_argument
-    option("weights_file", nargs="?", metavar="WEIGHTS", help="file of weights; its dataset must be at hand")
-    option(
-        "--features",
-        type=int,
-        default=32,
-        metavar="N",
-        help="project wider features to this many (default: 32)",
-    )
-    option("-o", "--out", metavar="FILE", help="graph to write (.npz)")
-    option("--task", action="append", metavar="T", help=f"all networks of a task: {', '.join(TASKS)}")
-    _add_weights(made)
-    option("--write", action="store_true", help="with --task: overwrite the stored graphs")
+    options(made, ("weights_file", "WEIGHTS", "file of weights; its dataset must be at hand"), nargs="?")
+    options(made, ("--features", "N", "project wider features to this many", 32))
+    made.add_argument("-o", "--out", metavar="FILE", help="graph to write (.npz)")
+    options(made, ("--task", "T", f"all networks of a task: {', '.join(TASKS)}"), action="append")
+    options(made, WEIGHTS, ("--write", "", "with --task: overwrite the stored graphs"))
 
 
-def _declare_measured(
-    actions: Any, name: str, about: str, example: str, run: Callable[..., int], steps: int
-) -> Parser:
-    parser = declare(actions, name, about, example, run, f"tcuq-lab boards {name} --write")
-    option = parser.add_argument
-    option(
-        "--task",
-        action="append",
-        metavar="T",
-        help=f"one of {', '.join(TASKS)} (default: all); may be repeated",
-    )
-    option(
-        "--steps",
-        type=int,
-        default=steps,
-        metavar="N",
-        help=f"inferences to run on each board (default: {steps})",
-    )
-    _add_weights(parser)
-    return parser
-
-
-def _add_weights(parser: Parser) -> None:
-    parser.add_argument("--weights", metavar="DIR", help="folder of networks (default: lab/weights)")
-
-
-def _add_results(parser: Parser) -> None:
-    parser.add_argument("--results", metavar="DIR", help="folder of results (default: lab/results/device)")
-
-
-def _add_store(parser: Parser, file: str) -> None:
-    _add_results(parser)
-    parser.add_argument("--write", action="store_true", help=f"show what changed, then overwrite {file}")
+def _add_write(parser: Parser, what: str) -> None:
+    options(parser, ("--write", "", f"show what changed, then overwrite {what}"))
 
 
 def _say(args: argparse.Namespace) -> Callable[[str], None]:

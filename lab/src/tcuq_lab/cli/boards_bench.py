@@ -12,6 +12,8 @@ from tcuq.cli.parser import declare
 from tcuq.cli.process import UsageError, tell
 from tcuq_device.cli.shared import energy, span
 
+from .options import options
+
 if TYPE_CHECKING:
     from tcuq.cli.parser import Subparsers
 
@@ -29,16 +31,14 @@ def add(actions: Subparsers) -> None:
         run_bench,
         "tcuq device cost monitor.json",
     )
-    option = parser.add_argument
-    option(
-        "--board",
-        action="append",
-        metavar="BOARD",
-        help="measure this board; may be repeated (default: one board for each processor core)",
+    board = "measure this board; may be repeated (default: one board for each processor core)"
+    options(parser, ("--board", "BOARD", board), action="append")
+    options(
+        parser,
+        ("--stored", "FILE", "stored figures (default: bench/monitors.json of the checkout)"),
+        ("--check", "", "exit 1 when a figure differs from the stored one"),
+        ("--write", "", "show what changed, then overwrite the stored figures"),
     )
-    option("--stored", metavar="FILE", help="stored figures (default: bench/monitors.json of the checkout)")
-    option("--check", action="store_true", help="exit 1 when a figure differs from the stored one")
-    option("--write", action="store_true", help="show what changed, then overwrite the stored figures")
 
 
 def run_bench(args: argparse.Namespace) -> int:

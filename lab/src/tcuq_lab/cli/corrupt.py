@@ -10,6 +10,8 @@ from tcuq.base.errors import InputError, wrong_value
 from tcuq.cli.common import answer, need_files, progress
 from tcuq.cli.parser import declare, declare_group
 
+from .options import options
+
 if TYPE_CHECKING:
     from tcuq.cli.parser import Parser, Subparsers
 
@@ -26,59 +28,39 @@ def add(subparsers: Subparsers) -> None:
         "tcuq-lab stream make --dataset mnist --dwell 16 --kind fog --out s.json",
         about="Datasets are in the folder that the variable TCUQ_DATA names.",
     )
-    listing = declare(
-        actions,
-        "list",
-        "list suites and their corruption types",
-        "tcuq-lab corrupt list",
-        list_all,
-        "tcuq-lab corrupt sheet cifar10 --out sheet.png",
-    )
-    listing.add_argument("suite", metavar="SUITE", nargs="?", help="one suite (default: all)")
     example = "tcuq-lab corrupt sheet cifar10 --out sheet.png"
+    listing = declare(
+        actions, "list", "list suites and their corruption types", "tcuq-lab corrupt list", list_all, example
+    )
+    options(listing, ("suite", "SUITE", "one suite (default: all)"), nargs="?")
     then = "tcuq-lab corrupt make cifar10 --kind fog --severity 3 --out fog.npz"
     sheet = declare(
         actions, "sheet", "draw every corruption type at every severity", example, draw_sheet, then
     )
     _add_shared(sheet, "PNG file to write")
-    sheet.add_argument(
-        "--examples", type=int, default=1, metavar="N", help="examples side by side, 50 at most (default: 1)"
+    options(
+        sheet,
+        ("--examples", "N", "examples side by side, 50 at most", 1),
+        ("--scale", "N", "screen pixels for each pixel (default: tiles of about 64 pixels)"),
+        ("--picture", "FILE", "a picture to draw, instead of examples of the dataset"),
     )
-    sheet.add_argument(
-        "--scale",
-        type=int,
-        metavar="N",
-        help="screen pixels for each pixel (default: tiles of about 64 pixels)",
-    )
-    sheet.add_argument(
-        "--picture", metavar="FILE", help="a picture to draw, instead of examples of the dataset"
-    )
-    make = declare(
-        actions,
-        "make",
-        "write a corrupted split of a dataset",
-        then,
-        make_one,
-        "tcuq record model.tflite fog.npz -o fog-log.npz",
-    )
+    record = "tcuq record model.tflite fog.npz -o fog-log.npz"
+    make = declare(actions, "make", "write a corrupted split of a dataset", then, make_one, record)
     _add_shared(make, "NPZ file to write: x, y, and about (JSON)")
-    make.add_argument("--split", metavar="S", help="split (default: test or val)")
-    make.add_argument(
-        "--kind", required=True, metavar="K", help="corruption type; see 'tcuq-lab corrupt list'"
-    )
-    make.add_argument(
-        "--severity", type=int, default=1, metavar="N", help="severity, 1 is the weakest (default: 1)"
-    )
-    make.add_argument("--workers", type=int, default=1, metavar="N", help="processes to use (default: 1)")
-    make.add_argument(
-        "--own", action="store_true", help="do not use an official archive, even if there is one"
+    options(make, ("--split", "S", "split (default: test or val)"))
+    options(make, ("--kind", "K", "corruption type; see 'tcuq-lab corrupt list'"), required=True)
+    options(
+        make,
+        ("--severity", "N", "severity, 1 is the weakest", 1),
+        ("--workers", "N", "processes to use", 1),
+        ("--own", "", "do not use an official archive, even if there is one"),
     )
 
 
 def _add_shared(parser: Parser, out: str) -> None:
-    parser.add_argument("dataset", metavar="DATASET", help="dataset; see 'tcuq-lab data list'")
-    parser.add_argument("--out", metavar="FILE", required=True, help=out)
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the noise (default: 0)")
+    options(parser, ("dataset", "DATASET", "dataset; see 'tcuq-lab data list'"))
+    options(parser, ("--out", "FILE", out), required=True)
+    options(parser, ("--seed", "N", "seed of the noise", 0))
 
 
 def list_all(args: argparse.Namespace) -> int:

@@ -26,31 +26,12 @@ def add(subparsers: Subparsers) -> None:
         "TCUQ_DATA=data tcuq-lab data check mnist",
         about="Datasets are in the folder that the variable TCUQ_DATA names.",
     )
-    declare(
-        actions,
-        "list",
-        "list datasets and what is present",
-        "tcuq-lab data list",
-        list_all,
-        "tcuq-lab data get mnist",
-    )
-    get = declare(
-        actions,
-        "get",
-        "download the official files of a dataset",
-        "tcuq-lab data get mnist",
-        get_one,
-        "tcuq-lab data check mnist",
-    )
+    fetch, checked = "tcuq-lab data get mnist", "tcuq-lab data check mnist"
+    declare(actions, "list", "list datasets and what is present", "tcuq-lab data list", list_all, fetch)
+    get = declare(actions, "get", "download the official files of a dataset", fetch, get_one, checked)
     get.add_argument("name", metavar="NAME", help="dataset; see 'tcuq-lab data list'")
-    check = declare(
-        actions,
-        "check",
-        "decode the files and count examples",
-        "tcuq-lab data check mnist",
-        check_all,
-        "tcuq-lab corrupt sheet mnist --out sheet.png",
-    )
+    sheet = "tcuq-lab corrupt sheet mnist --out sheet.png"
+    check = declare(actions, "check", "decode the files and count examples", checked, check_all, sheet)
     check.add_argument("name", metavar="NAME", nargs="?", help="dataset (default: all that are present)")
 
 

@@ -6,9 +6,11 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from tcuq.base.errors import InputError, placed
-from tcuq.cli.common import answer, comma_list, given, need_files, note
+from tcuq.cli.common import answer, given, need_files, note
 from tcuq.cli.parser import declare, declare_group
 from tcuq.cli.process import UsageError, complain
+
+from .options import options
 
 if TYPE_CHECKING:
     from tcuq.cli.parser import Parser, Subparsers
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from ..streams.description import Description, Shift
     from ..streams.stream import Stream
 
+LAYOUT_NAMES = "segments, ramp, starts_shifted, bursts, literal, stationary"
 _LAYOUT = ("mean", "minimum", "first", "length", "gap", "reversed", "down", "onset", "gradual", "shifted")
 
 
@@ -31,122 +34,68 @@ def add(subparsers: Subparsers) -> None:
         about="A stream is a small JSON file that says which examples of a dataset come in which order, and "
         "which of them are corrupted. Datasets are in the folder that the variable TCUQ_DATA names.",
     )
-    _add_make(
-        declare(
-            actions,
-            "make",
-            "write the description of a stream",
-            example,
-            make_one,
-            "tcuq-lab stream show s.json",
-        )
-    )
-    show = declare(
-        actions,
-        "show",
-        "summarize a stream",
-        "tcuq-lab stream show s.json",
-        show_one,
-        "tcuq-lab stream check s.json",
-    )
-    check = declare(
-        actions,
-        "check",
-        "rebuild a stream and compare digests",
-        "tcuq-lab stream check s.json",
-        check_one,
-        "tcuq-lab stream show s.json",
-    )
-    for parser in (show, check):
-        parser.add_argument("file", metavar="FILE", help="description of a stream")
+    show, check = "tcuq-lab stream show s.json", "tcuq-lab stream check s.json"
+    _add_make(declare(actions, "make", "write the description of a stream", example, make_one, show))
+    for parser in (
+        declare(actions, "show", "summarize a stream", show, show_one, check),
+        declare(actions, "check", "rebuild a stream and compare digests", check, check_one, show),
+    ):
+        options(parser, ("file", "FILE", "description of a stream"))
 
 
 def _add_make(parser: Parser) -> None:
-    option = parser.add_argument
-    option("--out", metavar="FILE", required=True, help="JSON file to write")
-    option(
-        "--dataset",
-        metavar="NAME",
+    options(
+        parser,
+        ("--out", "FILE", "JSON file to write"),
+        ("--dataset", "NAME", "dataset: mnist, cifar10, speech_commands, tinyimagenet20"),
         required=True,
-        help="dataset: mnist, cifar10, speech_commands, tinyimagenet20",
     )
-    option(
-        "--part", metavar="P", default="dev", help="part of the dataset: train, dev or test (default: dev)"
+    options(
+        parser,
+        ("--part", "P", "part of the dataset: train, dev or test", "dev"),
+        ("--seed", "N", "seed of the stream", 0),
+        ("--steps", "N", "number of steps", 10000),
     )
-    option("--seed", type=int, default=0, metavar="N", help="seed of the stream (default: 0)")
-    option("--steps", type=int, default=10000, metavar="N", help="number of steps (default: 10000)")
-    option = parser.add_argument_group("how long a class stays").add_argument
-    option("--dwell", type=float, metavar="M", help="mean steps of one class (default: 1, shuffled)")
-    option(
-        "--heavy-tailed",
-        action="store_true",
-        help="with --dwell: most runs are short, a few very long (Pareto)",
+    options(
+        parser.add_argument_group("how long a class stays"),
+        ("--dwell", "M", "mean steps of one class (default: 1, shuffled)"),
+        ("--heavy-tailed", "", "with --dwell: most runs are short, a few very long (Pareto)"),
+        ("--dwells", "M,M", "changing dwell: mean steps of one class in each stretch"),
+        ("--stretch", "N", "with --dwells: steps of a stretch (default: 400)"),
+        ("--runs", "N,N", "fixed run lengths of one class each, repeated"),
+        (
+            "--majority",
+            "SHARE",
+            "with --heavy-tailed: share of the steps that one class has, 0.5 or more (default: all alike)",
+        ),
+        ("--held", "", "pictures: one picture in each run, shaken at every step"),
+        (
+            "--held-share",
+            "SHARE",
+            "with --held: share of the runs that hold one picture; others show new ones (default: all)",
+        ),
+        ("--sliding", "", "sound: overlapping windows over continuous words"),
+        ("--hop", "N", "with --sliding: samples between windows (default: 3200)"),
     )
-    option(
-        "--dwells",
-        type=comma_list(float),
-        metavar="M,M",
-        help="changing dwell: mean steps of one class in each stretch",
+    corrupted = parser.add_argument_group("what is corrupted, and when")
+    kinds = ("--kind", "K", "corruption type; may be repeated (default: none)")
+    options(corrupted, kinds, action="append", default=[])
+    options(
+        corrupted,
+        ("--severity", "N,N", "severities (default: all)"),
+        ("--ood", "", "also show out-of-distribution (OOD) inputs"),
+        ("--layout", "L", f"one of {LAYOUT_NAMES}", "segments"),
+        ("--mean", "M", "mean steps of a segment or burst"),
+        ("--minimum", "N", "minimum steps of a segment or burst"),
+        ("--first", "F", "segments: the first is clean, shifted, or random"),
+        ("--reversed", "", "segments: in reverse order"),
+        ("--onset", "N", "segments: steps over which the severity rises"),
+        ("--gradual", "SHARE", "with --onset: share of the shifts that rise (default: all)"),
+        ("--shifted", "N,N", "segments: least and most steps of a shift (default: as clean segments)"),
+        ("--length", "N", "ramp: steps at each severity; starts_shifted: shifted steps at first"),
+        ("--down", "", "ramp: go down again"),
+        ("--gap", "M", "bursts: mean steps between two of them"),
     )
-    option("--stretch", type=int, metavar="N", help="with --dwells: steps of a stretch (default: 400)")
-    option(
-        "--runs", type=comma_list(int), metavar="N,N", help="fixed run lengths of one class each, repeated"
-    )
-    option(
-        "--majority",
-        type=float,
-        metavar="S",
-        help="with --heavy-tailed: share of the steps that one class has, 0.5 or more (default: all alike)",
-    )
-    option("--held", action="store_true", help="pictures: one picture in each run, shaken at every step")
-    option(
-        "--held-share",
-        type=float,
-        metavar="S",
-        help="with --held: share of the runs that hold one picture; others show new ones (default: all)",
-    )
-    option("--sliding", action="store_true", help="sound: overlapping windows over continuous words")
-    option("--hop", type=int, metavar="N", help="with --sliding: samples between windows (default: 3200)")
-    option = parser.add_argument_group("what is corrupted, and when").add_argument
-    option(
-        "--kind",
-        action="append",
-        default=[],
-        metavar="K",
-        help="corruption type; may be repeated (default: none)",
-    )
-    option("--severity", type=comma_list(int), metavar="N,N", help="severities (default: all)")
-    option("--ood", action="store_true", help="also show out-of-distribution (OOD) inputs")
-    option("--layout", default="segments", metavar="L", help=f"one of {_layouts()} (default: segments)")
-    option("--mean", type=float, metavar="N", help="mean steps of a segment or burst")
-    option("--minimum", type=int, metavar="N", help="minimum steps of a segment or burst")
-    option("--first", metavar="F", help="segments: the first is clean, shifted, or random")
-    option("--reversed", action="store_true", default=None, help="segments: in reverse order")
-    option("--onset", type=int, metavar="N", help="segments: steps over which the severity rises")
-    option(
-        "--gradual",
-        type=float,
-        metavar="S",
-        help="with --onset: share of the shifts that rise (default: all)",
-    )
-    option(
-        "--shifted",
-        type=comma_list(int),
-        metavar="N,N",
-        help="segments: least and most steps of a shift (default: as clean segments)",
-    )
-    option(
-        "--length",
-        type=int,
-        metavar="N",
-        help="ramp: steps at each severity; starts_shifted: shifted steps at first",
-    )
-    option("--down", action="store_true", default=None, help="ramp: go down again")
-    option("--gap", type=float, metavar="N", help="bursts: mean steps between two of them")
-
-
-def _layouts() -> str:
-    return "segments, ramp, starts_shifted, bursts, literal, stationary"
 
 
 def make_one(args: argparse.Namespace) -> int:

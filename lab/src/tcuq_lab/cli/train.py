@@ -9,6 +9,8 @@ from tcuq.cli.common import answer, given, progress
 from tcuq.cli.parser import declare
 from tcuq.cli.process import UsageError
 
+from .options import options
+
 if TYPE_CHECKING:
     from tcuq.cli.parser import Subparsers
 
@@ -24,38 +26,22 @@ def add(subparsers: Subparsers) -> None:
         "tcuq-lab record --weights weights --task cifar10",
         about="Writes a checkpoint for each network into a folder. Needs PyTorch.",
     )
-    parser.add_argument(
-        "config", metavar="CONFIG", nargs="+", help="name of a built-in configuration, or a JSON file"
+    options(parser, ("config", "CONFIG", "name of a built-in configuration, or a JSON file"), nargs="+")
+    options(parser, ("--out", "FOLDER", "folder for the checkpoints"), required=True)
+    options(
+        parser,
+        ("--seed", "N", "seed of the first network (default: the configuration's)"),
+        ("--epochs", "N", "epochs (default: the configuration's)"),
+        ("--name", "NAME", "name of the checkpoints (default: the configuration's)"),
     )
-    parser.add_argument("--out", metavar="FOLDER", required=True, help="folder for the checkpoints")
-    parser.add_argument(
-        "--seed", type=int, metavar="N", help="seed of the first network (default: the configuration's)"
-    )
-    parser.add_argument("--epochs", type=int, metavar="N", help="epochs (default: the configuration's)")
-    parser.add_argument(
-        "--name", metavar="NAME", help="name of the checkpoints (default: the configuration's)"
-    )
-    parser.add_argument(
-        "--set",
-        metavar="NAME=VALUE",
-        action="append",
-        default=[],
-        type=setting,
-        help="a setting of the recipe; may be repeated",
-    )
-    parser.add_argument(
-        "--curves", type=int, metavar="N", help="store the losses of every Nth step in NAME-SEED.curves.json"
-    )
-    parser.add_argument(
-        "--members",
-        type=int,
-        metavar="N",
-        default=1,
-        help="number of networks, with consecutive seeds (default: 1)",
-    )
-    parser.add_argument("--device", metavar="D", default="auto", help="cpu, cuda or auto (default)")
-    parser.add_argument(
-        "--workers", type=int, metavar="N", default=1, help="networks trained in parallel (default: 1)"
+    changed = ("--set", "NAME=VALUE", "a setting of the recipe; may be repeated")
+    options(parser, changed, action="append", default=[], type=setting)
+    options(
+        parser,
+        ("--curves", "N", "store the losses of every Nth step in NAME-SEED.curves.json"),
+        ("--members", "N", "number of networks, with consecutive seeds", 1),
+        ("--device", "D", "cpu, cuda or auto", "auto"),
+        ("--workers", "N", "networks trained in parallel", 1),
     )
 
 
