@@ -18,7 +18,7 @@ from tcuq_lab.methods.gather import observed
 from tcuq_lab.methods.method import Labeled
 from tcuq_lab.methods.objective import errors_alone
 from tcuq_lab.methods.paper import TcuqPaper
-from tcuq_lab.methods.projection import UNLABELED, WIDTH
+from tcuq_lab.methods.projection import KINDS, WIDTH
 from tcuq_lab.streams import Description, Geometric, Segments, Shift, build
 
 FOLDER = Path(__file__).resolve().parents[1] / "recorded"
@@ -59,7 +59,7 @@ def compared(dev: Labeled, draws: int = 3) -> dict[str, float]:
         return judge.quality(dev, {**base, "features": kind, "seed": seed}, errors_alone)
 
     found = {"none": quality(None)}
-    for kind in UNLABELED:
+    for kind in KINDS:
         drawn = [quality(kind, seed) for seed in (range(draws) if kind == "random" else (0,))]
         found[kind] = float(np.mean(drawn))
     return found

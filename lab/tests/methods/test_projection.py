@@ -35,15 +35,3 @@ def test_random_directions_are_orthonormal_and_those_of_their_seed() -> None:
     assert one is not None and same is not None and other is not None
     assert np.allclose(one.matrix.T @ one.matrix, np.eye(8)) and one.parameters == 40 * 8
     assert np.array_equal(one.matrix, same.matrix) and not np.allclose(one.matrix, other.matrix)
-
-
-def test_whitened_features_have_unit_variance_within_classes() -> None:
-    found = projection("whiten", WIDE, kept=8, labels=LABELS)
-    assert found is not None
-    made = WIDE @ found.matrix
-    for label in range(3):
-        mine = np.flatnonzero(label == LABELS)
-        made[mine] -= made[mine].mean(axis=0)
-    assert np.allclose(made.T @ made / len(made), np.eye(8), atol=0.05)
-    narrow = projection("whiten", WIDE[:, :4], labels=LABELS)
-    assert narrow is not None and narrow.matrix.shape == (4, 4)  # narrow features are whitened too

@@ -6,13 +6,13 @@ between machines; distributions and floats of the mathematical library need not.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from tcuq.base.checks import integer, known_only, number
+from tcuq.base.checks import integer, number
 
 from ..corruptions import suite
 
@@ -89,22 +89,6 @@ class SoundPlan:
         for name, value in plain.items():
             object.__setattr__(self, name, value)
         integer("number of shifts", len(self.shifts), 0, 255)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the description as what JSON can hold."""
-        found = {each.name: getattr(self, each.name) for each in fields(self)}
-        return found | {"shifts": [list(shift) for shift in self.shifts]}
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> SoundPlan:
-        """Return the plan of a description; unknown or missing fields are refused."""
-        if not isinstance(values, Mapping):
-            raise ValueError(f"a sound plan is {values!r}, expected a mapping of its fields")
-        known_only("field of a sound plan", values, [each.name for each in fields(cls)])
-        for name in ("seed", "seconds"):
-            if name not in values:
-                raise ValueError(f"field {name!r} of a sound plan is missing; seed and seconds are needed")
-        return cls(**values)
 
     @property
     def samples(self) -> int:

@@ -102,9 +102,7 @@ def narrowed(path: str | Path, kept: int = WIDTH) -> tuple[Any, Any] | None:
     return None if through is None else (through.matrix, through.offset)
 
 
-def quantize_file(
-    path: str | Path, name: str | None = None, *, given: npt.NDArray[Any] | None = None, **more: Any
-) -> Graph:
+def quantize_file(path: str | Path, *, given: npt.NDArray[Any] | None = None, **more: Any) -> Graph:
     """Return the int8 graph of stored weights."""
     module, card = load_weights(path)
     config, task = card.get("config", {}), _task(path, card)
@@ -116,7 +114,7 @@ def quantize_file(
         "dataset": task,
     }
     shown = calibration(task) if given is None else given
-    return quantize(module, shown, name or Path(path).stem.replace("-", "_"), about=about, **more)
+    return quantize(module, shown, Path(path).stem.replace("-", "_"), about=about, **more)
 
 
 def _task(path: str | Path, card: Mapping[str, Any]) -> str:

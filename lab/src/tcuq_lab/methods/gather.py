@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,23 +19,15 @@ Name = TypeVar("Name")
 
 
 def record_banks(
-    methods: Mapping[Name, Method],
-    data: Dataset,
-    sources: Iterable[str],
-    ood: Mapping[str, Dataset] | None = None,
-    *,
-    seed: int = 0,
-    workers: int = 1,
-    device: str = "cpu",
-    progress: Callable[[int, int, str], None] | None = None,
+    methods: Mapping[Name, Method], data: Dataset, sources: Iterable[str]
 ) -> dict[Name, dict[str, Recorded]]:
     """Let methods record a part of a dataset, as it is and corrupted; every example is corrupted once."""
     from ..zoo.bank import examples
 
     found: dict[Name, dict[str, Recorded]] = {name: {} for name in methods}
-    for source, x in examples(data, sources, ood, seed=seed, workers=workers, progress=progress):
+    for source, x in examples(data, sources):
         for name, method in methods.items():
-            rows = method.record(x, device)
+            rows = method.record(x)
             narrow = None if rows.features is None else rows.features.astype(np.float16)
             found[name][source] = replace(rows, features=narrow)
     return found

@@ -11,13 +11,9 @@ import numpy.typing as npt
 from tcuq.base.checks import known
 
 Floats = npt.NDArray[np.float64]
-UNLABELED = ("average", "pca", "random")
-KINDS = (*UNLABELED, "whiten")
+KINDS = ("average", "pca", "random")
 WIDTH = 32
 """Features that a step keeps at most."""
-
-RIDGE = 0.1
-"""Share of the mean variance that whitening adds to every direction: those without any must not rule."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,18 +49,10 @@ class Projection:
         return 0 if self.kind == "average" else self.matrix.size
 
 
-def projection(
-    kind: str,
-    clean: npt.NDArray[Any],
-    kept: int = WIDTH,
-    seed: int = 0,
-    labels: npt.NDArray[Any] | None = None,
-) -> Projection | None:
+def projection(kind: str, clean: npt.NDArray[Any], kept: int = WIDTH, seed: int = 0) -> Projection | None:
     """Make a projection for features as wide as some clean ones."""
     known("projection", kind, KINDS)
     width = clean.shape[1]
-    if kind == "whiten":
-        return _whitening(clean.astype(np.float64), labels, min(kept, width))
     if width <= kept:
         return None
     offset = np.zeros(kept)
@@ -84,19 +72,6 @@ def projection(
         drawn = np.random.default_rng(seed).normal(size=(width, kept))
         matrix = _signed(np.linalg.qr(drawn)[0])
     return Projection(kind, np.ascontiguousarray(matrix, dtype=np.float64), offset)
-
-
-def _whitening(clean: Floats, labels: npt.NDArray[Any] | None, kept: int) -> Projection:
-    if labels is None or len(labels) != len(clean) or len(clean) < 2:
-        raise ValueError("whitening needs two or more clean features and a label for each")
-    centered = clean.copy()
-    for label in np.unique(labels):
-        centered[labels == label] -= clean[labels == label].mean(axis=0)
-    covariance = centered.T @ centered / len(clean)
-    covariance += RIDGE * np.trace(covariance) / len(covariance) * np.eye(len(covariance))
-    values, vectors = np.linalg.eigh(covariance)
-    matrix = _signed((vectors / np.sqrt(values))[:, ::-1][:, :kept])
-    return Projection("whiten", np.ascontiguousarray(matrix), np.zeros(kept))
 
 
 def _signed(columns: Floats) -> Floats:

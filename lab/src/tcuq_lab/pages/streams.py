@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from statistics import fmean, median
 
 from ..reproduce.field.lines import Line
@@ -85,13 +85,7 @@ def _data(field: Field) -> str:
     return f"All figures as CSV: {links}." if "tables" in field.about else ""
 
 
-def group_means(
-    field: Field,
-    places: Sequence[Place],
-    rows: Sequence[str],
-    column: str,
-    shown: Callable[[float], str] = percent,
-) -> str:
+def group_means(field: Field, places: Sequence[Place], rows: Sequence[str], column: str) -> str:
     """Return means by method and group of streams: the best in bold, a count where a method has fewer."""
     groups = {group: [place for place in places if group_of(*place) == group] for group in GROUPS}
     kept = {group: here for group, here in groups.items() if here}
@@ -106,7 +100,7 @@ def group_means(
     for row, groups_of in found.items():
         cells = []
         for values, here, top in zip(groups_of, kept.values(), best, strict=True):
-            text = shown(fmean(values)) if values else ""
+            text = percent(fmean(values)) if values else ""
             if values and len(values) < len(here):
                 text += f" [{len(values)}]"
             elif values and fmean(values) == top:
