@@ -140,7 +140,7 @@ class Redrawn:
 
 
 class Paced(Redrawn):
-    """Runs as in `Redrawn`, of another mean in each stretch; the class goes on from one to the next."""
+    """Runs as in `Redrawn`, of another mean in each stretch of `length` steps; the class goes on across them."""
 
     def __init__(self, seed: int, name: str, classes: int, means: tuple[float, ...], length: int) -> None:
         super().__init__(seed, name, classes, means[0])
@@ -206,8 +206,10 @@ class DrawnRuns:
         seed: int,
         name: str,
         classes: int,
-        reaches: npt.NDArray[np.uint64],
-        usual: npt.NDArray[np.uint64] | None = None,
+        reaches: npt.NDArray[
+            np.uint64
+        ],  # chances, in 2**64ths and falling, of 2 steps or more, 3 or more ...
+        usual: npt.NDArray[np.uint64] | None = None,  # the same of one class, which comes at every other run
     ) -> None:
         self._lengths, self._jumps = Numbers(seed, f"{name}/lengths"), Numbers(seed, f"{name}/jumps")
         self._usual = None if usual is None else usual[::-1].copy()

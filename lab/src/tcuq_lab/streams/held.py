@@ -72,7 +72,7 @@ class Shaker:
 
 
 class HeldExamples:
-    """An example a run: the next one of its class is taken when the class changes."""
+    """An example a run; of a `share` of the runs alone where it is given, the others show new ones."""
 
     def __init__(self, picker: Picker, chain: Chain, share: float | None, coins: Numbers) -> None:
         self._picker, self._chain, self._coins = picker, chain, coins

@@ -14,7 +14,7 @@ class Backbone(nn.Module):
     Input is normalized inside, so that a network takes what its dataset gives.
     """
 
-    symbols = False
+    symbols = False  # whether inputs are symbols: they cannot be augmented, and have no gradient
     # Height and width of what it was trained on, the only ones that it takes then. Stages would take others
     # without a word, and answer what nobody has measured.
     trained: tuple[int, int] | None = None
@@ -24,12 +24,12 @@ class Backbone(nn.Module):
     def __init__(
         self,
         stages: Sequence[nn.Module],
-        features: int,
+        features: int,  # width of the last stage
         classes: int,
-        channels: int,
-        places: tuple[int, ...],
-        dropout: float = 0.0,
-        size: tuple[int, int] = (64, 64),
+        channels: int,  # of the input
+        places: tuple[int, ...],  # stages after which exits and dropout are put, unless a recipe says else
+        dropout: float = 0.0,  # before the head
+        size: tuple[int, int] = (64, 64),  # height and width of an input that all stages take
     ) -> None:
         super().__init__()
         self.places, self.size = places, size

@@ -38,7 +38,8 @@ class Exits(nn.Module):
         for place in places:
             if not 0 <= place < last:
                 raise ValueError(f"exit after stage {place}, expected 0 to {last - 1}")
-        self.backbone, self.places, self.detached = network, tuple(places), detached
+        self.backbone, self.places = network, tuple(places)
+        self.detached = detached  # no gradient passes from the exits into the backbone
         widths = stage_widths(network)
         self.exits = nn.ModuleList(Exit(widths[place], network.classes, hidden) for place in places)
 
