@@ -140,7 +140,7 @@ class Redrawn:
 
 
 class Paced(Redrawn):
-    """Runs as in `Redrawn`, of another mean in each stretch of `length` steps; the class goes on across them."""
+    """Runs as in `Redrawn`, of another mean in each stretch of `length` steps; the class goes on."""
 
     def __init__(self, seed: int, name: str, classes: int, means: tuple[float, ...], length: int) -> None:
         super().__init__(seed, name, classes, means[0])
