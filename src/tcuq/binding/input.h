@@ -42,6 +42,9 @@ typedef struct {
 int run_open(run_tables_t *run, const tcuq_params_t *params, Py_ssize_t rows, PyObject *const *args);
 void run_close(run_tables_t *run);
 
+/* One step of a run: a monitor takes a row, and fills that of `out`. */
+void run_take(const run_tables_t *run, tcuq_t *monitor, float scale, Py_ssize_t row);
+
 /* Whether float32 holds this scale as a positive number; others would divide by zero or give NaN. */
 int scale_ok(double scale);
 
