@@ -150,7 +150,7 @@ def read_run_log(args: argparse.Namespace, params: Params | None = None) -> Log:
     from ..io import read_log
 
     bad = Skipped()
-    with spoken():
+    with spoken(args, "fit"):
         log = read_log(args.log, None, bad, params, **logits_given(args))
     if bad.count:
         note(args, str(bad))

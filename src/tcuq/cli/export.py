@@ -55,7 +55,7 @@ def command(args: argparse.Namespace) -> int:
     expect_params(args.params)
     params = Params.load(args.params)
     projection = None if args.projection is None else load_projection(args.projection, params)
-    with spoken():
+    with spoken(args, "fit"):
         more = (args.logits_scale, projection, args.glue)
         files = export(params, args.folder, args.name, args.force, args.form, *more)
     contents = Contents(params, args.name, *more)

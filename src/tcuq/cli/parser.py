@@ -59,7 +59,9 @@ class Parser(argparse.ArgumentParser):
             return 0
 
         self.set_defaults(command=show_help)
-        return self.add_subparsers(title=title, metavar=metavar)
+        added = self.add_subparsers(title=title, metavar=metavar)
+        self.commands = added.choices
+        return added
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Name the commands where one is unknown."""

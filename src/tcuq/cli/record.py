@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from .common import answer, comma_list, given, keep_apart, need_files, note, progress
 from .parser import declare
-from .words import RECORDING, expect_model, spoken
+from .words import expect_model, spoken
 
 if TYPE_CHECKING:
     from ..log.log import Log
@@ -164,7 +164,7 @@ def command(args: argparse.Namespace) -> int:
         del marks[1:-1]
         bar(done, max(done, total), text)
 
-    with progress(args) as bar, spoken(RECORDING):
+    with progress(args) as bar, spoken(args):
         log = record(args.model, args.data, args.labels, progress=show, **options)
     seconds = marks[-1] - marks[0]
     notes = list(log.notes)

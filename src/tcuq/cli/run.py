@@ -106,7 +106,7 @@ def command(args: argparse.Namespace) -> int:
 
     bad = Skipped()
     try:
-        with spoken():
+        with spoken(args, "fit"):
             if args.input == args.output == "-":
                 result = answer_lines(args, monitor, bad, save)
             else:

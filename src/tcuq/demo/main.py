@@ -18,12 +18,12 @@ from ..fitting.simple_rules import left_wrong, simple_rules
 from ..io.decisions import Decisions, encode_decisions
 from ..io.tables import encode_log
 from ..log.log import Log
-from ..metrics import detection
 from ..monitor.cost import cost
 from ..monitor.monitor import Monitor, watch
 from ..monitor.params import Params
 from ..report.page import render
 from ..report.summary import IN_TIME, choices, response
+from ..start.judge import alarm_figures
 from .digits import DEV_CORRUPTIONS, TEST_CORRUPTIONS, day, load, make_log, train
 
 STEPS = 12_000  # of the development stream, and of the test stream
@@ -104,7 +104,7 @@ def figures(params: Params, log: Log, steps: Any) -> dict[str, Any]:
     model_wrong, wrong = log.errors(), np.asarray(steps["answer"] != log.labels)
     rules = {rule.name: rule for rule in simple_rules(log)}
     sure = {name: left_wrong(rules[name].answers != log.labels, rules[name].doubt, share) for name in RIVALS}
-    alarms, expected, told = detection(on, kinds), steps["expected_accuracy"], response(steps["alarm"], log)
+    expected, told = steps["expected_accuracy"], response(steps["alarm"], log)
     assert told is not None
     faults = {
         name: {
@@ -130,14 +130,8 @@ def figures(params: Params, log: Log, steps: Any) -> dict[str, Any]:
         "abstained": float(steps["abstain"].mean()),
         "budget": params.budget,
         "faults": faults,
-        "shifts": len(alarms.delays),
-        "shifts_alarmed": len(alarms.delays) - alarms.missed,
-        "delay_median": alarms.median,
         "alarms": told.words,
-        "false_alarms": alarms.false_onsets,
-        "alarm_on_clean": float(on[kinds == 0].mean()),
-        "alarm_on_shifted": float(on[kinds > 0].mean()),
-        "clean_steps": int((kinds == 0).sum()),
+        **alarm_figures(on, kinds, None),
         "expected_clean": float(expected[kinds == 0].mean()),
         "expected_shifted": float(expected[kinds > 0].mean()),
         "accuracy_clean": float(1 - wrong[kinds == 0].mean()),

@@ -16,6 +16,7 @@ from ..base.errors import needed as needed
 from ..base.spelling import option
 
 Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
 
 WIDEST = 256  # features of a log at most
 

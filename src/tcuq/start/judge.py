@@ -40,14 +40,17 @@ def judge(
         "has_alarm": params.alarm.rise is not None or params.alarm.fall is not None,
     }
     on = np.asarray(steps["alarm"] != 0)
-    alarms = {"alarm_on": float(on.mean())} if log.kinds is None else _alarms(on, log.kinds, log.segments)
-    figures |= alarms
+    if log.kinds is None:
+        figures["alarm_on"] = float(on.mean())
+    else:
+        figures |= alarm_figures(on, log.kinds, log.segments)
     if log.labels is not None:
         figures |= _errors(params, log, steps, seed, stay, examples)
     return figures
 
 
-def _alarms(on: Bools, kinds: npt.NDArray[Any], segments: npt.NDArray[Any] | None) -> dict[str, Any]:
+def alarm_figures(on: Bools, kinds: npt.NDArray[Any], segments: npt.NDArray[Any] | None) -> dict[str, Any]:
+    """Return what an alarm did while shifts were marked."""
     found, shifted = detection(on, kinds, segments), kinds > 0
     clean = int((~shifted).sum())
     raised = [delay for delay in found.delays if delay is not None]

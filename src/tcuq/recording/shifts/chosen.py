@@ -8,17 +8,14 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ...base.errors import InputError, InputTypeError, located, wrong_value
 from ...base.spelling import option
 from ..data import Data
-from ..model import Array, Model, users_code
+from ..model import Array, Floats, Model, users_code
 from ..opening import is_reference, referred
 from ..ranges import CHANNELS, family_of, range_of
 from . import pictures, signals, sound, tables
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
