@@ -2,14 +2,8 @@
 /* Many monitors of the same params: records of one size in one block of memory. Loops over events run without
  * Python's lock; a second call that comes meanwhile is turned away, from another thread or from an object whose memory
  * is about to be read. */
-#include "binding/module.h"
+#include "binding/binding.h"
 
-#include "binding/fields.h"
-#include "binding/input.h"
-#include "binding/lock.h"
-#include "binding/step.h"
-
-#include <string.h>
 #if defined(__linux__)
 #include <sys/mman.h>
 #endif
@@ -482,13 +476,9 @@ static PyObject *bank_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 
 static void bank_dealloc(PyObject *object)
 {
-    PyTypeObject *type = Py_TYPE(object);
-    bank_t *self = (bank_t *)object;
-    PyMem_Free(self->records);
-    PyMem_Free(self->fresh);
-    fields_free(&self->base.held);
-    PyObject_Free(object);
-    Py_DECREF((PyObject *)type);
+    PyMem_Free(((bank_t *)object)->records);
+    PyMem_Free(((bank_t *)object)->fresh);
+    base_free(object);
 }
 
 static PyMethodDef bank_methods[] = {

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The type `Core`: one monitor of the integer core, without arithmetic of its own. */
-#include "binding/module.h"
-
-#include "binding/fields.h"
-#include "binding/input.h"
-#include "binding/lock.h"
-#include "binding/step.h"
+#include "binding/binding.h"
 
 typedef struct {
     base_t base;
@@ -206,11 +201,8 @@ static PyObject *core_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 
 static void core_dealloc(PyObject *object)
 {
-    PyTypeObject *type = Py_TYPE(object);
     PyMem_Free(((core_t *)object)->ring);
-    fields_free(&((base_t *)object)->held);
-    PyObject_Free(object);
-    Py_DECREF((PyObject *)type);
+    base_free(object);
 }
 
 static PyMethodDef core_methods[] = {

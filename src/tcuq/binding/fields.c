@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "binding/fields.h"
-
-#include "binding/input.h"
-#include "core/tcuq_fields.h"
-
-#include <stddef.h>
-#include <string.h>
+#include "binding/binding.h"
 
 /* Numbers of a part of the params: what is read where, and what is accepted. */
 typedef enum { OF_p, OF_evidence, OF_instant, OF_feedback } part_t;
@@ -233,8 +227,10 @@ PyObject *base_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     return (PyObject *)self;
 }
 
-void fields_free(held_params_t *held)
+void base_free(PyObject *object)
 {
-    PyMem_Free(held->centers);
-    held->centers = NULL;
+    PyTypeObject *type = Py_TYPE(object);
+    PyMem_Free(((base_t *)object)->held.centers);
+    PyObject_Free(object);
+    Py_DECREF((PyObject *)type);
 }

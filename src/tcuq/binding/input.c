@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-#include "binding/input.h"
-
-#include "binding/step.h"
+#include "binding/binding.h"
 
 #include <math.h>
-#include <string.h>
+#include <stdarg.h>
 
-/* Raise an error of tcuq.base.errors, which has a code for programs; takes the text. */
-static void refuse(const char *kind, const char *code, PyObject *text)
+/* Raise an error of tcuq.base.errors, which has a code for programs. */
+static void refuse(const char *kind, const char *code, const char *format, ...)
 {
-    PyObject *module;
-    PyObject *error;
+    va_list given;
+    PyObject *text, *module, *error;
+    va_start(given, format);
+    text = PyUnicode_FromFormatV(format, given);
+    va_end(given);
     module = text == NULL ? NULL : PyImport_ImportModule("tcuq.base.errors");
     error = module == NULL ? NULL : PyObject_CallMethod(module, kind, "sO", code, text);
     if (error != NULL) {
@@ -48,13 +49,12 @@ static int table_open(table_t *t, PyObject *object, const char *name, Py_ssize_t
     }
     if (strlen(format) != 1 || strchr("bBfd", *format) == NULL) {
         refuse("InputTypeError", "value",
-               PyUnicode_FromFormat("%s has element type '%s', expected int8, uint8, float32 or float64", name,
-                                    t->view.format));
+               "%s has element type '%s', expected int8, uint8, float32 or float64", name, t->view.format);
     } else if (t->view.ndim != dimensions) {
-        refuse("InputError", "value", PyUnicode_FromFormat("%s has %d dimensions; %d expected", name, t->view.ndim, dimensions));
+        refuse("InputError", "value", "%s has %d dimensions; %d expected", name, t->view.ndim, dimensions);
     } else if (t->view.shape[dimensions - 1] != width) {
-        refuse("InputError", "value", PyUnicode_FromFormat("%s has %zd values per step; the params say %zd", name,
-               t->view.shape[dimensions - 1], width));
+        refuse("InputError", "value", "%s has %zd values per step; the params say %zd", name,
+               t->view.shape[dimensions - 1], width);
     } else {
         t->rows = dimensions == 2 ? t->view.shape[0] : 1;
         t->width = width;
@@ -91,7 +91,7 @@ static void complain(const char *name, const table_t *t, Py_ssize_t row, Py_ssiz
     } else if (t->view.ndim == 2 || column >= 0) {
         PyOS_snprintf(place, sizeof place, "[%ld]", (long)(column >= 0 ? column : row));
     }
-    refuse("InputError", "value", PyUnicode_FromFormat("%s%s %s %s, %s%s", name, place, verb, number, expected, hint));
+    refuse("InputError", "value", "%s%s %s %s, %s%s", name, place, verb, number, expected, hint);
 }
 
 static int in_units(const table_t *t, Py_ssize_t row)
@@ -174,16 +174,15 @@ int pair_open(const tcuq_params_t *params, PyObject *probs, PyObject *features, 
             goto fail;
         }
         if (f->kind == 'B') {
-            refuse("InputTypeError", "value", PyUnicode_FromFormat("features are uint8, expected int8, float32 or float64"));
+            refuse("InputTypeError", "value", "features are uint8, expected int8, float32 or float64");
             goto fail;
         }
         if (f->rows != p->rows) {
-            refuse("InputError", "value", PyUnicode_FromFormat("features have %zd rows, probs have %zd", f->rows, p->rows));
+            refuse("InputError", "value", "features have %zd rows, probs have %zd", f->rows, p->rows);
             goto fail;
         }
     } else if ((params->signals & TCUQ_FEATURE_SIGNALS) != 0u) {
-        refuse("InputError", "missing",
-               PyUnicode_FromFormat("features are missing; these params were fitted with %d of them", params->features));
+        refuse("InputError", "missing", "features are missing; these params were fitted with %d of them", params->features);
         goto fail;
     }
     if (check_probs(p) < 0 || check_features(f) < 0) {
@@ -273,7 +272,7 @@ int run_open(run_tables_t *run, const tcuq_params_t *params, Py_ssize_t rows, Py
     }
     if (rows >= 0 && run->probs.rows != rows) {
         refuse("InputError", "value",
-               PyUnicode_FromFormat("probs have %zd rows, expected %zd, one for each of the slots", run->probs.rows, rows));
+               "probs have %zd rows, expected %zd, one for each of the slots", run->probs.rows, rows);
         goto close_tables;
     }
     rows = run->probs.rows;

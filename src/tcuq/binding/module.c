@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Python's door to the integer core, the module `tcuq._core`: buffers in, numbers out. */
-#include <Python.h>
-
-#include "binding/fields.h"
-#include "binding/input.h"
-#include "binding/lock.h"
-#include "binding/module.h"
-#include "binding/step.h"
-#include "core/tcuq.h"
+#include "binding/binding.h"
 
 static const struct {
     const char *name;
