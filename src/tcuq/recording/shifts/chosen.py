@@ -165,10 +165,7 @@ def saturated(form: Form, x: Array, severity: float, rng: np.random.Generator) -
     return form.kept(form.offset + away * (10 ** (1 + severity) * form.factor / peak))
 
 
-COLLAPSES = (blank, saturated)
-"""Inputs that say nothing any more, of any family."""
-
-
+COLLAPSES = (blank, saturated)  # inputs that say nothing any more, of any family
 SAMPLE = 256  # inputs of an array from which ranges are read
 FILES = 32  # files of a folder, each of which has to be decoded, from which the range of signals is read
 MOST = 255  # kinds that a log tells apart
@@ -208,11 +205,8 @@ class Chosen:
 def choose(
     shifts: Shifts, data: Data, among: Array | None = None, model: Model | None = None, held: bool = False
 ) -> Chosen:
-    """Return the shifts that a user asks for.
-
-    Ranges are read from the examples `among`, or all. Where some will be `held`, it matters what they are
-    taken as without shifts as well.
-    """
+    """Return the shifts that a user asks for; ranges are read from the examples `among`, or from all."""
+    # Where some examples will be `held`, it matters what they are taken as without shifts as well.
     wanted = listed(shifts)
     named = [each for each in wanted if isinstance(each, str)]
     given = [each for each in named if each in FAMILIES]
@@ -241,7 +235,7 @@ def choose(
     for each in wanted:
         if each is not True and each not in given:
             kinds += _own(each, data.name)
-    _refuse_twins(kinds)
+    _refuse_twins([each.name for each in kinds])
     notes = []
     if (generic or held) and not given and data.family is None and form is not None:
         others = f"{option('shifts')} can name another of {', '.join(FAMILIES)}"
@@ -340,12 +334,11 @@ def _checked(name: str, function: Shift, where: str) -> Kind:
     return Kind(name, apply, own=True)
 
 
-def _refuse_twins(kinds: Sequence[Kind]) -> None:
-    names = [each.name for each in kinds]
+def _refuse_twins(names: Sequence[str]) -> None:
     if "clean" in names:
         raise InputError("conflict", "a shift is named 'clean', as undegraded input is; give it another name")
     twins = sorted({each for each in names if names.count(each) > 1})
     if twins:
         raise InputError("conflict", f"two shifts are named {twins[0]!r}; give one another name in a mapping")
-    if len(kinds) > MOST:
-        raise InputError("limit", f"there are {len(kinds)} shifts, expected at most {MOST}")
+    if len(names) > MOST:
+        raise InputError("limit", f"there are {len(names)} shifts, expected at most {MOST}")
