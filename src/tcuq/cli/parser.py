@@ -36,11 +36,7 @@ class HelpFormatter(argparse.HelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line, and whose help shows what must be given first.
-
-    The options that all commands have stand at the end of the help. The usage names what a command cannot do
-    without; the other options are listed below it.
-    """
+    """A parser whose errors are one line, and whose help shows what must be given first."""
 
     def __init__(self, **options: Any) -> None:
         options.setdefault("formatter_class", HelpFormatter)

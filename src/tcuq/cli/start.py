@@ -88,6 +88,5 @@ def run_demo(args: argparse.Namespace) -> int:
         raise InputError("exists", f"{args.out}: is a file, expected a folder; name another one with --out")
     with progress(args) as bar:
         figures = dict(import_module("tcuq.demo").main(args.out, args.seed, bar))
-    lines = [f"{name}: {value}" for name, value in figures.items() if not isinstance(value, (dict, list))]
-    answer(args, figures, str(figures.get("text") or "\n".join(lines)))
+    answer(args, figures, str(figures["text"]))
     return 0
