@@ -1,4 +1,4 @@
-"""Writing files whole or not at all."""
+"""Writing files whole or not at all, and the lock of an open file, which never waits."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ import zlib
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-
-from .locks import lock_file
 
 _ATTEMPTS = 20  # times that a name is tried which others take at the same time
 _WRITERS = 4  # processes that may write one file at once, so that what any of them leaves is found
@@ -161,3 +159,16 @@ def _is_still(handle: int, place: str) -> bool:
         return os.path.samestat(os.fstat(handle), os.lstat(place))
     except OSError:
         return False
+
+
+def lock_file(handle: int, shared: bool = False) -> bool | None:
+    """Take the lock of an open file; tell whether that was possible, None where there are no locks."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return None
+    try:
+        fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+    except OSError as error:
+        return False if error.errno in (errno.EAGAIN, errno.EACCES) else None
+    return True

@@ -16,8 +16,7 @@ from ..base.spelling import option
 from .data import Batch, Data
 from .model import Array, Model
 from .rand import Generators, Numbers, waits
-from .shifts import choose
-from .shifts.chosen import Shifts
+from .shifts import Shifts, choose
 
 LONGEST_STAY = 10_000  # steps that a class stays on average, at most
 WANTED = "expected mixed, or a list of shuffled, dwell=N and held=N"
@@ -72,31 +71,28 @@ class Pool:
         self._groups, self._numbers = groups, numbers
         self._all = sum(map(len, groups))
         self._waiting: list[list[int]] = [[] for _ in groups]
-        self._left = np.zeros(len(groups), dtype=np.int64)
         self._join()
 
     def _join(self) -> None:
         for index, group in enumerate(self._groups):
             order = group[self._numbers.shuffled(len(group))[0]].tolist()
             self._waiting[index] = [*order, *self._waiting[index]]  # taken from the end
-            self._left[index] += len(group)
 
     def left(self, group: int) -> int:
         """Return how many examples of a class wait."""
-        return int(self._left[group])
+        return len(self._waiting[group])
 
     def draw(self) -> int:
         """Return a class, each with the chance of an example that waits being of it."""
-        if RESERVE * int(self._left.sum()) < self._all:
+        if RESERVE * sum(map(len, self._waiting)) < self._all:
             self._join()
-        ends = np.cumsum(self._left)
+        ends = np.cumsum([len(each) for each in self._waiting])
         return int(np.searchsorted(ends, self._numbers.below(1, int(ends[-1]))[0], side="right"))
 
     def take(self, group: int) -> int:
         """Return the next example of a class."""
         if not self._waiting[group]:
             self._join()
-        self._left[group] -= 1
         return self._waiting[group].pop()
 
 

@@ -26,8 +26,7 @@ from ..recording.data import Data
 from ..recording.model import RecordOptions
 from ..recording.rand import Numbers
 from ..recording.session import Progress, Session, open_session
-from ..recording.shifts import Kind, listed
-from ..recording.shifts.chosen import Shifts
+from ..recording.shifts import Kind, Shifts, listed
 from ..recording.streams import Ints, Plan, Streams, groups_of, joined, paces_of
 from ..report.page import render
 from .judge import by_kind, by_part, judge
