@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from ..monitor.params import Params
     from .parser import Subparsers
 
-PATIENCE = 2.0
-"""Seconds after which a fit shows how far it is."""
+PATIENCE = 2.0  # seconds after which a fit shows how far it is
 
 
 def level(text: str) -> float | str:

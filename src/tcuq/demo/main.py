@@ -140,6 +140,7 @@ def figures(params: Params, log: Log, steps: Any) -> dict[str, Any]:
     }
 
 
+# The result as a newcomer reads it.
 TABLE = """\
 A digit classifier saw {steps:,} images: a day with {shifts} faults, none of them seen by the fit.
 
@@ -159,7 +160,6 @@ Expected accuracy: clean {expected_clean:.1%} (true {accuracy_clean:.1%}), \
 faults {expected_shifted:.1%} (true {accuracy_shifted:.1%})
 Memory: {ram_bytes} bytes of RAM on a microcontroller
 Audit: {verdict}"""
-"""The result as a newcomer reads it."""
 
 FAULT = "{name:<20} {wrong_predictions:13.1%}   {alarm_on:10.1%}   {acted:8d}   {acted_wrong:14d}"
 

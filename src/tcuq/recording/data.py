@@ -25,8 +25,7 @@ from .opening import is_reference, referred
 PICTURES, SOUNDS = (".png", ".jpg", ".jpeg", ".bmp"), (".wav",)  # extensions of the files that are read
 MODES = {1: "L", 3: "RGB"}  # Pillow's names for gray and for colored pictures
 
-Shape = tuple[int | None, ...] | None
-"""Of one input of a model, as far as it is known."""
+Shape = tuple[int | None, ...] | None  # of one input of a model, as far as it is known
 
 
 def sound_reader(shape: Shape, where: str) -> Callable[[Path], Array]:

@@ -130,8 +130,7 @@ def users_code(problem: str, where: str = "") -> Iterator[None]:
         raise InputError("failed", f"{problem}: {reason}", where=where) from error
 
 
-Range = tuple[float, float]
-"""Least and largest value."""
+Range = tuple[float, float]  # least and largest value
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,7 @@ import numpy as np
 
 from ..model import Floats
 
-SIDE = 32
-"""Pixels of the shorter side to which lengths below refer; they grow with the picture."""
+SIDE = 32  # pixels of the shorter side to which lengths below refer; they grow with the picture
 
 
 def _scale(x: Floats) -> float:
