@@ -15,15 +15,14 @@ from ..base.errors import InputError
 from ..export.folders import recover, refuse_fixed, write_folder
 from ..fitting import fit
 from ..fitting.simple_rules import left_wrong, simple_rules
-from ..io.decisions import Decisions, encode_decisions
-from ..io.tables import encode_log
+from ..io.decisions import Decisions
 from ..log.log import Log
 from ..monitor.cost import cost
 from ..monitor.monitor import Monitor, watch
 from ..monitor.params import Params
-from ..report.page import render
 from ..report.summary import IN_TIME, choices, response
 from ..start.judge import alarm_figures
+from ..start.run import contents_of
 from .digits import DEV_CORRUPTIONS, TEST_CORRUPTIONS, day, load, make_log, train
 
 STEPS = 12_000  # of the development stream, and of the test stream
@@ -72,14 +71,8 @@ def main(
     verdict = audit(Decisions(steps), params, log=test)
     show(5)
     result = figures(params, test, steps)
-    decided = Decisions(steps, fingerprint=params.fingerprint)
-    contents: dict[str, str | bytes] = {
-        "params.json": params.to_json(),
-        "dev.npz": encode_log(dev),
-        "test.npz": encode_log(test),
-        "decisions.csv": encode_decisions(decided, "csv"),
-        "report.html": render(steps, params, test, signals, TITLE),
-    }
+    contents = contents_of(params, (dev, test), steps, signals, TITLE)
+    contents["params.json"] = params.to_json()
     make_folder(folder.resolve().parent)
     write_folder(folder, contents)  # all of one run, or all of the run before
     show(6)

@@ -205,15 +205,8 @@ def start(
 
     progress(0, 1, "writing")
     title = f"{model.name}: tested on held-out steps"
-    decisions = Decisions(decided, fingerprint=params.fingerprint, names=params.names)
-    contents: dict[str, str | bytes] = {
-        "monitor.json": params.to_json(),
-        "dev.npz": encode_log(dev),
-        "test.npz": encode_log(test),
-        "decisions.csv": encode_decisions(decisions, "csv"),
-        "report.html": render(decided, params, test, signals, title, verdict=f"{verdict(figures)}."),
-        "README.md": readme(figures),
-    }
+    contents = contents_of(params, (dev, test), decided, signals, title, f"{verdict(figures)}.")
+    contents |= {"monitor.json": params.to_json(), "README.md": readme(figures)}
     for file, text in sources(params, "monitor", "c", scale).items():
         contents[f"firmware/{file}"] = text
     for inside in contents:
@@ -222,6 +215,19 @@ def start(
     write_folder(target, contents)
     figures["files"] = sorted(contents)
     return figures
+
+
+def contents_of(
+    params: Params, logs: tuple[Log, Log], decided: Any, signals: Any, title: str, verdict: str = ""
+) -> dict[str, str | bytes]:
+    """Return the files of a monitor that was fitted to one log and judged on another."""
+    decisions = Decisions(decided, fingerprint=params.fingerprint, names=params.names)
+    return {
+        "dev.npz": encode_log(logs[0]),
+        "test.npz": encode_log(logs[1]),
+        "decisions.csv": encode_decisions(decisions, "csv"),
+        "report.html": render(decided, params, logs[1], signals, title, verdict=verdict),
+    }
 
 
 def check_folder(out: str | Path, force: bool) -> Path:
