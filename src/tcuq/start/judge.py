@@ -15,9 +15,10 @@ from ..metrics import Interval, auroc, detection, paired_difference
 from ..monitor.cost import cost
 from ..monitor.params import Params
 
-BLOCK, REPLICATES = 100, 400
-"""Of the bootstrap: blocks longer than a class usually stays; shorter ones where steps are few."""
-
+BLOCK, REPLICATES = (
+    100,
+    400,
+)  # of the bootstrap: longer than a class usually stays; shorter where steps are few
 BLOCKS = 5  # that a part must have for an interval
 FEWEST = 10  # errors from which on a ranking is worth a figure
 SPAN = 200  # steps over which expected and true accuracy are compared
@@ -73,7 +74,8 @@ def _errors(params: Params, log: Log, steps: Any, seed: int, stay: float, exampl
     doubt, risk, kept = 1 - log.confidence(), np.asarray(steps["risk"]), ~steps["abstain"]
     coverage = 1 - params.budget
     rng = np.random.default_rng([seed, 15])
-    block = block_for(len(log), stay)
+    # Of stays that go on from block to block a bootstrap knows nothing.
+    block = max(1, math.ceil(2 * stay), min(BLOCK, len(log) // BLOCKS))
     enough = len(log) >= BLOCKS * block
 
     def left(errors: Any, score: Any) -> float:
@@ -108,11 +110,6 @@ def _errors(params: Params, log: Log, steps: Any, seed: int, stay: float, exampl
         figures |= {"accuracy": float(1 - wrong.mean()), "expected_accuracy": float(expected.mean())}
         figures |= {"expected_off": float(off)}
     return figures
-
-
-def block_for(steps: int, stay: float) -> int:
-    """Return the length of a block: of stays that go on from block to block a bootstrap knows nothing."""
-    return max(1, math.ceil(2 * stay), min(BLOCK, steps // BLOCKS))
 
 
 def _ranking(score: Any, wrong: Bools) -> float | None:

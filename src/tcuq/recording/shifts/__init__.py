@@ -242,7 +242,7 @@ def choose(
         notes.append(f"inputs are taken as {form.shown}; {others}")
     if indices and held:
         notes.append("inputs are taken as indices: an example that is held comes again as it is, not shaken")
-    return Chosen(tuple(kinds), _same if indices else _shake(form, family), tuple(notes))
+    return Chosen(tuple(kinds), _same if indices else partial(_shake, form, family), tuple(notes))
 
 
 def listed(shifts: Shifts) -> list[Any]:
@@ -279,17 +279,11 @@ def _degraded(form: Form, function: Any, x: Array, severity: float, rng: np.rand
     return form.values(function(form.numbers(x), severity, rng))
 
 
-def _shake(form: Form | None, family: str | None) -> Callable[[Array, np.random.Generator], Array]:
-    if form is None or family is None:
-        return _jitter
-    shaken = FAMILIES[family][1].shaken
-    return lambda x, rng: form.values(shaken(form.numbers(x), rng))
-
-
-def _jitter(x: Array, rng: np.random.Generator) -> Array:
-    """Return an input of no known family as it comes again: with noise of a twentieth of its deviation."""
-    noisy = x + 0.05 * float(x.astype(np.float64).std()) * rng.standard_normal(x.shape)
-    return _like(x, noisy)
+def _shake(form: Form | None, family: str | None, x: Array, rng: np.random.Generator) -> Array:
+    """Return an input as it comes again; of no known family, with noise of a twentieth of its deviation."""
+    if form is not None and family is not None:
+        return form.values(FAMILIES[family][1].shaken(form.numbers(x), rng))
+    return _like(x, x + 0.05 * float(x.astype(np.float64).std()) * rng.standard_normal(x.shape))
 
 
 def _like(x: Array, found: Array) -> Array:
