@@ -183,10 +183,10 @@ def fields(schema: Schema) -> str:
     out += listed(
         "TCUQ_LISTS", lists, "Lists: variable, name, type, lowest, highest, of what there is one number each."
     )
-    rules = [
-        f'{name}, {rule["field"]}, {rule["holds"]},\n      "{rule["text"]}"'
-        for name, rule in schema["rules"].items()
-    ]
+    rules = []
+    for name, rule in schema["rules"].items():
+        begin, text = f"{name}, {rule['field']}, {rule['holds']},", f'"{rule["text"]}"'
+        rules.append(f"{begin} {text}" if len(begin) + len(text) < WIDTH - 10 else f"{begin}\n      {text}")
     comment = "Rules: name, parameter, condition of accepted numbers `p`, what is expected."
     out += listed("TCUQ_RULES", rules, comment)
     others = [f'"{row["of"]}", "{row["text"]}"' for row in reversed(schema["errors"].values())]

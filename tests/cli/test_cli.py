@@ -427,16 +427,6 @@ def test_logits_are_taken_when_they_are_said_to_be(place, capsys, monkeypatch):
         assert "--logits-scale is given without --logits" in refused(capsys, *args, "--logits-scale", "1")
 
 
-def test_notes_translate_the_options_that_fit_has():
-    from tcuq.cli import build_parser
-    from tcuq.cli.words import OPTIONS
-
-    fit = build_parser()._subparsers._group_actions[0].choices["fit"]
-    offered = {action.dest for action in fit._actions if action.option_strings}
-    others = {"help", "json", "quiet", "output", "format", "details", "posterior_only", "force"}
-    assert offered - others == set(OPTIONS)
-
-
 def test_the_state_of_a_live_run_survives_an_interrupt_and_a_closed_pipe(place):
     command = [sys.executable, "-m", "tcuq", "run", "m.json", "-", "--state-out", "state.bin"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}

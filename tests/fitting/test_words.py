@@ -12,6 +12,7 @@ from streams import dwell_stream
 
 import tcuq.fitting
 from tcuq import Log, Params, fit
+from tcuq.cli import build_parser
 from tcuq.cli.words import spoken
 from tcuq.fitting.words import SENTENCES, in_words, notes_of, said
 
@@ -42,7 +43,7 @@ def test_no_sentence_is_left_over() -> None:
 )
 def test_options_are_spelled_for_the_reader(finding: dict[str, Any], python: str, shell: str) -> None:
     assert python in said(finding)
-    with spoken():
+    with spoken(build_parser("fit").parse_args(["fit", "dev.csv", "-o", "monitor.json"])):
         assert shell in said(finding) and "`shifted`" in said({"code": "nothing_marked"})
     assert python in said(finding)
 

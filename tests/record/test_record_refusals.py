@@ -18,7 +18,7 @@ from tiny_models import MODELS, bars, write_graph, write_pictures
 import tcuq
 from tcuq.recording.onnx import fields, nodes, tail_output
 from tcuq.recording.run import read_names
-from tcuq.recording.shifts.chosen import MOST
+from tcuq.recording.shifts import MOST
 
 X = np.linspace(0, 1, 40, dtype=np.float32).reshape(10, 4)
 

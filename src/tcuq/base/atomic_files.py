@@ -1,4 +1,4 @@
-"""Writing files whole or not at all."""
+"""Writing files whole or not at all, and the lock of an open file, which never waits."""
 
 from __future__ import annotations
 
@@ -10,32 +10,21 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from .locks import lock_file
-
-_ATTEMPTS = 20
-"""How often a name is tried that others take at the same time."""
-
-_WRITERS = 4
-"""So many processes may write one file at once, and what any of them leaves when it is killed is found."""
-
+_ATTEMPTS = 20  # times that a name is tried which others take at the same time
+_WRITERS = 4  # processes that may write one file at once, so that what any of them leaves is found
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
 
 def write_whole(path: str | Path, content: str | bytes | Iterable[bytes], links: bool = True) -> None:
-    """Write a file so that a reader sees all of it or the previous one, whatever fails in between.
-
-    The content is on the disk before it takes the name, and the name is before this returns: a loss of
-    power leaves the old file or the new one, not an empty one. A device or pipe is written in place:
-    replacing it by a plain file would destroy it. What a killed process left beside the target is removed.
-    Pieces are written as they come; an error among them leaves the old file. Without `links` a symbolic
-    link is replaced by the file. An `OSError` names the target, whichever file of the way failed.
-    """
+    """Write a file so that a reader sees all of it or the previous one, whatever fails in between."""
+    # A loss of power, or an error among the pieces, leaves the old file or the new one. An `OSError` names
+    # the target, whichever file of the way failed. Without `links` a symbolic link is replaced by the file.
     target = Path(path)
     data = content.encode() if isinstance(content, str) else content
     try:
         if not links:
             _replace(target, data)
-        elif target.exists() and not target.is_file():
+        elif target.exists() and not target.is_file():  # a plain file in its place would destroy a device
             with target.open("wb") as file:
                 file.writelines(pieces_of(data))
         else:
@@ -109,11 +98,9 @@ def _replace(target: Path, data: bytes | Iterable[bytes]) -> None:
 
 
 def _part(target: Path, mode: int) -> tuple[int, str]:
-    """Return a new file beside the target, open and locked, and its path.
-
-    The names are the same each time, so that the next process finds what a killed one left, and removes it.
-    Who writes holds a lock. Another one that writes the same file meanwhile takes the next name.
-    """
+    """Return a new file beside the target, open and locked, and its path."""
+    # The names are the same each time, so that the next process finds what a killed one left, and removes it.
+    # Who writes holds a lock. Another one that writes the same file meanwhile takes the next name.
     first = os.path.join(target.parent, f".tcuq.{zlib.crc32(os.fsencode(target.name)):08x}")
     places = [first, *(f"{first}.{number}" for number in range(1, _WRITERS))]
     for number, place in enumerate(places):
@@ -172,3 +159,16 @@ def _is_still(handle: int, place: str) -> bool:
         return os.path.samestat(os.fstat(handle), os.lstat(place))
     except OSError:
         return False
+
+
+def lock_file(handle: int, shared: bool = False) -> bool | None:
+    """Take the lock of an open file; tell whether that was possible, None where there are no locks."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return None
+    try:
+        fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+    except OSError as error:
+        return False if error.errno in (errno.EAGAIN, errno.EACCES) else None
+    return True

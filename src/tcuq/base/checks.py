@@ -9,10 +9,10 @@ from typing import Any, Generic, TypeVar
 
 from .errors import InputError, one_line, wrong_value
 
-CLOSE, LONGEST = 0.7, 64
-"""Share of letters in common from which on one name is offered for another, and letters that are compared."""
-MOST_NAMES = 12
-"""Names that an error lists."""
+CLOSE = 0.7  # share of letters in common from which on one name is offered for another
+LONGEST = 64  # letters of a name that is compared
+MOST = 40  # names that are compared with those that may have been meant
+MOST_NAMES = 12  # names that an error lists
 
 
 def _shown(value: float) -> str:
@@ -95,11 +95,7 @@ Value = TypeVar("Value")
 
 
 class Filled(Generic[Value]):
-    """A field that takes a value or None, and is read as a value.
-
-    The class that has it must put a value in place of None in `__post_init__`. Readers need not ask whether
-    there is one, and neither does a type checker.
-    """
+    """A field that takes a value or None, for which `__post_init__` puts one, and is read as a value."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
@@ -111,10 +107,6 @@ class Filled(Generic[Value]):
 
     def __set__(self, instance: object, value: Value | None) -> None:
         instance.__dict__[self._name] = value
-
-
-MOST = 40
-"""Names that are compared with those that may have been meant."""
 
 
 _POSTERIORS = {"p0", "p", "probs"}

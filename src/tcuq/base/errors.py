@@ -23,8 +23,7 @@ CODES = {
 }
 """What went wrong, for programs to decide by."""
 
-MOST = 600
-"""Characters of a message; what is longer loses its middle."""
+MOST = 600  # characters of a message; what is longer loses its middle
 
 
 class InputError(ValueError):

@@ -10,8 +10,7 @@ from functools import lru_cache
 from .checks import number
 from .errors import InputError, wrong_value
 
-ONE = 65536
-"""1.0 in Q0.16."""
+ONE = 65536  # 1.0 in Q0.16
 
 
 def snap(value: float, unit: int) -> float:

@@ -43,10 +43,7 @@ def from_json(
     limits: Limits | None = None,
     pairs: Callable[[list[tuple[str, Any]]], Any] | None = None,
 ) -> Any:
-    """Return the value of a JSON text; what is none is a `ValueError` of one line.
-
-    Bytes are UTF-8, perhaps with a byte order mark; `pairs` makes an object of its keys and values.
-    """
+    """Return the value of a JSON text, or of UTF-8; `pairs` makes an object of its keys and values."""
     try:
         text = content if isinstance(content, str) else content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

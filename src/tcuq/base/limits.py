@@ -10,12 +10,8 @@ from typing import Any
 
 from .errors import InputError, InputTypeError
 
-VARIABLE = "TCUQ_LIMITS"
-"""Of the environment: limits of every reader that is given none."""
-
-LEAST_NESTING = 8
-"""A lower limit would only cost time: what is nested less is not looked at."""
-
+VARIABLE = "TCUQ_LIMITS"  # of the environment: limits of every reader that is given none
+LEAST_NESTING = 8  # a lower limit would only cost time: what is nested less is not looked at
 _UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 
 

@@ -1,7 +1,4 @@
-"""Files beside the code: C, templates of packages, scripts and styles.
-
-A checkout has them as files. A wheel has them in one archive (tools/archives.py), which takes a quarter less.
-"""
+"""Files beside the code; a wheel has them in one archive (tools/archives.py), which takes a quarter less."""
 
 from __future__ import annotations
 

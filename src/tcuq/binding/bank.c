@@ -2,14 +2,8 @@
 /* Many monitors of the same params: records of one size in one block of memory. Loops over events run without
  * Python's lock; a second call that comes meanwhile is turned away, from another thread or from an object whose memory
  * is about to be read. */
-#include "binding/module.h"
+#include "binding/binding.h"
 
-#include "binding/fields.h"
-#include "binding/input.h"
-#include "binding/lock.h"
-#include "binding/step.h"
-
-#include <string.h>
 #if defined(__linux__)
 #include <sys/mman.h>
 #endif
@@ -28,20 +22,21 @@ typedef struct {
     int busy;
 } bank_t;
 
-/* Slots of a call, copied: the caller's array may change while the lock is given up. */
+/* The arrays of one call: slots, copied, because the caller's array may change while the lock is given up, and memory
+ * that has some bytes for each of them. */
+#define MOST_SPACES 3
 typedef struct {
-    uint32_t *at;
+    uint32_t *slots;
     size_t count;
-} slots_t;
+    Py_buffer spaces[MOST_SPACES];
+    int open; /* so many spaces */
+} call_t;
 
-/* The events of one call, and where their rows are. */
+/* The events of one call. */
 typedef struct {
-    const tcuq_params_t *params;
-    uint8_t *records; /* of `record` bytes, a tcuq_t and its ring each */
-    size_t record;
+    const bank_t *bank;
     const uint32_t *slots; /* whose event it is */
     const run_tables_t *tables;
-    float feature_scale;
 } run_t;
 
 #define MONITOR_BYTES ((sizeof(tcuq_t) + 7u) & ~(size_t)7u)
@@ -87,44 +82,53 @@ static void end(bank_t *self)
 }
 
 /* Read one dimension of int64, each the number of a monitor. Return 0, or -1 with an exception. */
-static int slots_open(const bank_t *self, slots_t *slots, PyObject *object)
+static int slots_open(const bank_t *self, call_t *call, PyObject *object)
 {
     Py_buffer view;
-    size_t i;
-    slots->at = NULL;
+    int status = -1;
     if (PyObject_GetBuffer(object, &view, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT) < 0) {
         return -1;
     }
     if (view.ndim != 1 || view.itemsize != 8) {
         PyErr_SetString(PyExc_TypeError, "slots must be one dimension of int64");
-        goto close;
-    }
-    slots->count = (size_t)view.shape[0];
-    slots->at = PyMem_Malloc(slots->count * sizeof *slots->at + 1u);
-    if (slots->at == NULL) {
+    } else if ((call->slots = PyMem_Malloc((size_t)view.shape[0] * sizeof *call->slots + 1u)) == NULL) {
         PyErr_NoMemory();
-        goto close;
+    } else {
+        status = 0;
     }
-    for (i = 0; i < slots->count; i++) {
+    for (; status == 0 && call->count < (size_t)view.shape[0]; call->count++) {
         int64_t slot;
-        memcpy(&slot, (const char *)view.buf + i * sizeof slot, sizeof slot);
+        memcpy(&slot, (const char *)view.buf + call->count * sizeof slot, sizeof slot);
         if (slot < 0 || (uint64_t)slot >= self->count) {
-            PyErr_Format(PyExc_IndexError, "slots[%zu] is %lld, expected 0 to %lld", i, (long long)slot,
+            PyErr_Format(PyExc_IndexError, "slots[%zu] is %lld, expected 0 to %lld", call->count, (long long)slot,
                          (long long)self->count - 1);
-            PyMem_Free(slots->at);
-            slots->at = NULL;
+            status = -1;
             break;
         }
-        slots->at[i] = (uint32_t)slot;
+        call->slots[call->count] = (uint32_t)slot;
     }
-close:
     PyBuffer_Release(&view);
-    return slots->at == NULL ? -1 : 0;
+    return status;
 }
 
-/* Keep others out and read the slots, the first of so many arguments, until leave(): 0, or -1 with an exception. */
-static int enter(bank_t *self, slots_t *slots, PyObject *const *args, Py_ssize_t count, Py_ssize_t wanted)
+static void leave(bank_t *self, call_t *call)
 {
+    while (call->open > 0) {
+        PyBuffer_Release(&call->spaces[--call->open]);
+    }
+    PyMem_Free(call->slots);
+    end(self);
+}
+
+/* Keep others out until leave(), read the slots, the first of so many arguments, and open the next ones as spaces of
+ * some bytes for each slot, `sizes` up to a 0. Return 0, or -1 with an exception and nobody kept out. */
+static int enter(bank_t *self, call_t *call, PyObject *const *args, Py_ssize_t count, Py_ssize_t wanted,
+                 const size_t *sizes)
+{
+    int status;
+    call->slots = NULL;
+    call->count = 0;
+    call->open = 0;
     if (count != wanted) {
         PyErr_Format(PyExc_TypeError, "%zd arguments, expected %zd", count, wanted);
         return -1;
@@ -132,47 +136,18 @@ static int enter(bank_t *self, slots_t *slots, PyObject *const *args, Py_ssize_t
     if (begin(self) < 0) {
         return -1;
     }
-    if (slots_open(self, slots, args[0]) < 0) {
-        end(self);
-        return -1;
+    status = slots_open(self, call, args[0]);
+    for (; status == 0 && *sizes != 0u; sizes++) {
+        status = space_open(&call->spaces[call->open], args[1 + call->open], (Py_ssize_t)(call->count * *sizes));
+        call->open += status == 0;
     }
-    return 0;
-}
-
-static void leave(bank_t *self, slots_t *slots)
-{
-    PyMem_Free(slots->at);
-    end(self);
-}
-
-/* Fetch what an event will need some events before its turn: in a large bank it is far away. */
-#define AHEAD 8u
-#define CACHE_LINE 64u
-static inline void fetch(const run_t *run, size_t event)
-{
-#if defined(__GNUC__)
-    const uint8_t *record = run->records + run->slots[event] * run->record;
-    size_t at;
-    for (at = 0; at < run->record; at += CACHE_LINE) {
-        __builtin_prefetch(record + at, 1);
+    if (status < 0) {
+        leave(self, call);
     }
-#else
-    (void)run;
-    (void)event;
-#endif
+    return status;
 }
 
-static void take(const run_t *run, size_t event)
-{
-    int8_t probs[TCUQ_MAX_CLASSES], features[TCUQ_MAX_FEATURES];
-    const int8_t *read;
-    tcuq_step_t step;
-    probs_row(&run->tables->probs, (Py_ssize_t)event, probs);
-    read = features_row(&run->tables->features, (Py_ssize_t)event, run->feature_scale, run->params->zero_point, features);
-    tcuq_step((tcuq_t *)(void *)(run->records + run->slots[event] * run->record), probs, read, &step,
-              run->tables->signals == NULL ? NULL : run->tables->signals + event * TCUQ_SIGNAL_COUNT);
-    step_row((step_row_t *)run->tables->out.buf + event, &step, run->params->horizon);
-}
+static const size_t no_spaces[] = {0};
 
 /* One of several threads: each has monitors of its own, so no order between threads changes a bit. */
 typedef struct {
@@ -195,11 +170,9 @@ static void work(void *argument)
     const worker_t *worker = argument;
     size_t i;
     for (i = 0; i < worker->count; i++) {
-        if (i + AHEAD < worker->count && is_mine(worker, i + AHEAD)) {
-            fetch(worker->run, i + AHEAD);
-        }
         if (is_mine(worker, i)) {
-            take(worker->run, i);
+            const run_t *run = worker->run;
+            run_take(run->tables, monitor_at(run->bank, run->slots[i]), run->bank->base.feature_scale, (Py_ssize_t)i);
         }
     }
     if (worker->done != NULL) {
@@ -246,27 +219,26 @@ static PyObject *bank_run(PyObject *object, PyObject *const *args, Py_ssize_t co
     bank_t *self = (bank_t *)object;
     PyObject *result = NULL;
     run_tables_t tables;
-    slots_t slots;
-    long threads;
-    threads = count == 6 ? PyLong_AsLong(args[5]) : 1;
+    call_t call;
+    long threads = count == 6 ? PyLong_AsLong(args[5]) : 1;
     if (threads < 1 || threads > MOST_THREADS) {
         if (PyErr_Occurred() == NULL) {
             PyErr_Format(PyExc_ValueError, "threads is %ld, expected 1 to %d", threads, MOST_THREADS);
         }
         return NULL;
     }
-    if (enter(self, &slots, args, count, count == 5 ? 5 : 6) < 0) {
+    if (enter(self, &call, args, count, count == 5 ? 5 : 6, no_spaces) < 0) {
         return NULL;
     }
-    if (run_open(&tables, &self->base.held.params, (Py_ssize_t)slots.count, args + 1) == 0) {
-        run_t run = {&self->base.held.params, self->records, self->record, slots.at, &tables, self->base.feature_scale};
+    if (run_open(&tables, &self->base.held.params, (Py_ssize_t)call.count, args + 1) == 0) {
+        run_t run = {self, call.slots, &tables};
         Py_BEGIN_ALLOW_THREADS
-        events(&run, slots.count, (size_t)threads);
+        events(&run, call.count, (size_t)threads);
         Py_END_ALLOW_THREADS
         run_close(&tables);
         result = Py_NewRef(Py_None);
     }
-    leave(self, &slots);
+    leave(self, &call);
     return result;
 }
 
@@ -274,53 +246,50 @@ static PyObject *bank_run(PyObject *object, PyObject *const *args, Py_ssize_t co
 static PyObject *bank_save_many(PyObject *object, PyObject *const *args, Py_ssize_t count)
 {
     bank_t *self = (bank_t *)object;
-    size_t size = tcuq_state_size(&self->base.held.params);
+    const size_t sizes[] = {tcuq_state_size(&self->base.held.params), 0};
     PyObject *result = NULL;
-    Py_buffer out;
-    slots_t slots;
+    call_t call;
     size_t i;
     int status = 0;
-    if (enter(self, &slots, args, count, 2) < 0) {
+    if (enter(self, &call, args, count, 2, sizes) < 0) {
         return NULL;
     }
-    if (space_open(&out, args[1], (Py_ssize_t)(slots.count * size)) < 0) {
-        goto close_slots;
-    }
     Py_BEGIN_ALLOW_THREADS
-    for (i = 0; i < slots.count && status >= 0; i++) {
-        status = tcuq_save(monitor_at(self, slots.at[i]), (uint8_t *)out.buf + i * size, size);
+    for (i = 0; i < call.count && status >= 0; i++) {
+        status = tcuq_save(monitor_at(self, call.slots[i]), (uint8_t *)call.spaces[0].buf + i * sizes[0], sizes[0]);
     }
     Py_END_ALLOW_THREADS
-    PyBuffer_Release(&out);
     if (status < 0) {
         PyErr_Format(PyExc_ValueError, "the memory of monitor %zd is damaged, so it is not saved; load a saved state",
-                     (Py_ssize_t)slots.at[i - 1u]);
+                     (Py_ssize_t)call.slots[i - 1u]);
     } else {
         result = Py_NewRef(Py_None);
     }
-close_slots:
-    leave(self, &slots);
+    leave(self, &call);
     return result;
 }
 
-/* Load states; the first pass, into a monitor of nobody, only looks whether all are accepted. Return TCUQ_OK, or the
- * first error with its place. */
-static int load_all(bank_t *self, uint8_t *spare, const slots_t *slots, const uint8_t *states, size_t size,
-                    size_t *where)
+/* Load states; the first pass, into a monitor of nobody, only looks whether all are accepted. Return None, (status of
+ * tcuq_load(), place) where one is refused, or NULL with an exception. */
+static PyObject *load_all(bank_t *self, const call_t *call, const uint8_t *states, size_t size)
 {
-    int pass;
-    size_t i;
-    for (pass = 0; pass < 2; pass++) {
-        for (i = 0; i < slots->count; i++) {
-            tcuq_t *to = pass == 0 ? (tcuq_t *)(void *)spare : monitor_at(self, slots->at[i]);
-            int status = tcuq_load(to, states + i * size, size);
-            if (status != TCUQ_OK) {
-                *where = i;
-                return status;
-            }
-        }
+    uint8_t *spare = PyMem_Malloc(self->record);
+    size_t passes = 2u * call->count, i;
+    int status = TCUQ_OK;
+    if (spare == NULL) {
+        return PyErr_NoMemory();
     }
-    return TCUQ_OK;
+    memcpy(spare, self->fresh, self->record);
+    ((tcuq_t *)(void *)spare)->ring = ring_of(spare);
+    Py_BEGIN_ALLOW_THREADS
+    for (i = 0; i < passes && status == TCUQ_OK; i++) {
+        size_t which = i % call->count;
+        tcuq_t *to = i < call->count ? (tcuq_t *)(void *)spare : monitor_at(self, call->slots[which]);
+        status = tcuq_load(to, states + which * size, size);
+    }
+    Py_END_ALLOW_THREADS
+    PyMem_Free(spare);
+    return status == TCUQ_OK ? Py_NewRef(Py_None) : Py_BuildValue("in", status, (Py_ssize_t)(i - 1u));
 }
 
 /* load_many(slots, states) -> None, or (status of tcuq_load(), place) where a state is refused and none was loaded. */
@@ -330,37 +299,20 @@ static PyObject *bank_load_many(PyObject *object, PyObject *const *args, Py_ssiz
     size_t size = tcuq_state_size(&self->base.held.params);
     PyObject *result = NULL;
     Py_buffer states;
-    slots_t slots;
-    uint8_t *spare;
-    size_t where = 0;
-    int status;
-    if (enter(self, &slots, args, count, 2) < 0) {
+    call_t call;
+    if (enter(self, &call, args, count, 2, no_spaces) < 0) {
         return NULL;
     }
-    if (PyObject_GetBuffer(args[1], &states, PyBUF_C_CONTIGUOUS) < 0) {
-        goto close_slots;
+    if (PyObject_GetBuffer(args[1], &states, PyBUF_C_CONTIGUOUS) == 0) {
+        if ((size_t)states.len != call.count * size) {
+            PyErr_Format(PyExc_ValueError, "states have %zd bytes, expected %zu, which is %zu for each of the slots",
+                         states.len, call.count * size, size);
+        } else {
+            result = load_all(self, &call, states.buf, size);
+        }
+        PyBuffer_Release(&states);
     }
-    if ((size_t)states.len != slots.count * size) {
-        PyErr_Format(PyExc_ValueError, "states have %zd bytes, expected %zu, which is %zu for each of the slots", states.len,
-                     slots.count * size, size);
-        goto close_states;
-    }
-    spare = PyMem_Malloc(self->record);
-    if (spare == NULL) {
-        PyErr_NoMemory();
-        goto close_states;
-    }
-    memcpy(spare, self->fresh, self->record);
-    ((tcuq_t *)(void *)spare)->ring = ring_of(spare);
-    Py_BEGIN_ALLOW_THREADS
-    status = load_all(self, spare, &slots, states.buf, size, &where);
-    Py_END_ALLOW_THREADS
-    PyMem_Free(spare);
-    result = status == TCUQ_OK ? Py_NewRef(Py_None) : Py_BuildValue("in", status, (Py_ssize_t)where);
-close_states:
-    PyBuffer_Release(&states);
-close_slots:
-    leave(self, &slots);
+    leave(self, &call);
     return result;
 }
 
@@ -368,20 +320,20 @@ close_slots:
 static PyObject *bank_reset(PyObject *object, PyObject *const *args, Py_ssize_t count)
 {
     bank_t *self = (bank_t *)object;
-    slots_t slots;
+    call_t call;
     size_t i;
     int everything = count == 2 ? PyObject_IsTrue(args[1]) : 0;
-    if (everything < 0 || enter(self, &slots, args, count, 2) < 0) {
+    if (everything < 0 || enter(self, &call, args, count, 2, no_spaces) < 0) {
         return NULL;
     }
-    for (i = 0; i < slots.count; i++) {
+    for (i = 0; i < call.count; i++) {
         if (everything) {
-            renew(self, slots.at[i]);
+            renew(self, call.slots[i]);
         } else {
-            tcuq_reset(monitor_at(self, slots.at[i]));
+            tcuq_reset(monitor_at(self, call.slots[i]));
         }
     }
-    leave(self, &slots);
+    leave(self, &call);
     Py_RETURN_NONE;
 }
 
@@ -389,42 +341,23 @@ static PyObject *bank_reset(PyObject *object, PyObject *const *args, Py_ssize_t 
  * each. Steps below 0 count back from the last one, -1. */
 static PyObject *bank_feedback(PyObject *object, PyObject *const *args, Py_ssize_t count)
 {
+    static const size_t sizes[] = {sizeof(int64_t), sizeof(int64_t), 1, 0};
     bank_t *self = (bank_t *)object;
-    PyObject *result = NULL;
-    Py_buffer numbers, labels, out;
-    slots_t slots;
+    call_t call;
     size_t i;
-    if (enter(self, &slots, args, count, 4) < 0) {
+    if (enter(self, &call, args, count, 4, sizes) < 0) {
         return NULL;
     }
-    if (space_open(&numbers, args[1], (Py_ssize_t)(slots.count * 8u)) < 0) {
-        goto close_slots;
-    }
-    if (space_open(&labels, args[2], (Py_ssize_t)(slots.count * 8u)) < 0) {
-        goto close_numbers;
-    }
-    if (space_open(&out, args[3], (Py_ssize_t)slots.count) < 0) {
-        goto close_labels;
-    }
-    for (i = 0; i < slots.count; i++) {
-        tcuq_t *monitor = monitor_at(self, slots.at[i]);
-        int64_t step, label;
-        memcpy(&step, (const char *)numbers.buf + 8u * i, sizeof step);
-        memcpy(&label, (const char *)labels.buf + 8u * i, sizeof label);
+    for (i = 0; i < call.count; i++) {
+        tcuq_t *monitor = monitor_at(self, call.slots[i]);
+        int64_t step = ((const int64_t *)call.spaces[0].buf)[i], label = ((const int64_t *)call.spaces[1].buf)[i];
         step += step < 0 ? (int64_t)tcuq_steps(monitor) : 0;
-        ((int8_t *)out.buf)[i] = (int8_t)tcuq_feedback(
+        ((int8_t *)call.spaces[2].buf)[i] = (int8_t)tcuq_feedback(
             monitor, step < 0 || step > UINT32_MAX ? UINT32_MAX : (uint32_t)step,
             label < TCUQ_RIGHT || label > TCUQ_MAX_CLASSES ? TCUQ_MAX_CLASSES : (int32_t)label);
     }
-    result = Py_NewRef(Py_None);
-    PyBuffer_Release(&out);
-close_labels:
-    PyBuffer_Release(&labels);
-close_numbers:
-    PyBuffer_Release(&numbers);
-close_slots:
-    leave(self, &slots);
-    return result;
+    leave(self, &call);
+    Py_RETURN_NONE;
 }
 
 /* Ask for large pages, whose addresses a processor finds sooner; only advice, so nobody looks whether it was taken. */
@@ -543,13 +476,9 @@ static PyObject *bank_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 
 static void bank_dealloc(PyObject *object)
 {
-    PyTypeObject *type = Py_TYPE(object);
-    bank_t *self = (bank_t *)object;
-    PyMem_Free(self->records);
-    PyMem_Free(self->fresh);
-    fields_free(&self->base.held);
-    PyObject_Free(object);
-    Py_DECREF((PyObject *)type);
+    PyMem_Free(((bank_t *)object)->records);
+    PyMem_Free(((bank_t *)object)->fresh);
+    base_free(object);
 }
 
 static PyMethodDef bank_methods[] = {

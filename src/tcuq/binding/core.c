@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The type `Core`: one monitor of the integer core, without arithmetic of its own. */
-#include "binding/module.h"
-
-#include "binding/fields.h"
-#include "binding/input.h"
-#include "binding/lock.h"
-#include "binding/step.h"
+#include "binding/binding.h"
 
 typedef struct {
     base_t base;
@@ -14,39 +9,32 @@ typedef struct {
     uint32_t *ring;
 } core_t;
 
-static void take(core_t *self, const table_t *p, const table_t *f, Py_ssize_t row, tcuq_step_t *step, uint16_t *signals)
-{
-    int8_t probs[TCUQ_MAX_CLASSES];
-    int8_t features[TCUQ_MAX_FEATURES];
-    tcuq_step(&self->monitor, probs_row(p, row, probs),
-              features_row(f, row, self->base.feature_scale, self->base.held.params.zero_point, features), step, signals);
-}
-
 /* step(probs, features, want_signals, names) -> Step. Without memory for it the step counts all the same. */
 static PyObject *core_step(PyObject *object, PyObject *const *args, Py_ssize_t count)
 {
     core_t *self = (core_t *)object;
+    const tcuq_params_t *params = &self->base.held.params;
+    int8_t probs[TCUQ_MAX_CLASSES], features[TCUQ_MAX_FEATURES];
     uint16_t signals[TCUQ_SIGNAL_COUNT];
     tcuq_step_t step;
-    PyObject *names;
-    table_t p;
-    table_t f;
+    table_t p, f;
     int wanted;
-    names = count == 4 && args[3] != Py_None ? args[3] : NULL;
+    PyObject *names = count == 4 && args[3] != Py_None ? args[3] : NULL;
     if (count < 3 || count > 4 || (names != NULL && !PyTuple_Check(names))) {
         PyErr_SetString(PyExc_TypeError, "step takes probs, features, signals and a tuple of names");
         return NULL;
     }
     wanted = PyObject_IsTrue(args[2]);
-    if (wanted < 0 || pair_open(&self->base.held.params, args[0], args[1], 1, &p, &f) < 0) {
+    if (wanted < 0 || pair_open(params, args[0], args[1], 1, &p, &f) < 0) {
         return NULL;
     }
     LOCK_BEGIN(self)
-    take(self, &p, &f, 0, &step, wanted ? signals : NULL);
+    tcuq_step(&self->monitor, probs_row(&p, 0, probs),
+              features_row(&f, 0, self->base.feature_scale, params->zero_point, features), &step, wanted ? signals : NULL);
     LOCK_END()
     table_close(&p);
     table_close(&f);
-    return step_new(self->kind, &step, wanted ? signals : NULL, self->base.held.params.horizon, names);
+    return step_new(self->kind, &step, wanted ? signals : NULL, params->horizon, names);
 }
 
 /* run(probs, features, out, signals or None): fills `out`, and uint16 signals. */
@@ -54,6 +42,7 @@ static PyObject *core_run(PyObject *object, PyObject *const *args, Py_ssize_t co
 {
     core_t *self = (core_t *)object;
     run_tables_t tables;
+    Py_ssize_t i;
     if (count != 4) {
         PyErr_SetString(PyExc_TypeError, "run takes probs, features, out and signals");
         return NULL;
@@ -62,12 +51,8 @@ static PyObject *core_run(PyObject *object, PyObject *const *args, Py_ssize_t co
         return NULL;
     }
     LOCK_BEGIN(self)
-    Py_ssize_t i;
     for (i = 0; i < tables.probs.rows; i++) {
-        tcuq_step_t step;
-        take(self, &tables.probs, &tables.features, i, &step,
-             tables.signals == NULL ? NULL : tables.signals + i * TCUQ_SIGNAL_COUNT);
-        step_row((step_row_t *)tables.out.buf + i, &step, self->base.held.params.horizon);
+        run_take(&tables, &self->monitor, self->base.feature_scale, i);
     }
     LOCK_END()
     run_close(&tables);
@@ -216,11 +201,8 @@ static PyObject *core_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 
 static void core_dealloc(PyObject *object)
 {
-    PyTypeObject *type = Py_TYPE(object);
     PyMem_Free(((core_t *)object)->ring);
-    fields_free(&((base_t *)object)->held);
-    PyObject_Free(object);
-    Py_DECREF((PyObject *)type);
+    base_free(object);
 }
 
 static PyMethodDef core_methods[] = {

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "binding/fields.h"
-
-#include "binding/input.h"
-#include "core/tcuq_fields.h"
-
-#include <stddef.h>
-#include <string.h>
+#include "binding/binding.h"
 
 /* Numbers of a part of the params: what is read where, and what is accepted. */
 typedef enum { OF_p, OF_evidence, OF_instant, OF_feedback } part_t;
@@ -45,21 +39,14 @@ static void store(void *target, size_t size, long long value)
     memcpy(target, size == 1u ? (void *)&byte : size == 2u ? (void *)&half : (void *)&word, size);
 }
 
-/* A new reference to an entry, or NULL with an exception. Entries are never borrowed: reading a number
- * may run Python code, which may change the dict. */
-static PyObject *entry_of(PyObject *fields, const char *name)
+/* A new reference to an entry, None for one that is missing where it may be, or NULL with an exception. Entries are
+ * never borrowed: reading a number may run Python code, which may change the dict. */
+static PyObject *entry_of(PyObject *fields, const char *name, int may_miss)
 {
     PyObject *key = PyUnicode_FromString(name);
     PyObject *entry = key == NULL ? NULL : PyObject_GetItem(fields, key);
     Py_XDECREF(key);
-    return entry;
-}
-
-/* The same for an entry that may be missing: None then. */
-static PyObject *entry_or_none(PyObject *fields, const char *name)
-{
-    PyObject *entry = entry_of(fields, name);
-    if (entry == NULL && PyErr_ExceptionMatches(PyExc_KeyError)) {
+    if (entry == NULL && may_miss && PyErr_ExceptionMatches(PyExc_KeyError)) {
         PyErr_Clear();
         entry = Py_NewRef(Py_None);
     }
@@ -127,44 +114,35 @@ static int read_row(held_params_t *held, void *part, PyObject *item, const row_t
     return read_list(target, item, row, count, count) < 0 ? -1 : 0;
 }
 
-/* Read all numbers of one part, but those that are not for Python to say. */
-static int read_part(held_params_t *held, void *part, PyObject *fields, part_t which)
+/* Read all numbers of a part, but those that are not for Python to say. Return whether it is there (a head may be None
+ * or missing), or -1 with an exception. */
+static int read_part(held_params_t *held, PyObject *fields, part_t which)
 {
+    static const char *const names[] = {"params", "evidence", "instant", "feedback"};
+    void *const parts[] = {&held->params, &held->evidence, &held->instant, &held->feedback};
+    PyObject *numbers = which == OF_p ? Py_NewRef(fields) : entry_of(fields, names[which], 1);
+    int status = numbers == NULL ? -1 : numbers != Py_None;
     size_t i;
-    for (i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    if (status > 0 && !PyDict_Check(numbers)) {
+        PyErr_Format(PyExc_TypeError, "%s must be a dict or None", names[which]);
+        status = -1;
+    }
+    for (i = 0; status > 0 && i < sizeof rows / sizeof rows[0]; i++) {
         const row_t *row = &rows[i];
         if (row->part == which && strcmp(row->name, "lag_count") != 0 && strcmp(row->name, "fingerprint") != 0) {
-            PyObject *item = entry_of(fields, row->name);
-            int status = item == NULL ? -1 : read_row(held, part, item, row);
+            PyObject *item = entry_of(numbers, row->name, 0);
+            status = item == NULL || read_row(held, parts[which], item, row) < 0 ? -1 : 1;
             Py_XDECREF(item);
-            if (status < 0) {
-                return -1;
-            }
         }
     }
-    return 0;
-}
-
-/* Read a part that may be missing. Return whether it is there, or -1 with an exception. */
-static int read_optional(held_params_t *held, void *part, PyObject *fields, const char *name, part_t which)
-{
-    PyObject *head = entry_or_none(fields, name);
-    int status = -1;
-    if (head == Py_None) {
-        status = 0;
-    } else if (head != NULL && PyDict_Check(head)) {
-        status = read_part(held, part, head, which) < 0 ? -1 : 1;
-    } else if (head != NULL) {
-        PyErr_Format(PyExc_TypeError, "%s must be a dict or None", name);
-    }
-    Py_XDECREF(head);
+    Py_XDECREF(numbers);
     return status;
 }
 
 /* Say which parameter breaks a rule between fields. */
 static int refuse_rule(PyObject *fields, int error)
 {
-    PyObject *value = entry_of(fields, tcuq_error_name(error));
+    PyObject *value = entry_of(fields, tcuq_error_name(error), 0);
     if (value != NULL) {
         PyErr_Format(PyExc_ValueError, "%s is %R, expected %s", tcuq_error_name(error), value,
                      tcuq_error_text(error));
@@ -173,33 +151,26 @@ static int refuse_rule(PyObject *fields, int error)
     return -1;
 }
 
-static int take_centers(held_params_t *held, PyObject *bytes)
-{
-    Py_ssize_t size = (Py_ssize_t)held->params.classes * held->params.features;
-    Py_ssize_t given;
-    char *from;
-    if (PyBytes_AsStringAndSize(bytes, &from, &given) < 0) {
-        return -1;
-    }
-    if (given != size) {
-        PyErr_Format(PyExc_ValueError, "centers has %zd entries, expected %zd", given, size);
-        return -1;
-    }
-    held->centers = PyMem_Malloc((size_t)size + 1u);
-    if (held->centers == NULL) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    memcpy(held->centers, from, (size_t)size);
-    held->params.centers = held->centers;
-    return 0;
-}
-
 /* Centers come as bytes, class by class, or None. */
 static int read_centers(held_params_t *held, PyObject *fields)
 {
-    PyObject *bytes = entry_or_none(fields, "centers");
-    int status = bytes == NULL ? -1 : bytes == Py_None ? 0 : take_centers(held, bytes);
+    Py_ssize_t size = (Py_ssize_t)held->params.classes * held->params.features, given;
+    PyObject *bytes = entry_of(fields, "centers", 1);
+    int status = bytes == NULL ? -1 : 0;
+    char *from;
+    if (bytes != NULL && bytes != Py_None) {
+        status = PyBytes_AsStringAndSize(bytes, &from, &given);
+        if (status == 0 && given != size) {
+            PyErr_Format(PyExc_ValueError, "centers has %zd entries, expected %zd", given, size);
+            status = -1;
+        } else if (status == 0 && (held->centers = PyMem_Malloc((size_t)size + 1u)) == NULL) {
+            PyErr_NoMemory();
+            status = -1;
+        } else if (status == 0) {
+            memcpy(held->centers, from, (size_t)size);
+            held->params.centers = held->centers;
+        }
+    }
     Py_XDECREF(bytes);
     return status;
 }
@@ -209,20 +180,21 @@ static int read_centers(held_params_t *held, PyObject *fields)
 static int fields_read(held_params_t *held, PyObject *fields)
 {
     tcuq_params_t *p = &held->params;
-    int evidence = -1, instant = -1, feedback = -1, error;
-    if (read_part(held, p, fields, OF_p) == 0) {
-        evidence = read_optional(held, &held->evidence, fields, "evidence", OF_evidence);
-        instant = evidence < 0 ? -1 : read_optional(held, &held->instant, fields, "instant", OF_instant);
-        feedback = instant < 0 ? -1 : read_optional(held, &held->feedback, fields, "feedback", OF_feedback);
+    int there[OF_feedback + 1], part, error;
+    for (part = OF_p; part <= OF_feedback; part++) {
+        there[part] = read_part(held, fields, (part_t)part);
+        if (there[part] < 0) {
+            return -1;
+        }
     }
-    if (feedback < 0 || read_centers(held, fields) < 0) {
+    if (read_centers(held, fields) < 0) {
         return -1;
     }
     p->lag_weights = held->lag_weights;
     held->evidence.offset = held->offset;
-    p->evidence = evidence != 0 ? &held->evidence : NULL;
-    p->instant = instant != 0 ? &held->instant : NULL;
-    p->feedback = feedback != 0 ? &held->feedback : NULL;
+    p->evidence = there[OF_evidence] ? &held->evidence : NULL;
+    p->instant = there[OF_instant] ? &held->instant : NULL;
+    p->feedback = there[OF_feedback] ? &held->feedback : NULL;
     error = tcuq_check(p);
     if (error != TCUQ_OK) {
         return refuse_rule(fields, error);
@@ -255,9 +227,10 @@ PyObject *base_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     return (PyObject *)self;
 }
 
-void fields_free(held_params_t *held)
+void base_free(PyObject *object)
 {
-    PyMem_Free(held->centers);
-    held->centers = NULL;
+    PyTypeObject *type = Py_TYPE(object);
+    PyMem_Free(((base_t *)object)->held.centers);
+    PyObject_Free(object);
+    Py_DECREF((PyObject *)type);
 }
-

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "binding/module.h"
-
-#include "binding/step.h"
+#include "binding/binding.h"
 
 #define NUMBERS 7
 #define LEAST_BITS 15u /* of a decision after the first */

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-#include "binding/input.h"
-
-#include "binding/step.h"
+#include "binding/binding.h"
 
 #include <math.h>
-#include <string.h>
+#include <stdarg.h>
 
-/* Raise an error of tcuq.base.errors, which has a code for programs; takes the text. */
-static void refuse(const char *kind, const char *code, PyObject *text)
+/* Raise an error of tcuq.base.errors, which has a code for programs. */
+static void refuse(const char *kind, const char *code, const char *format, ...)
 {
-    PyObject *module;
-    PyObject *error;
+    va_list given;
+    PyObject *text, *module, *error;
+    va_start(given, format);
+    text = PyUnicode_FromFormatV(format, given);
+    va_end(given);
     module = text == NULL ? NULL : PyImport_ImportModule("tcuq.base.errors");
     error = module == NULL ? NULL : PyObject_CallMethod(module, kind, "sO", code, text);
     if (error != NULL) {
@@ -48,13 +49,12 @@ static int table_open(table_t *t, PyObject *object, const char *name, Py_ssize_t
     }
     if (strlen(format) != 1 || strchr("bBfd", *format) == NULL) {
         refuse("InputTypeError", "value",
-               PyUnicode_FromFormat("%s has element type '%s', expected int8, uint8, float32 or float64", name,
-                                    t->view.format));
+               "%s has element type '%s', expected int8, uint8, float32 or float64", name, t->view.format);
     } else if (t->view.ndim != dimensions) {
-        refuse("InputError", "value", PyUnicode_FromFormat("%s has %d dimensions; %d expected", name, t->view.ndim, dimensions));
+        refuse("InputError", "value", "%s has %d dimensions; %d expected", name, t->view.ndim, dimensions);
     } else if (t->view.shape[dimensions - 1] != width) {
-        refuse("InputError", "value", PyUnicode_FromFormat("%s has %zd values per step; the params say %zd", name,
-               t->view.shape[dimensions - 1], width));
+        refuse("InputError", "value", "%s has %zd values per step; the params say %zd", name,
+               t->view.shape[dimensions - 1], width);
     } else {
         t->rows = dimensions == 2 ? t->view.shape[0] : 1;
         t->width = width;
@@ -91,7 +91,7 @@ static void complain(const char *name, const table_t *t, Py_ssize_t row, Py_ssiz
     } else if (t->view.ndim == 2 || column >= 0) {
         PyOS_snprintf(place, sizeof place, "[%ld]", (long)(column >= 0 ? column : row));
     }
-    refuse("InputError", "value", PyUnicode_FromFormat("%s%s %s %s, %s%s", name, place, verb, number, expected, hint));
+    refuse("InputError", "value", "%s%s %s %s, %s%s", name, place, verb, number, expected, hint);
 }
 
 static int in_units(const table_t *t, Py_ssize_t row)
@@ -174,16 +174,15 @@ int pair_open(const tcuq_params_t *params, PyObject *probs, PyObject *features, 
             goto fail;
         }
         if (f->kind == 'B') {
-            refuse("InputTypeError", "value", PyUnicode_FromFormat("features are uint8, expected int8, float32 or float64"));
+            refuse("InputTypeError", "value", "features are uint8, expected int8, float32 or float64");
             goto fail;
         }
         if (f->rows != p->rows) {
-            refuse("InputError", "value", PyUnicode_FromFormat("features have %zd rows, probs have %zd", f->rows, p->rows));
+            refuse("InputError", "value", "features have %zd rows, probs have %zd", f->rows, p->rows);
             goto fail;
         }
     } else if ((params->signals & TCUQ_FEATURE_SIGNALS) != 0u) {
-        refuse("InputError", "missing",
-               PyUnicode_FromFormat("features are missing; these params were fitted with %d of them", params->features));
+        refuse("InputError", "missing", "features are missing; these params were fitted with %d of them", params->features);
         goto fail;
     }
     if (check_probs(p) < 0 || check_features(f) < 0) {
@@ -233,12 +232,6 @@ int scale_ok(double scale)
     return 0;
 }
 
-static int8_t quantize_feature(float x, float scale, int zero)
-{
-    float q = roundf(x / scale) + (float)zero;
-    return (int8_t)(q >= 127.0f ? 127.0f : q > -128.0f ? q : -128.0f);
-}
-
 const int8_t *features_row(const table_t *t, Py_ssize_t row, float scale, int zero, int8_t *space)
 {
     Py_ssize_t i;
@@ -249,7 +242,8 @@ const int8_t *features_row(const table_t *t, Py_ssize_t row, float scale, int ze
         return copied(t, row, space);
     }
     for (i = 0; i < t->width; i++) {
-        space[i] = quantize_feature(value_at(t, row * t->width + i), scale, zero);
+        float q = roundf(value_at(t, row * t->width + i) / scale) + (float)zero;
+        space[i] = (int8_t)(q >= 127.0f ? 127.0f : q > -128.0f ? q : -128.0f);
     }
     return space;
 }
@@ -278,7 +272,7 @@ int run_open(run_tables_t *run, const tcuq_params_t *params, Py_ssize_t rows, Py
     }
     if (rows >= 0 && run->probs.rows != rows) {
         refuse("InputError", "value",
-               PyUnicode_FromFormat("probs have %zd rows, expected %zd, one for each of the slots", run->probs.rows, rows));
+               "probs have %zd rows, expected %zd, one for each of the slots", run->probs.rows, rows);
         goto close_tables;
     }
     rows = run->probs.rows;
@@ -299,6 +293,16 @@ close_tables:
     return -1;
 }
 
+void run_take(const run_tables_t *run, tcuq_t *monitor, float scale, Py_ssize_t row)
+{
+    int8_t probs[TCUQ_MAX_CLASSES], features[TCUQ_MAX_FEATURES];
+    tcuq_step_t step;
+    tcuq_step(monitor, probs_row(&run->probs, row, probs),
+              features_row(&run->features, row, scale, monitor->params->zero_point, features), &step,
+              run->signals == NULL ? NULL : run->signals + row * TCUQ_SIGNAL_COUNT);
+    step_row((step_row_t *)run->out.buf + row, &step, monitor->params->horizon);
+}
+
 void run_close(run_tables_t *run)
 {
     if (run->signals != NULL) {
@@ -309,23 +313,23 @@ void run_close(run_tables_t *run)
     table_close(&run->features);
 }
 
-PyObject *quantize_probs(PyObject *module, PyObject *args)
+/* Fill int8 rows from a table: of features, or with a scale of 0 of posteriors. */
+static PyObject *quantized(PyObject *source, PyObject *target, Py_ssize_t width, float scale, int zero)
 {
-    PyObject *source;
-    PyObject *target;
     PyObject *result = NULL;
-    Py_ssize_t width;
     Py_buffer out;
     table_t t;
     Py_ssize_t i;
-    (void)module;
-    if (!PyArg_ParseTuple(args, "OOn", &source, &target, &width) ||
-        table_open(&t, source, "probs", width, 2) < 0) {
+    if (table_open(&t, source, scale > 0.0f ? "features" : "probs", width, 2) < 0) {
         return NULL;
     }
-    if (check_probs(&t) == 0 && space_open(&out, target, t.rows * t.width) == 0) {
+    if (scale > 0.0f && (t.kind == 'b' || t.kind == 'B')) {
+        PyErr_SetString(PyExc_TypeError, "features are integers already, expected float32 or float64");
+    } else if ((scale > 0.0f ? check_features(&t) : check_probs(&t)) == 0 &&
+               space_open(&out, target, t.rows * t.width) == 0) {
         for (i = 0; i < t.rows; i++) {
-            probs_row(&t, i, (int8_t *)out.buf + i * width);
+            int8_t *row = (int8_t *)out.buf + i * width;
+            (void)(scale > 0.0f ? features_row(&t, i, scale, zero, row) : probs_row(&t, i, row));
         }
         PyBuffer_Release(&out);
         result = Py_NewRef(Py_None);
@@ -334,31 +338,23 @@ PyObject *quantize_probs(PyObject *module, PyObject *args)
     return result;
 }
 
+PyObject *quantize_probs(PyObject *module, PyObject *args)
+{
+    PyObject *source, *target;
+    Py_ssize_t width;
+    (void)module;
+    return PyArg_ParseTuple(args, "OOn", &source, &target, &width) ? quantized(source, target, width, 0, 0) : NULL;
+}
+
 PyObject *quantize_features(PyObject *module, PyObject *args)
 {
-    PyObject *source;
-    PyObject *target;
-    PyObject *result = NULL;
+    PyObject *source, *target;
     Py_ssize_t width;
     double scale;
     int zero;
-    Py_buffer out;
-    table_t t;
-    Py_ssize_t i;
     (void)module;
-    if (!PyArg_ParseTuple(args, "OOndi", &source, &target, &width, &scale, &zero) ||
-        !scale_ok(scale) || table_open(&t, source, "features", width, 2) < 0) {
+    if (!PyArg_ParseTuple(args, "OOndi", &source, &target, &width, &scale, &zero) || !scale_ok(scale)) {
         return NULL;
     }
-    if (t.kind == 'b' || t.kind == 'B') {
-        PyErr_SetString(PyExc_TypeError, "features are integers already, expected float32 or float64");
-    } else if (check_features(&t) == 0 && space_open(&out, target, t.rows * t.width) == 0) {
-        for (i = 0; i < t.rows * t.width; i++) {
-            ((int8_t *)out.buf)[i] = quantize_feature(value_at(&t, i), (float)scale, zero);
-        }
-        PyBuffer_Release(&out);
-        result = Py_NewRef(Py_None);
-    }
-    table_close(&t);
-    return result;
+    return quantized(source, target, width, (float)scale, zero);
 }

@@ -1,24 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Python's door to the integer core, the module `tcuq._core`: buffers in, numbers out. */
-#include <Python.h>
-
-#include "binding/fields.h"
-#include "binding/input.h"
-#include "binding/lock.h"
-#include "binding/module.h"
-#include "binding/step.h"
-#include "core/tcuq.h"
-
-static const struct {
-    const char *name;
-    long value;
-} constants[] = {
-    {"ERR_SIZE", TCUQ_ERR_SIZE},
-    {"ERR_STATE", TCUQ_ERR_STATE},
-    {"ERR_VERSION", TCUQ_ERR_VERSION},
-    {"ERR_OTHER", TCUQ_ERR_OTHER},
-    {"ERR_STEP", TCUQ_ERR_STEP},
-};
+#include "binding/binding.h"
 
 static PyMethodDef module_methods[] = {{"quantize_probs", quantize_probs, METH_VARARGS, NULL},
                                        {"quantize_features", quantize_features, METH_VARARGS, NULL},
@@ -33,28 +15,19 @@ static int add(PyObject *module, const char *name, PyObject *object)
     return status;
 }
 
-static int fill_in(PyObject *module)
-{
-    size_t i;
-    if (step_add_to(PyModule_GetState(module), module) < 0 || add(module, "Core", core_type(module)) < 0 ||
-        add(module, "Bank", bank_type(module)) < 0) {
-        return -1;
-    }
-    for (i = 0; i < sizeof constants / sizeof constants[0]; i++) {
-        if (PyModule_AddIntConstant(module, constants[i].name, constants[i].value) < 0) {
-            return -1;
-        }
-    }
-    return 0;
-}
-
 static int fill(PyObject *module)
 {
-    int status = fill_in(module);
-    if (status < 0 && PyErr_Occurred() == NULL) { /* some Pythons make no type and say nothing without memory */
+    int failed = step_add_to(PyModule_GetState(module), module) < 0 || add(module, "Core", core_type(module)) < 0 ||
+                 add(module, "Bank", bank_type(module)) < 0 ||
+                 PyModule_AddIntConstant(module, "ERR_SIZE", TCUQ_ERR_SIZE) < 0 ||
+                 PyModule_AddIntConstant(module, "ERR_STATE", TCUQ_ERR_STATE) < 0 ||
+                 PyModule_AddIntConstant(module, "ERR_VERSION", TCUQ_ERR_VERSION) < 0 ||
+                 PyModule_AddIntConstant(module, "ERR_OTHER", TCUQ_ERR_OTHER) < 0 ||
+                 PyModule_AddIntConstant(module, "ERR_STEP", TCUQ_ERR_STEP) < 0;
+    if (failed && PyErr_Occurred() == NULL) { /* some Pythons make no type and say nothing without memory */
         PyErr_NoMemory();
     }
-    return status;
+    return failed ? -1 : 0;
 }
 
 static int traverse(PyObject *module, visitproc visit, void *arg)

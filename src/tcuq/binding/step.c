@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "binding/step.h"
-
-#include "core/tcuq_fields.h"
-
-#include <string.h>
+#include "binding/binding.h"
 
 #define ONE 65536.0
 

@@ -1,7 +1,4 @@
-"""The `tcuq` command: a small module for one or two subcommands.
-
-Nothing but `process` is imported before `main` has begun, so that an interrupt always ends quietly.
-"""
+"""The `tcuq` command; only `process` is imported before `main` has begun: an interrupt ends quietly."""
 
 from __future__ import annotations
 

@@ -31,21 +31,17 @@ OWN = {
 }
 """Those of this distribution, in the order in which one needs them: what declares each, and its help."""
 
+# Those of our other distributions: which brings each, and its help.
 OTHERS = {
     "live": ("watch", "watch one device while it runs, on a page in your browser"),
     "fleet": ("watch", "watch many devices, and see which of them are in trouble"),
     "device": ("device", "build firmware for microcontrollers and count its bytes and instructions"),
 }
-"""Those of our other distributions: which brings each, and its help."""
-
 HELP = {name: help for name, (_, help) in (OWN | OTHERS).items()}
 
 
 def add_commands(subparsers: Subparsers, typed: str | None = None) -> None:
-    """Declare one command with its options, if there is one of that name; else the names of all.
-
-    Without a name, declare all with their options.
-    """
+    """Declare the command of a name with its options and, of the others, names; without a name, all."""
     installed = {} if typed in OWN else {each.name: each for each in entry_points(group="tcuq.commands")}
     names = [*OWN, *OTHERS, *sorted(installed.keys() - OTHERS)]
     for name in [typed] if typed in names else names:

@@ -104,13 +104,9 @@ def progress(args: argparse.Namespace) -> Iterator[Progress]:
         bar.close()
 
 
-about = located
-"""Puts the name of a file in front of what is said about its content."""
-
-
 def check_named(args: argparse.Namespace, decisions: Decisions, params: Params) -> None:
     """Refuse a decision log of other parameters; say where a log does not name its own."""
-    with about(args.decisions):
+    with located(args.decisions):
         decisions.check_params(params)
     if decisions.fingerprint is None:
         note(args, f"{args.decisions}: does not name its parameters, which may be others than {args.params}")
@@ -150,7 +146,7 @@ def read_run_log(args: argparse.Namespace, params: Params | None = None) -> Log:
     from ..io import read_log
 
     bad = Skipped()
-    with spoken():
+    with spoken(args, "fit"):
         log = read_log(args.log, None, bad, params, **logits_given(args))
     if bad.count:
         note(args, str(bad))

@@ -6,9 +6,9 @@ import argparse
 import os
 from typing import TYPE_CHECKING
 
-from ..base.errors import InputError
+from ..base.errors import InputError, located
 from ..export.generated import PLATFORMS, RUNTIMES
-from .common import about, answer, need_files, print_json
+from .common import answer, need_files, print_json
 from .parser import declare
 from .process import UsageError
 from .words import expect_params, spoken
@@ -55,7 +55,7 @@ def command(args: argparse.Namespace) -> int:
     expect_params(args.params)
     params = Params.load(args.params)
     projection = None if args.projection is None else load_projection(args.projection, params)
-    with spoken():
+    with spoken(args, "fit"):
         more = (args.logits_scale, projection, args.glue)
         files = export(params, args.folder, args.name, args.force, args.form, *more)
     contents = Contents(params, args.name, *more)
@@ -96,7 +96,7 @@ def run_inspect(args: argparse.Namespace) -> int:
     if content[:4] == b"TCUQ":
         if args.seal:
             raise UsageError(f"--seal is for a parameter file; {args.file} is a saved state")
-        with about(args.file):
+        with located(args.file):
             facts = describe_state(content)
     elif content.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{":
         params = Params.load(args.file, sealed=not args.seal)

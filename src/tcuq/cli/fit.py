@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from ..monitor.params import Params
     from .parser import Subparsers
 
-PATIENCE = 2.0
-"""Seconds after which a fit shows how far it is."""
+PATIENCE = 2.0  # seconds after which a fit shows how far it is
 
 
 def level(text: str) -> float | str:
@@ -75,7 +74,7 @@ def _read(args: argparse.Namespace) -> tuple[Log, Log | None]:
             refuse_logits(log.probs)
         return log
 
-    with spoken():
+    with spoken(args):
         log = read(args.log, args.format)
         return log, None if args.clean is None else read(args.clean, None)
 
@@ -86,7 +85,7 @@ def _give(args: argparse.Namespace, params: Params) -> None:
     from ..io.sources import put
 
     put(args.output, params.to_json())
-    with spoken():
+    with spoken(args):
         text, notes = in_words(params, args.details), notes_of(params)
     if args.output == "-":
         for line in text.splitlines():
@@ -139,7 +138,8 @@ def add(subparsers: Subparsers) -> None:
     add = parser.add_argument_group("features").add_argument
     add("--feature-scale", type=float, metavar="X", help="scale of int8 features, from your model")
     add("--feature-zero-point", type=int, metavar="N", help="zero point of int8 features, from your model")
-    add("--posterior-only", action="store_true", help="use the softmax outputs alone, not the features")
+    alone = "use the softmax outputs alone, not the features"
+    add("--posterior-only", dest="use_features", action="store_false", help=alone)
     add = parser.add_argument_group("how the monitor is learned (the defaults are good)").add_argument
     paces = "standard learns the pace of the stream, paper is the published method (default: standard)"
     add("--profile", choices=("standard", "paper"), help=paces)
@@ -180,8 +180,8 @@ def command(args: argparse.Namespace) -> int:
     keywords = given(args, "budget", "level", "run_length", "profile", "alarm")
     more = given(args, "feature_scale", "feature_zero_point", "own_looks")
     more["max_error"], more["feedback"] = args.max_error or (None, 0)
-    with progress(args) as bar, spoken():
-        options = FitOptions(use_features=not args.posterior_only, **more)
+    with progress(args) as bar, spoken(args):
+        options = FitOptions(use_features=args.use_features, **more)
         params = fit(log, clean=clean, options=options, force=args.force, progress=patient(bar), **keywords)
     _give(args, params)
     return 0

@@ -36,11 +36,7 @@ class HelpFormatter(argparse.HelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line, and whose help shows what must be given first.
-
-    The options that all commands have stand at the end of the help. The usage names what a command cannot do
-    without; the other options are listed below it.
-    """
+    """A parser whose errors are one line, and whose help shows what must be given first."""
 
     def __init__(self, **options: Any) -> None:
         options.setdefault("formatter_class", HelpFormatter)
@@ -59,7 +55,9 @@ class Parser(argparse.ArgumentParser):
             return 0
 
         self.set_defaults(command=show_help)
-        return self.add_subparsers(title=title, metavar=metavar)
+        added = self.add_subparsers(title=title, metavar=metavar)
+        self.commands = added.choices
+        return added
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Name the commands where one is unknown."""

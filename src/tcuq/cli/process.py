@@ -15,12 +15,8 @@ if TYPE_CHECKING:
     from .parser import Parser
 
 
-SIGPIPE = 13
-"""Number of the signal on POSIX systems; Windows has none, and its status is the same."""
-
-
-MOST = 1 << 20
-"""Characters of a line, which those that write it keep far shorter."""
+SIGPIPE = 13  # on POSIX systems; Windows has no such signal, and its status is the same
+MOST = 1 << 20  # characters of a line, which those that write it keep far shorter
 
 _REMEDIES = {
     errno.ENOSPC: "; free some space, or write elsewhere",

@@ -6,38 +6,31 @@ import argparse
 import sys
 import time
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .common import answer, comma_list, given, keep_apart, need_files, note, progress
 from .parser import declare
-from .words import RECORDING, expect_model, spoken
+from .words import expect_model, spoken
 
 if TYPE_CHECKING:
     from ..log.log import Log
     from .parser import Parser, Subparsers
 
 
-def _stream(text: str) -> str:
-    """Check a word here, where ``--stream MODEL DATA`` would only lack DATA."""
-    from ..recording.streams import paces_of
+def _checked(option: str, module: str, check: str) -> Callable[[str], str]:
+    """Return what checks a word at once, where ``--stream MODEL DATA`` would only lack DATA."""
 
-    return _checked(paces_of, text, "--stream")
+    def read(text: str) -> str:
+        try:
+            getattr(import_module(f"tcuq.recording.{module}"), check)(text)
+        except ValueError as error:
+            hint = f"; put {option} after DATA" if Path(text).suffix else ""
+            raise argparse.ArgumentTypeError(f"{error}{hint}") from None
+        return text
 
-
-def _shifts(text: str) -> str:
-    from ..recording.shifts import listed
-
-    return _checked(listed, text, "--shifts")
-
-
-def _checked(check: Callable[[str], Any], text: str, option: str) -> str:
-    try:
-        check(text)
-    except ValueError as error:
-        hint = f"; put {option} after DATA" if Path(text).suffix else ""
-        raise argparse.ArgumentTypeError(f"{error}{hint}") from None
-    return text
+    return read
 
 
 def add(subparsers: Subparsers) -> None:
@@ -104,7 +97,7 @@ def add_recording_options(parser: Parser, out: str, metavar: str, about_out: str
     option = parser.add_argument_group("plain examples as a stream").add_argument
     option(
         "--stream",
-        type=_stream,
+        type=_checked("--stream", "streams", "paces_of"),
         nargs="?",
         const="mixed",
         metavar="PACE,...",
@@ -113,7 +106,7 @@ def add_recording_options(parser: Parser, out: str, metavar: str, about_out: str
     )
     option(
         "--shifts",
-        type=_shifts,
+        type=_checked("--shifts", "shifts", "listed"),
         nargs="?",
         const="auto",
         action="append",
@@ -164,7 +157,7 @@ def command(args: argparse.Namespace) -> int:
         del marks[1:-1]
         bar(done, max(done, total), text)
 
-    with progress(args) as bar, spoken(RECORDING):
+    with progress(args) as bar, spoken(args):
         log = record(args.model, args.data, args.labels, progress=show, **options)
     seconds = marks[-1] - marks[0]
     notes = list(log.notes)

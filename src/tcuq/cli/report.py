@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from ..base.errors import InputError
+from ..base.errors import InputError, located
 from .common import (
-    about,
     add_logits_options,
     answer,
     check_named,
@@ -134,7 +133,7 @@ def run_audit(args: argparse.Namespace) -> int:
     state = None
     if args.state is not None:
         state = read_limited(args.state)
-        with about(args.state):
+        with located(args.state):
             checked_state(params, state)
     labels = None if args.labels is None else _labels(args.labels)
     result = audit(decisions, params, log, state, labels)

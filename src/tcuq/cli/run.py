@@ -9,9 +9,9 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from ..base.errors import InputError, placed
+from ..base.errors import InputError, located, placed
 from . import common
-from .common import Skipped, about, logits_given, note, odd_posteriors
+from .common import Skipped, logits_given, note, odd_posteriors
 from .parser import declare
 from .process import Stopped
 from .words import expect_log, expect_params, spoken
@@ -97,7 +97,7 @@ def command(args: argparse.Namespace) -> int:
         check_target(args.state_out)
     if args.state_in is not None:
         content = read_limited(args.state_in)
-        with about(args.state_in):
+        with located(args.state_in):
             monitor.load(content)
 
     def save() -> None:
@@ -106,7 +106,7 @@ def command(args: argparse.Namespace) -> int:
 
     bad = Skipped()
     try:
-        with spoken():
+        with spoken(args, "fit"):
             if args.input == args.output == "-":
                 result = answer_lines(args, monitor, bad, save)
             else:
@@ -133,8 +133,7 @@ def _recorded(args: argparse.Namespace, monitor: Monitor, kind: str, bad: Skippe
     from ..io.decisions import decision_pieces
     from ..io.sources import put
 
-    counts = dict.fromkeys(("steps", "flags", "abstentions", "alarm_steps"), 0)
-    result: dict[str, Any] = {**counts, "notes": []}
+    result: dict[str, Any] = {**dict.fromkeys(COUNTED, 0), "notes": []}
     failed: list[OSError] = []
 
     def pieces() -> Iterator[bytes]:
@@ -172,7 +171,7 @@ def _decided(
             for each in result["notes"]:
                 note(args, each)
         first = monitor.steps
-        with about(where):
+        with located(where):
             if not result["steps"]:
                 refuse_logits(log.probs)
             if log.segments is not None:
@@ -180,18 +179,16 @@ def _decided(
                     monitor.reset()
                 segment = log.segments[-1]
             steps = watch(monitor, log)
-        result["steps"] += len(steps)
-        result["flags"] += int(steps["flagged"].sum())
-        result["abstentions"] += int(steps["abstain"].sum())
-        result["alarm_steps"] += int((steps["alarm"] > 0).sum())
+        sums = (len(steps), steps["flagged"].sum(), steps["abstain"].sum(), (steps["alarm"] > 0).sum())
+        for name, hits in zip(COUNTED, sums, strict=True):
+            result[name] += int(hits)
         yield Decisions(steps, first, fingerprint=params.fingerprint, names=names)
 
 
+# Signals by which a supervisor or a closed terminal ends a live run.
 ENDINGS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-"""Signals by which a supervisor or a closed terminal ends a live run."""
-
-LOOKED_AT = 100
-"""Steps after which the posteriors of a stream that may never end are looked at for oddities."""
+LOOKED_AT = 100  # steps after which the posteriors of a stream that may never end are judged
+COUNTED = ("steps", "flags", "abstentions", "alarm_steps")
 
 
 def answer_lines(
@@ -211,10 +208,11 @@ def answer_lines(
     told = logits_given(args)
     apply = (lambda row: softmax(paired(row), told["logits_scale"])) if told["logits"] else None
     rows, segment = JsonRows(Shape.of(params), apply, where), None
-    counts = dict.fromkeys(("steps", "flags", "abstentions", "alarm_steps"), 0)
+    counts = dict.fromkeys(COUNTED, 0)
     number, seen, notes = monitor.steps, [], None
     names, text = params.names, None
-    before = {ending: signal.signal(ending, _stop) for ending in ENDINGS} if _alone() else {}
+    alone = threading.current_thread() is threading.main_thread()  # no other thread may set signal handlers
+    before = {ending: signal.signal(ending, _stop) for ending in ENDINGS} if alone else {}
     try:
         for line, content in read_lines(STANDARD):
             if not content.strip():
@@ -258,11 +256,6 @@ def answer_lines(
         skipped = f" ({bad})" if bad.count else ""
         raise InputError("missing", f"{where}: holds no steps; at least one line is needed{skipped}")
     return {**counts, "notes": odd_posteriors(args, where, np.array(seen)) if notes is None else notes}
-
-
-def _alone() -> bool:
-    """Tell whether this is the main thread, the only one that may set signal handlers."""
-    return threading.current_thread() is threading.main_thread()
 
 
 def _stop(number: int, frame: Any) -> None:

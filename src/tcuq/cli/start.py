@@ -11,12 +11,10 @@ from ..base.errors import InputError
 from .common import add_run_length, answer, given, need_files, note, progress
 from .parser import declare
 from .record import add_recording_options, find_own_modules, recording_given
-from .words import OPTIONS, RECORDING, expect_model, spoken
+from .words import expect_model, spoken
 
 if TYPE_CHECKING:
     from .parser import Subparsers
-
-WORDS = tuple({*OPTIONS, *RECORDING})
 
 
 def add(subparsers: Subparsers) -> None:
@@ -49,7 +47,7 @@ def command(args: argparse.Namespace) -> int:
     options = recording_given(args) | given(args, "budget", "run_length")
     find_own_modules()
     begin = time.monotonic()
-    with progress(args) as bar, spoken(WORDS):
+    with progress(args) as bar, spoken(args, "record", "fit"):
         figures = start(args.model, args.data, args.out, force=args.force, progress=bar, **options)
     figures["seconds"] = round(time.monotonic() - begin, 1)
     for each in figures["notes"]:
@@ -90,6 +88,5 @@ def run_demo(args: argparse.Namespace) -> int:
         raise InputError("exists", f"{args.out}: is a file, expected a folder; name another one with --out")
     with progress(args) as bar:
         figures = dict(import_module("tcuq.demo").main(args.out, args.seed, bar))
-    lines = [f"{name}: {value}" for name, value in figures.items() if not isinstance(value, (dict, list))]
-    answer(args, figures, str(figures.get("text") or "\n".join(lines)))
+    answer(args, figures, str(figures["text"]))
     return 0

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -11,57 +12,32 @@ from ..base.errors import InputError
 from ..base.spelling import keyword, spelled
 from .process import UsageError
 
-OPTIONS = (
-    "alarm",
-    "budget",
-    "clean",
-    "feature_scale",
-    "feature_zero_point",
-    "level",
-    "logits",
-    "logits_scale",
-    "max_error",
-    "own_looks",
-    "profile",
-    "run_length",
-)
-"""Arguments of `fit` and fields of `FitOptions` whose option is spelled the same, with dashes."""
-
-_SPELLED = {"use_features": "--posterior-only", "force": "--force"}
-"""Options of their own name, or of several commands."""
-
-_MADE = ("stream", "shifts", "steps", "seed")
-RECORDING = ("features", "posteriors", "logits", "names", "input_range", "input_shape", *_MADE)
-"""The same of `record`."""
-
 
 @contextmanager
-def spoken(options: Sequence[str] = OPTIONS) -> Iterator[None]:
-    """Have messages of the library name options as the command line spells them."""
+def spoken(args: argparse.Namespace, *others: str) -> Iterator[None]:
+    """Have messages of the library name options of a command, and of others, as their lines spell them."""
+    from . import build_parser
+
+    parsers = [*(build_parser(name).commands[name] for name in others), args.parser]
+    actions = [each for parser in parsers for each in parser._actions if each.option_strings]
+    flags: dict[str, str] = {each.dest: each.option_strings[-1] for each in actions}
 
     def flag(name: str, value: Any = None) -> str:
-        if name in _SPELLED:
-            return _SPELLED[name]
-        if name not in options:
+        if name not in flags:
             return keyword(name, value)
-        if value is None or value is True:
-            return _dashed(name)
+        if value is None or isinstance(value, bool):
+            return flags[name]
         if isinstance(value, list):
             value = ",".join(value)
         values = value if isinstance(value, tuple) else (value,)
-        return " ".join([_dashed(name), *(each if isinstance(each, str) else f"{each:g}" for each in values)])
+        return " ".join([flags[name], *(each if isinstance(each, str) else f"{each:g}" for each in values)])
 
     try:
         with spelled(flag):
             yield
     except InputError as error:
-        if error.name in options:
-            error.name = _dashed(error.name)
+        error.name = flags.get(error.name, error.name)
         raise
-
-
-def _dashed(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
 
 
 MODELS = (".tflite", ".onnx", ".keras", ".h5", ".pt", ".pth", ".joblib", ".pkl", ".pickle")

@@ -82,61 +82,48 @@
     X(instant, coef, int16_t, -32768, 32767, signal)
 
 /* Rules: name, parameter, condition of accepted numbers `p`, what is expected. */
-#define TCUQ_RULES(X)                                                                                          \
-    X(features_used, features, p->features != 0u || !uses(p, TCUQ_FEATURE_SIGNALS),                            \
-      "1 to 256 when a signal reads features")                                                                 \
-    X(lags_used, lags, p->lag_count != 0u || !uses(p, TCUQ_LAGGED_SIGNALS),                                    \
-      "at least one when a signal looks back")                                                                 \
-    X(lags_given, lags, p->lag_count == 0u || (p->lags != NULL && p->lag_weights != NULL),                     \
-      "memory for lags and lag_weights")                                                                       \
-    X(lags_ascend, lags, lags_ascend(p),                                                                       \
-      "ascending numbers from 1 to 64")                                                                        \
-    X(lag_weights_sum, lag_weights, weights_sum(p),                                                            \
-      "a sum of 32768, and a first weight above 0")                                                            \
-    X(level_below_one, level_num, p->level_num < p->level_den,                                                 \
-      "less than level_den")                                                                                   \
-    X(steep_slope_fits, steep_slope, p->steep_slope <= MAP_LIMIT / p->level_den,                               \
-      "at most 16777216 / level_den")                                                                          \
-    X(slope_order, slope, p->slope <= p->steep_slope,                                                          \
-      "at most steep_slope")                                                                                   \
-    X(knee_fits, knee, p->slope == 0u || (uint32_t)p->knee <= MAP_LIMIT / p->slope,                            \
-      "at most 16777216 / slope")                                                                              \
-    X(budget_up_to_one, budget_num, p->budget_num <= p->budget_den,                                            \
-      "at most budget_den")                                                                                    \
-    X(anchor_used, anchor, p->anchor <= (instant_head(p) != NULL ? 1u : 0u),                                   \
-      "0, or 1 with an instant head")                                                                          \
-    X(about_used, about, p->about <= (instant_head(p) != NULL ? 1u : 0u),                                      \
-      "0, or 1 with an instant head")                                                                          \
-    X(disbelief_used, signals, instant_head(p) != NULL || !uses(p, TCUQ_BIT(TCUQ_DISBELIEF)),                  \
-      "disbelief only with an instant head")                                                                   \
-    X(horizon_fits, horizon, p->horizon == 0u || p->horizon >= 4u,                                             \
-      "0, or 4 to 12")                                                                                         \
-    X(start_used, expected_start, p->horizon != 0u || p->expected_start == 0u,                                 \
-      "0 without a horizon")                                                                                   \
-    X(centers_given, centers, (p->centers != NULL) == uses(p, TCUQ_BIT(TCUQ_DISTANCE)),                        \
-      "given exactly when the signal distance is used")                                                        \
-    X(rise_order, rise_cap, p->rise_limit != 0u ? p->rise_cap >= p->rise_limit : p->rise_cap == 0u,            \
-      "at least rise_limit; 0 when rise_limit is 0")                                                           \
-    X(fall_order, fall_cap, p->fall_limit != 0u ? p->fall_cap >= p->fall_limit : p->fall_cap == 0u,            \
-      "at least fall_limit; 0 when fall_limit is 0")                                                           \
-    X(clear_order, rise_clear, p->rise_limit != 0u ? p->rise_clear < p->rise_limit : p->rise_clear == 0u,      \
-      "less than rise_limit; 0 when rise_limit is 0")                                                          \
-    X(evidence_given, evidence, evidence_head(p) == NULL || evidence_head(p)->offset != NULL,                  \
-      "memory for offset")                                                                                     \
-    X(bet_fits, evidence, evidence_head(p) == NULL || bet_fits(evidence_head(p)),                              \
-      "bet_base and bet_slope 0, or factors from 128 to 2^20 at both clips")                                   \
-    X(own_used, evidence, evidence_head(p) == NULL || own_fits(evidence_head(p)),                              \
-      "an own reference only without a bet; own_mean and own_most 0 without own_looks")                        \
-    X(look_used, evidence, evidence_head(p) == NULL || uses(p, TCUQ_BIT(TCUQ_ODDS) | TCUQ_BIT(TCUQ_DISTANCE)), \
-      "given only where the signal odds or distance is used")                                                  \
-    X(slow_used, signals, evidence_head(p) != NULL || !uses(p, TCUQ_SLOW_SIGNALS),                             \
-      "severity and drift only with evidence")                                                                 \
-    X(drift_used, signals, uses(p, TCUQ_BIT(TCUQ_DISTANCE)) || !uses(p, TCUQ_BIT(TCUQ_DRIFT)),                 \
-      "drift only with the signal distance")                                                                   \
-    X(evidence_alone, fall_limit, evidence_head(p) == NULL || p->fall_limit == 0u,                             \
-      "0 with evidence, which has a rise side only")                                                           \
-    X(feedback_fits, feedback, feedback_fits(p),                                                               \
-      "error_num less than error_den, and a rise_cap up to 2^28")
+#define TCUQ_RULES(X)                                                                                              \
+    X(features_used, features, p->features != 0u || !uses(p, TCUQ_FEATURE_SIGNALS),                                \
+      "1 to 256 when a signal reads features")                                                                     \
+    X(lags_used, lags, p->lag_count != 0u || !uses(p, TCUQ_LAGGED_SIGNALS),                                        \
+      "at least one when a signal looks back")                                                                     \
+    X(lags_given, lags, p->lag_count == 0u || (p->lags != NULL && p->lag_weights != NULL),                         \
+      "memory for lags and lag_weights")                                                                           \
+    X(lags_ascend, lags, lags_ascend(p), "ascending numbers from 1 to 64")                                         \
+    X(lag_weights_sum, lag_weights, weights_sum(p), "a sum of 32768, and a first weight above 0")                  \
+    X(level_below_one, level_num, p->level_num < p->level_den, "less than level_den")                              \
+    X(steep_slope_fits, steep_slope, p->steep_slope <= MAP_LIMIT / p->level_den, "at most 16777216 / level_den")   \
+    X(slope_order, slope, p->slope <= p->steep_slope, "at most steep_slope")                                       \
+    X(knee_fits, knee, p->slope == 0u || (uint32_t)p->knee <= MAP_LIMIT / p->slope, "at most 16777216 / slope")    \
+    X(budget_up_to_one, budget_num, p->budget_num <= p->budget_den, "at most budget_den")                          \
+    X(anchor_used, anchor, p->anchor <= (instant_head(p) != NULL ? 1u : 0u), "0, or 1 with an instant head")       \
+    X(about_used, about, p->about <= (instant_head(p) != NULL ? 1u : 0u), "0, or 1 with an instant head")          \
+    X(disbelief_used, signals, instant_head(p) != NULL || !uses(p, TCUQ_BIT(TCUQ_DISBELIEF)),                      \
+      "disbelief only with an instant head")                                                                       \
+    X(horizon_fits, horizon, p->horizon == 0u || p->horizon >= 4u, "0, or 4 to 12")                                \
+    X(start_used, expected_start, p->horizon != 0u || p->expected_start == 0u, "0 without a horizon")              \
+    X(centers_given, centers, (p->centers != NULL) == uses(p, TCUQ_BIT(TCUQ_DISTANCE)),                            \
+      "given exactly when the signal distance is used")                                                            \
+    X(rise_order, rise_cap, p->rise_limit != 0u ? p->rise_cap >= p->rise_limit : p->rise_cap == 0u,                \
+      "at least rise_limit; 0 when rise_limit is 0")                                                               \
+    X(fall_order, fall_cap, p->fall_limit != 0u ? p->fall_cap >= p->fall_limit : p->fall_cap == 0u,                \
+      "at least fall_limit; 0 when fall_limit is 0")                                                               \
+    X(clear_order, rise_clear, p->rise_limit != 0u ? p->rise_clear < p->rise_limit : p->rise_clear == 0u,          \
+      "less than rise_limit; 0 when rise_limit is 0")                                                              \
+    X(evidence_given, evidence, evidence_head(p) == NULL || evidence_head(p)->offset != NULL, "memory for offset") \
+    X(bet_fits, evidence, evidence_head(p) == NULL || bet_fits(evidence_head(p)),                                  \
+      "bet_base and bet_slope 0, or factors from 128 to 2^20 at both clips")                                       \
+    X(own_used, evidence, evidence_head(p) == NULL || own_fits(evidence_head(p)),                                  \
+      "an own reference only without a bet; own_mean and own_most 0 without own_looks")                            \
+    X(look_used, evidence, evidence_head(p) == NULL || uses(p, TCUQ_BIT(TCUQ_ODDS) | TCUQ_BIT(TCUQ_DISTANCE)),     \
+      "given only where the signal odds or distance is used")                                                      \
+    X(slow_used, signals, evidence_head(p) != NULL || !uses(p, TCUQ_SLOW_SIGNALS),                                 \
+      "severity and drift only with evidence")                                                                     \
+    X(drift_used, signals, uses(p, TCUQ_BIT(TCUQ_DISTANCE)) || !uses(p, TCUQ_BIT(TCUQ_DRIFT)),                     \
+      "drift only with the signal distance")                                                                       \
+    X(evidence_alone, fall_limit, evidence_head(p) == NULL || p->fall_limit == 0u,                                 \
+      "0 with evidence, which has a rise side only")                                                               \
+    X(feedback_fits, feedback, feedback_fits(p), "error_num less than error_den, and a rise_cap up to 2^28")
 
 /* Other errors, from -1 down: what each is about, what is expected. */
 #define TCUQ_ERRORS(X)                                                       \

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -25,8 +24,7 @@ class Split(NamedTuple):
     digits: npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False)
-class Classifier:
+class Classifier(NamedTuple):
     """A trained network with one hidden layer of 32 units."""
 
     weights: list[Floats]
@@ -53,9 +51,8 @@ def load(seed: int) -> tuple[Split, Split, Split]:
     images = np.asarray(bunch.images, dtype=np.float64) / 16
     digits = np.asarray(bunch.target, dtype=np.int64)
     order = np.random.default_rng(seed).permutation(len(images))
-    parts = order[:1000], order[1000:1400], order[1400:]
-    train_part, dev_part, test_part = (Split(images[part], digits[part]) for part in parts)
-    return train_part, dev_part, test_part
+    first, second, third = (Split(images[part], digits[part]) for part in np.split(order, [1000, 1400]))
+    return first, second, third
 
 
 def jitter(images: Floats, rng: np.random.Generator) -> Floats:
@@ -191,11 +188,9 @@ def make_log(
     seed: int,
     layout: Layout = alternating,
 ) -> Log:
-    """Let the classifier watch a stream.
-
-    A digit stays for a geometric number of steps with mean 8, each step showing another jittered image of
-    it; in the last quarter one image of it, shaken and jittered. The layout says when which corruption is on.
-    """
+    """Let the classifier watch a stream; the layout says when which corruption is on."""
+    # A digit stays for a geometric number of steps with mean 8, each step showing another jittered image of
+    # it; in the last quarter one image of it, shaken and jittered.
     rng = np.random.default_rng(seed)
     by_digit = [np.flatnonzero(data.digits == digit) for digit in range(10)]
     changes = rng.random(steps) < 1 / DWELL

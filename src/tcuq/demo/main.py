@@ -15,15 +15,14 @@ from ..base.errors import InputError
 from ..export.folders import recover, refuse_fixed, write_folder
 from ..fitting import fit
 from ..fitting.simple_rules import left_wrong, simple_rules
-from ..io.decisions import Decisions, encode_decisions
-from ..io.tables import encode_log
+from ..io.decisions import Decisions
 from ..log.log import Log
-from ..metrics import detection
 from ..monitor.cost import cost
 from ..monitor.monitor import Monitor, watch
 from ..monitor.params import Params
-from ..report.page import render
 from ..report.summary import IN_TIME, choices, response
+from ..start.judge import alarm_figures
+from ..start.run import contents_of
 from .digits import DEV_CORRUPTIONS, TEST_CORRUPTIONS, day, load, make_log, train
 
 STEPS = 12_000  # of the development stream, and of the test stream
@@ -72,14 +71,8 @@ def main(
     verdict = audit(Decisions(steps), params, log=test)
     show(5)
     result = figures(params, test, steps)
-    decided = Decisions(steps, fingerprint=params.fingerprint)
-    contents: dict[str, str | bytes] = {
-        "params.json": params.to_json(),
-        "dev.npz": encode_log(dev),
-        "test.npz": encode_log(test),
-        "decisions.csv": encode_decisions(decided, "csv"),
-        "report.html": render(steps, params, test, signals, TITLE),
-    }
+    contents = contents_of(params, (dev, test), steps, signals, TITLE)
+    contents["params.json"] = params.to_json()
     make_folder(folder.resolve().parent)
     write_folder(folder, contents)  # all of one run, or all of the run before
     show(6)
@@ -104,7 +97,7 @@ def figures(params: Params, log: Log, steps: Any) -> dict[str, Any]:
     model_wrong, wrong = log.errors(), np.asarray(steps["answer"] != log.labels)
     rules = {rule.name: rule for rule in simple_rules(log)}
     sure = {name: left_wrong(rules[name].answers != log.labels, rules[name].doubt, share) for name in RIVALS}
-    alarms, expected, told = detection(on, kinds), steps["expected_accuracy"], response(steps["alarm"], log)
+    expected, told = steps["expected_accuracy"], response(steps["alarm"], log)
     assert told is not None
     faults = {
         name: {
@@ -130,14 +123,8 @@ def figures(params: Params, log: Log, steps: Any) -> dict[str, Any]:
         "abstained": float(steps["abstain"].mean()),
         "budget": params.budget,
         "faults": faults,
-        "shifts": len(alarms.delays),
-        "shifts_alarmed": len(alarms.delays) - alarms.missed,
-        "delay_median": alarms.median,
         "alarms": told.words,
-        "false_alarms": alarms.false_onsets,
-        "alarm_on_clean": float(on[kinds == 0].mean()),
-        "alarm_on_shifted": float(on[kinds > 0].mean()),
-        "clean_steps": int((kinds == 0).sum()),
+        **alarm_figures(on, kinds, None),
         "expected_clean": float(expected[kinds == 0].mean()),
         "expected_shifted": float(expected[kinds > 0].mean()),
         "accuracy_clean": float(1 - wrong[kinds == 0].mean()),
@@ -146,6 +133,7 @@ def figures(params: Params, log: Log, steps: Any) -> dict[str, Any]:
     }
 
 
+# The result as a newcomer reads it.
 TABLE = """\
 A digit classifier saw {steps:,} images: a day with {shifts} faults, none of them seen by the fit.
 
@@ -165,7 +153,6 @@ Expected accuracy: clean {expected_clean:.1%} (true {accuracy_clean:.1%}), \
 faults {expected_shifted:.1%} (true {accuracy_shifted:.1%})
 Memory: {ram_bytes} bytes of RAM on a microcontroller
 Audit: {verdict}"""
-"""The result as a newcomer reads it."""
 
 FAULT = "{name:<20} {wrong_predictions:13.1%}   {alarm_on:10.1%}   {acted:8d}   {acted_wrong:14d}"
 

@@ -10,9 +10,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ..base.atomic_files import sync_folder, write_synced
+from ..base.atomic_files import lock_file, sync_folder, write_synced
 from ..base.errors import InputError
-from ..base.locks import lock_file
 
 _NO_EXCHANGE = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM, errno.EACCES)
 _NO_LINK = (errno.EPERM, errno.EACCES, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK, errno.EXDEV)

@@ -206,10 +206,8 @@ def detection(
     on, shift = marks("alarm", alarm), marks("shifted", shifted)
     not_empty("alarm", on)
     same_length("alarm", on, "shifted", shift)
-    breaks = np.ones(len(on), dtype=np.bool_)
-    if segments is None:
-        breaks[1:] = False
-    else:
+    breaks = np.arange(len(on)) == 0
+    if segments is not None:
         pieces = wholes("segments", segments)
         same_length("segments", pieces, "alarm", on)
         breaks[1:] = pieces[1:] != pieces[:-1]
@@ -286,10 +284,8 @@ def bootstrap_settings(
 
 
 def percentiles(estimate: float, replicates: npt.ArrayLike, level: float) -> Interval:
-    """Return the interval that holds a share of the replicates; undefined ones (NaN) are left out.
-
-    The ends are replicates themselves: the next ones outwards, so infinite values do no harm.
-    """
+    """Return the interval that holds a share of the replicates; undefined ones (NaN) are left out."""
+    # The ends are replicates themselves: the next ones outwards, so infinite values do no harm.
     values = np.asarray(replicates, dtype=np.float64)
     defined = np.sort(values[~np.isnan(values)])
     undefined = len(values) - len(defined)
@@ -323,9 +319,8 @@ def block_bootstrap(
     """
     columns = [np.asarray(array) for array in arrays]
     if not columns or any(column.ndim == 0 for column in columns):
-        raise InputError(
-            "value", f"arrays has {len(columns)} entries, expected at least 1, each of 1 or more dimensions,"
-        )
+        problem = f"arrays has {len(columns)} entries, expected at least 1, each of 1 or more dimensions,"
+        raise InputError("value", problem)
     not_empty("arrays[0]", columns[0])
     for at, column in enumerate(columns):
         same_length(f"arrays[{at}]", column, "arrays[0]", columns[0])

@@ -38,10 +38,8 @@ def not_empty(name: str, array: npt.NDArray[Any]) -> None:
 def same_length(name: str, array: npt.NDArray[Any], other: str, reference: npt.NDArray[Any]) -> None:
     """Refuse two arrays of different length."""
     if len(array) != len(reference):
-        raise InputError(
-            "value",
-            f"{name} has {len(array)} entries, {other} has {len(reference)}, expected the same number",
-        )
+        problem = f"{name} has {len(array)} entries, {other} has {len(reference)}, expected the same number"
+        raise InputError("value", problem)
 
 
 def numbers(name: str, values: npt.ArrayLike) -> Floats:

@@ -25,44 +25,40 @@ from .opening import is_reference, referred
 PICTURES, SOUNDS = (".png", ".jpg", ".jpeg", ".bmp"), (".wav",)  # extensions of the files that are read
 MODES = {1: "L", 3: "RGB"}  # Pillow's names for gray and for colored pictures
 
-Shape = tuple[int | None, ...] | None
-"""Of one input of a model, as far as it is known."""
+Shape = tuple[int | None, ...] | None  # of one input of a model, as far as it is known
 
 
-class SoundReader:
-    """Reads a WAV file as float32 in [-1, 1), the mean of its channels, cut or filled at its end."""
+def sound_reader(shape: Shape, where: str) -> Callable[[Path], Array]:
+    """Return a function that reads a WAV file as float32 in [-1, 1), the mean of its channels."""
+    long = [each for each in shape or () if each != 1]
+    if len(long) != 1 or long[0] is None:
+        way = "or compute the model's own features and pass them as NPZ"
+        wanted = f"one length for waveforms; give it with {option('input_shape')}, {way}"
+        raise _unfit(shape, wanted, where)
+    length, rates = long[0], dict[int, Path]()
 
-    def __init__(self, shape: Shape, where: str) -> None:
-        long = [each for each in shape or () if each != 1]
-        if len(long) != 1 or long[0] is None:
-            way = "or compute the model's own features and pass them as NPZ"
-            wanted = f"one length for waveforms; give it with {option('input_shape')}, {way}"
-            raise _unfit(shape, wanted, where)
-        self._length = long[0]
-        self._shape = tuple(each or 0 for each in shape or ())
-        self._rate: tuple[int, Path] | None = None
-
-    def __call__(self, path: Path) -> Array:
-        """Return the waveform of a file."""
+    def read(path: Path) -> Array:
         try:
             with wave.open(str(path), "rb") as file:
                 width, channels, rate = file.getsampwidth(), file.getnchannels(), file.getframerate()
-                raw = file.readframes(self._length)
+                raw = file.readframes(length)
                 raw = raw[: len(raw) // (width * channels) * width * channels]  # of a file that is cut short
         # A chunk that claims to be longer than the file comes as an error of seeking or of the number.
         except (wave.Error, EOFError, RuntimeError, ValueError, OverflowError, struct.error):
             raise InputError("damaged", f"{shown(path)}: is damaged, or no WAV file of plain PCM") from None
-        first, other = self._rate or (rate, path)
+        first = next(iter(rates), rate)
         if rate != first:
-            problem = f"has {rate} samples per second, {shown(other)} {first}; resample them first"
+            problem = f"has {rate} samples per second, {shown(rates[first])} {first}; resample them first"
             raise InputError("conflict", problem, where=shown(path))
-        self._rate = first, other
+        rates.setdefault(rate, path)
         if not channels or width not in (1, 2, 3, 4):
             raise InputError("unsupported", f"{shown(path)}: has samples of {width} bytes, expected 1 to 4")
         samples = _waveform(raw, width).reshape(-1, channels).mean(axis=1)
-        full = np.zeros(self._length, np.float32)
-        full[: len(samples)] = samples[: self._length]
-        return full.reshape(self._shape)
+        full = np.zeros(tuple(each or 0 for each in shape or ()), np.float32)  # cut or filled at its end
+        full.reshape(-1)[: len(samples)] = samples[:length]
+        return full
+
+    return read
 
 
 def _waveform(raw: bytes, width: int) -> Array:
@@ -96,11 +92,7 @@ def _unfit(shape: Shape, expected: str, where: str) -> InputError:
 
 
 def picture_reader(shape: Shape, where: str) -> Callable[[Path], Array]:
-    """Return a function that reads a picture as uint8 of the given shape.
-
-    The whole picture is resized by Pillow's bilinear filter, which averages where it shrinks; its sides are
-    stretched where the proportions differ.
-    """
+    """Return a function that reads a picture as uint8 of the given shape, stretched if it must be."""
     pil = needed("PIL.Image", "pillow", "a folder of pictures")
     axis, sizes = _axis_of_channels(shape, where), [each or 0 for each in shape or ()]
     channels = 1 if axis is None else sizes.pop(axis)
@@ -112,28 +104,22 @@ def picture_reader(shape: Shape, where: str) -> Callable[[Path], Array]:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 with pil.open(path) as file:
-                    _refuse_large(file.size, path)
+                    if (pixels := file.size[0] * file.size[1]) > (given := limits_given()).pixels:
+                        problem = f"has {pixels:,} pixels, {given.beyond('pixels', pixels, 'pixels')}"
+                        raise InputError("limit", problem, where=shown(path))
                     picture = file.convert(MODES[channels])
         except (InputError, MemoryError):
             raise
         except Exception:  # damage comes as whatever the decoder of the day runs into
             raise InputError("damaged", f"{shown(path)}: not a picture, or damaged; remove it") from None
         if picture.size != (width, height):
-            picture = picture.resize((width, height), pil.Resampling.BILINEAR)
-        pixels = np.asarray(picture, np.uint8)
+            picture = picture.resize((width, height), pil.Resampling.BILINEAR)  # averages where it shrinks
+        values = np.asarray(picture, np.uint8)
         if channels == 3:
-            return pixels.transpose(2, 0, 1) if axis == 0 else pixels
-        return pixels if axis is None else np.expand_dims(pixels, axis)
+            return values.transpose(2, 0, 1) if axis == 0 else values
+        return values if axis is None else np.expand_dims(values, axis)
 
     return read
-
-
-def _refuse_large(size: tuple[int, int], path: Path) -> None:
-    """Refuse a picture that is too large, by what its header says."""
-    pixels, given = size[0] * size[1], limits_given()
-    if pixels > given.pixels:
-        problem = f"has {pixels:,} pixels, {given.beyond('pixels', pixels, 'pixels')}"
-        raise InputError("limit", problem, where=str(shown(path)))
 
 
 INPUTS, LABELS = ("x", "inputs"), ("y", "labels")
@@ -147,11 +133,6 @@ class Batch(NamedTuple):
     x: Array
     y: Array | None = None
     given: Array | None = None
-
-    def part(self, start: int, end: int) -> Batch:
-        """Return some rows of it."""
-        rest = (None if each is None else each[start:end] for each in self[1:])
-        return Batch(self.x[start:end], *rest)
 
 
 @dataclass(frozen=True)
@@ -179,6 +160,19 @@ class Data:
     def folder(self) -> bool:
         """Labels are places in `names`, not what the model was trained with."""
         return self.family is not None
+
+
+def in_order(
+    take: Callable[[Array], Array], count: int, labels: Array | None
+) -> Callable[[int], Iterator[Batch]]:
+    """Return what gives inputs one after the other, so many at a time."""
+
+    def batches(size: int) -> Iterator[Batch]:
+        for start in range(0, count, size):
+            places = np.arange(start, min(start + size, count))
+            yield Batch(take(places), None if labels is None else labels[places])
+
+    return batches
 
 
 def open_data(x: Any, y: Any, shape: Shape = None, names: Sequence[str] | None = None) -> Data:
@@ -214,12 +208,10 @@ def _arrays(x: Array, y: Any, name: str, **more: Any) -> Data:
     if labels is not None and len(labels) != len(x):
         raise InputError("conflict", f"{name}: y has {len(labels):,} labels, x has {len(x):,} inputs")
 
-    def batches(size: int) -> Iterator[Batch]:
-        for start in range(0, len(x), size):
-            part = slice(start, start + size)
-            yield Batch(np.asarray(x[part]), None if labels is None else labels[part])
+    def take(places: Array) -> Array:
+        return np.asarray(x[places])
 
-    return Data(name, batches, len(x), take=lambda places: np.asarray(x[places]), labels=labels, **more)
+    return Data(name, in_order(take, len(x), labels), len(x), take=take, labels=labels, **more)
 
 
 def _file(path: Path, y: Any) -> Data:
@@ -282,7 +274,7 @@ def _folder(path: Path, shape: Shape, known: Sequence[str] | None) -> Data:
     sounds = [file.suffix.lower() in SOUNDS for file, _ in files]
     if any(sounds) and not all(sounds):
         raise InputError("conflict", f"{where}: holds pictures and sounds, expected one kind")
-    read = SoundReader(shape, where) if all(sounds) else picture_reader(shape, where)
+    read = (sound_reader if all(sounds) else picture_reader)(shape, where)
     # Class after class would read as a stream in which a class stays for as long as its folder lasts.
     files = [files[n] for n in np.random.default_rng(0).permutation(len(files))]
     labels = np.array([label for _, label in files])
@@ -290,14 +282,9 @@ def _folder(path: Path, shape: Shape, known: Sequence[str] | None) -> Data:
     def take(places: Array) -> Array:
         return np.stack([read(files[place][0]) for place in places])
 
-    def batches(size: int) -> Iterator[Batch]:
-        for start in range(0, len(labels), size):
-            places = np.arange(start, min(start + size, len(labels)))
-            yield Batch(take(places), labels[places])
-
     notes = ("files are mixed, as a folder is not a stream; pass a stream as NPZ with `segments`",)
     more: dict[str, Any] = {"take": take, "labels": labels, "family": "sound" if all(sounds) else "pictures"}
-    return Data(where, batches, len(labels), names=names, notes=notes, **more)
+    return Data(where, in_order(take, len(labels), labels), len(labels), names=names, notes=notes, **more)
 
 
 def _made(source: Any, name: str) -> Data:
@@ -312,20 +299,15 @@ def _made(source: Any, name: str) -> Data:
         raise InputError("value", f"{name}: gives {type(given).__name__}, expected batches (x, y)")
 
     def batches(size: int) -> Iterator[Batch]:
-        for each in _guarded(given, name):
+        source: Iterator[Any] = iter(given)
+        end: Any = object()
+        while True:
+            with users_code(f"{name}: failed"):
+                each = next(source, end)
+            if each is end:
+                return
             pair = isinstance(each, (tuple, list)) and len(each) == 2
             x, y = each if pair else (each, None)
             yield Batch(np.asarray(x), None if y is None else np.asarray(y))
 
     return Data(name, batches)
-
-
-def _guarded(given: Iterable[Any], name: str) -> Iterator[Any]:
-    """Yield what an iterator of the user gives; its errors are not those of this program."""
-    source, end = iter(given), object()
-    while True:
-        with users_code(f"{name}: failed"):
-            each = next(source, end)
-        if each is end:
-            return
-        yield each

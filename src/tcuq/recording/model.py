@@ -16,6 +16,7 @@ from ..base.errors import needed as needed
 from ..base.spelling import option
 
 Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
 
 WIDEST = 256  # features of a log at most
 
@@ -129,8 +130,7 @@ def users_code(problem: str, where: str = "") -> Iterator[None]:
         raise InputError("failed", f"{problem}: {reason}", where=where) from error
 
 
-Range = tuple[float, float]
-"""Least and largest value."""
+Range = tuple[float, float]  # least and largest value
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,8 @@ from ..base.limits import read_limited
 from ..base.spelling import option
 from .model import OWN_OUTPUTS, Array, Features, Model, Outputs, first_line, needed
 
-GRAPH, NODE, OUTPUT = 7, 1, 12
-"""Field numbers: the graph of a model, a node of a graph, an output of a graph."""
-
-DENSE = ("Gemm", "MatMul", "FusedGemm", "FusedMatMul")
-"""Operators of a fully connected layer whose input is float."""
+GRAPH, NODE, OUTPUT = 7, 1, 12  # field numbers: the graph of a model, a node and an output of a graph
+DENSE = ("Gemm", "MatMul", "FusedGemm", "FusedMatMul")  # a fully connected layer whose input is float
 
 
 class Node(NamedTuple):

@@ -1,8 +1,7 @@
-"""Random numbers by seed and name: integers that are the same everywhere, and a generator a place.
+"""Random numbers by seed and name: integers that are the same everywhere, and a generator a place."""
 
-`Numbers` uses only the raw 64-bit integers of a bit generator, which numpy promises to keep; its
-distributions carry no such promise, and floating point none at all.
-"""
+# `Numbers` uses only the raw 64-bit integers of a bit generator, which numpy promises to keep; its
+# distributions carry no such promise, and floating point none at all.
 
 from __future__ import annotations
 
@@ -13,9 +12,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-ONE = 2**64
-"""The chance of an event that is certain."""
-
+ONE = 2**64  # the chance of an event that is certain
 BLOCK = 256  # raw numbers that `waits` reads at a time; the result does not depend on it
 
 
@@ -25,10 +22,7 @@ def chance(share: Fraction) -> int:
 
 
 class Numbers:
-    """A sequence of random integers; another seed or another name gives an independent one.
-
-    What is drawn depends on how many numbers were drawn before, never on how many at a time.
-    """
+    """A sequence of random integers, drawn one by one or at once; each seed and name has its own."""
 
     def __init__(self, seed: int, name: str) -> None:
         digest = hashlib.blake2b(f"stream/{seed}/{name}".encode(), digest_size=16).digest()
@@ -39,10 +33,8 @@ class Numbers:
         return np.asarray(self._bits.random_raw(count), dtype=np.uint64)
 
     def below(self, count: int, bound: int | Sequence[int]) -> npt.NDArray[np.int64]:
-        """Return integers from 0 to bound - 1, for bounds up to 2**31: one for all, or one each.
-
-        The product of 32 random bits and the bound is cut, so shares are off by up to 2**-32 each.
-        """
+        """Return integers from 0 to bound - 1, for bounds up to 2**31: one for all, or one each."""
+        # The product of 32 random bits and the bound is cut, so shares are off by up to 2**-32 each.
         high = self.raw(count) >> np.uint64(32)
         return np.asarray((high * np.asarray(bound, dtype=np.uint64)) >> np.uint64(32)).astype(np.int64)
 

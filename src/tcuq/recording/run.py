@@ -14,8 +14,7 @@ from ..base.spelling import option
 from ..log.log import Log
 from .model import RecordOptions
 from .session import Progress, open_session
-from .shifts import listed
-from .shifts.chosen import Shifts
+from .shifts import Shifts, listed
 from .streams import Streams, paces_of
 
 MOST_STEPS = 10_000_000

@@ -17,7 +17,7 @@ from ..log.log import Log
 from ..log.logits import paired, softmax
 from ..log.quantize import ONE_OUTPUT, odd_sums, refuse_logits, two_classes
 from . import ranges
-from .data import Batch, Data, open_data
+from .data import Batch, Data, in_order, open_data
 from .model import Array, Format, Model, Range, RecordOptions
 from .opening import open_model
 
@@ -87,8 +87,7 @@ def numbers_of(labels: Array, classes: Sequence[Any] | None) -> Array:
     return np.array([known.get(each, -1) for each in values], np.int64)
 
 
-Progress = Callable[[int, int, str], None]
-"""Called with inputs done, inputs in all (0 if not known) and a text."""
+Progress = Callable[[int, int, str], None]  # called with inputs done, in all (0: not known) and a text
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,12 +151,7 @@ def _with_range(session: Session) -> Session:
     like = given or ((0.0, 1.0) if data.pixels else own)
     if plain and format is not None:
         like = ranges.ends_of(format, model.input)
-    labels = data.labels[places]
-
-    def batches(size: int) -> Iterator[Batch]:
-        for start in range(0, count, size):
-            yield Batch(sample[start : start + size], labels[start : start + size])
-
+    batches = in_order(lambda rows: sample[rows], count, data.labels[places])
     some = replace(data, batches=batches, total=count, segments=None, shifted=None)
 
     def accuracy(tried: Range | None) -> float:
@@ -190,7 +184,7 @@ def _at_segments(part: Batch, start: int, segments: Array | None) -> Iterator[tu
     around = segments[max(0, start - 1) : start + len(part.x)]
     cuts = (np.flatnonzero(around[1:] != around[:-1]) + (0 if start else 1)).tolist()
     for a, b in pairwise(sorted({0, *cuts, len(part.x)})):
-        yield a in cuts, part.part(a, b)
+        yield a in cuts, Batch(*(None if each is None else each[a:b] for each in part))  # type: ignore[arg-type]
 
 
 class _Recorded:

@@ -16,8 +16,7 @@ from ..base.spelling import option
 from .data import Batch, Data
 from .model import Array, Model
 from .rand import Generators, Numbers, waits
-from .shifts import choose
-from .shifts.chosen import Shifts
+from .shifts import Shifts, choose
 
 LONGEST_STAY = 10_000  # steps that a class stays on average, at most
 WANTED = "expected mixed, or a list of shuffled, dwell=N and held=N"
@@ -33,11 +32,9 @@ class Pace(NamedTuple):
         return self.word if self.word == "shuffled" else f"{self.word}={self.mean:g}"
 
 
+# Neither the pace nor the kind of dwell of a user's stream is known: some of each.
 MIXED = (Pace("dwell", 16.0), Pace("shuffled"), Pace("held", 8.0), Pace("dwell", 4.0))
-"""Neither the pace nor the kind of dwell of a user's stream is known: some of each."""
-
-UNLABELED = (Pace("held", 8.0), Pace("shuffled"))
-"""What is left where no labels say which examples are of one class."""
+UNLABELED = (Pace("held", 8.0), Pace("shuffled"))  # no labels say which examples are of one class
 
 
 def paces_of(text: bool | str) -> tuple[Pace, ...]:
@@ -64,8 +61,7 @@ def paces_of(text: bool | str) -> tuple[Pace, ...]:
 
 Ints = npt.NDArray[np.int64]
 
-RESERVE = 8
-"""When less than a part in so many is left, all examples join again, behind those that are left."""
+RESERVE = 8  # when less than a part in so many is left, all examples join again, behind those that are left
 
 
 class Pool:
@@ -75,31 +71,28 @@ class Pool:
         self._groups, self._numbers = groups, numbers
         self._all = sum(map(len, groups))
         self._waiting: list[list[int]] = [[] for _ in groups]
-        self._left = np.zeros(len(groups), dtype=np.int64)
         self._join()
 
     def _join(self) -> None:
         for index, group in enumerate(self._groups):
             order = group[self._numbers.shuffled(len(group))[0]].tolist()
             self._waiting[index] = [*order, *self._waiting[index]]  # taken from the end
-            self._left[index] += len(group)
 
     def left(self, group: int) -> int:
         """Return how many examples of a class wait."""
-        return int(self._left[group])
+        return len(self._waiting[group])
 
     def draw(self) -> int:
         """Return a class, each with the chance of an example that waits being of it."""
-        if RESERVE * int(self._left.sum()) < self._all:
+        if RESERVE * sum(map(len, self._waiting)) < self._all:
             self._join()
-        ends = np.cumsum(self._left)
+        ends = np.cumsum([len(each) for each in self._waiting])
         return int(np.searchsorted(ends, self._numbers.below(1, int(ends[-1]))[0], side="right"))
 
     def take(self, group: int) -> int:
         """Return the next example of a class."""
         if not self._waiting[group]:
             self._join()
-        self._left[group] -= 1
         return self._waiting[group].pop()
 
 
@@ -249,10 +242,7 @@ FEWEST = 50  # examples from which on a stream is made
 
 
 class Streams:
-    """What streams of plain examples are made of: their paces, their shifts, and notes on both.
-
-    Ranges of shifts are read from the examples `among`, or from all.
-    """
+    """What streams of plain examples are made of: their paces, their shifts, and notes on both."""
 
     def __init__(
         self,
@@ -262,7 +252,7 @@ class Streams:
         shifts: Shifts,
         seed: int,
         fewest: int = FEWEST,
-        among: Ints | None = None,
+        among: Ints | None = None,  # examples from which ranges of shifts are read
     ) -> None:
         _refuse_unfit(data, fewest)
         self.data, self.seed, notes = data, integer("seed", seed, 0, 2**31), list(data.notes)
@@ -284,16 +274,10 @@ class Streams:
         """Return a plan of some examples and some kinds of shift."""
         return make_plan(groups_of(self.data), among, steps, self.paces, kinds, self.seed, name, fewest)
 
-    def shown(self, plan: Plan) -> tuple[str, ...]:
-        """Return the names of the shifts that a plan shows: a short one has not room for all."""
-        return tuple(each.name for number, each in enumerate(self.chosen.kinds, 1) if number in plan.kinds)
-
     def arranged(self, plan: Plan) -> Data:
-        """Return the data in the order of a plan, degraded as it says, with all notes.
-
-        What befalls an example depends on the seed, the kind and the step alone, not on the size of a batch.
-        Labels are those of what the plan shows, also where frozen input hides it.
-        """
+        """Return the data in the order of a plan, degraded as it says, with all notes."""
+        # What befalls an example depends on the seed, the kind and the step, not on the size of a batch.
+        # Labels are those of what the plan shows, also where frozen input hides it.
         kinds, labels, take = self.chosen.kinds, self.data.labels, self.data.take
         assert take is not None
         shake = Generators(self.seed, "held")
@@ -315,7 +299,8 @@ class Streams:
                 own = None if labels is None else labels[plan.examples[start : start + size]]
                 yield Batch(rows, own, given)
 
-        notes, missing = list(self.notes), [each.name for each in kinds if each.name not in self.shown(plan)]
+        notes, shown = list(self.notes), set(plan.kinds.tolist())
+        missing = [each.name for number, each in enumerate(kinds, 1) if number not in shown]
         if missing:
             way = f"more examples, or {option('steps')}, make room"
             notes.append(f"the stream is too short to show {', '.join(missing)}; {way}")

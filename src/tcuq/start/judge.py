@@ -15,9 +15,10 @@ from ..metrics import Interval, auroc, detection, paired_difference
 from ..monitor.cost import cost
 from ..monitor.params import Params
 
-BLOCK, REPLICATES = 100, 400
-"""Of the bootstrap: blocks longer than a class usually stays; shorter ones where steps are few."""
-
+BLOCK, REPLICATES = (
+    100,
+    400,
+)  # of the bootstrap: longer than a class usually stays; shorter where steps are few
 BLOCKS = 5  # that a part must have for an interval
 FEWEST = 10  # errors from which on a ranking is worth a figure
 SPAN = 200  # steps over which expected and true accuracy are compared
@@ -40,14 +41,17 @@ def judge(
         "has_alarm": params.alarm.rise is not None or params.alarm.fall is not None,
     }
     on = np.asarray(steps["alarm"] != 0)
-    alarms = {"alarm_on": float(on.mean())} if log.kinds is None else _alarms(on, log.kinds, log.segments)
-    figures |= alarms
+    if log.kinds is None:
+        figures["alarm_on"] = float(on.mean())
+    else:
+        figures |= alarm_figures(on, log.kinds, log.segments)
     if log.labels is not None:
         figures |= _errors(params, log, steps, seed, stay, examples)
     return figures
 
 
-def _alarms(on: Bools, kinds: npt.NDArray[Any], segments: npt.NDArray[Any] | None) -> dict[str, Any]:
+def alarm_figures(on: Bools, kinds: npt.NDArray[Any], segments: npt.NDArray[Any] | None) -> dict[str, Any]:
+    """Return what an alarm did while shifts were marked."""
     found, shifted = detection(on, kinds, segments), kinds > 0
     clean = int((~shifted).sum())
     raised = [delay for delay in found.delays if delay is not None]
@@ -70,7 +74,8 @@ def _errors(params: Params, log: Log, steps: Any, seed: int, stay: float, exampl
     doubt, risk, kept = 1 - log.confidence(), np.asarray(steps["risk"]), ~steps["abstain"]
     coverage = 1 - params.budget
     rng = np.random.default_rng([seed, 15])
-    block = block_for(len(log), stay)
+    # Of stays that go on from block to block a bootstrap knows nothing.
+    block = max(1, math.ceil(2 * stay), min(BLOCK, len(log) // BLOCKS))
     enough = len(log) >= BLOCKS * block
 
     def left(errors: Any, score: Any) -> float:
@@ -105,11 +110,6 @@ def _errors(params: Params, log: Log, steps: Any, seed: int, stay: float, exampl
         figures |= {"accuracy": float(1 - wrong.mean()), "expected_accuracy": float(expected.mean())}
         figures |= {"expected_off": float(off)}
     return figures
-
-
-def block_for(steps: int, stay: float) -> int:
-    """Return the length of a block: of stays that go on from block to block a bootstrap knows nothing."""
-    return max(1, math.ceil(2 * stay), min(BLOCK, steps // BLOCKS))
 
 
 def _ranking(score: Any, wrong: Bools) -> float | None:

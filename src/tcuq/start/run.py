@@ -26,8 +26,7 @@ from ..recording.data import Data
 from ..recording.model import RecordOptions
 from ..recording.rand import Numbers
 from ..recording.session import Progress, Session, open_session
-from ..recording.shifts import Kind, listed
-from ..recording.shifts.chosen import Shifts
+from ..recording.shifts import Kind, Shifts, listed
 from ..recording.streams import Ints, Plan, Streams, groups_of, joined, paces_of
 from ..report.page import render
 from .judge import by_kind, by_part, judge
@@ -37,12 +36,10 @@ FITTED = 0.6  # share of the examples, and of the steps, that the fit gets
 FEWEST = 400  # examples, or steps of a stream, from which on two parts are made
 SCARCE = 10  # examples of a class below which its few in either part say little
 
+# Fewer examples than `USUAL` are shown up to `TIMES` times, so that shifted stretches leave an alarm time; of
+# more than `MOST`, some are left out.
 TIMES, USUAL, MOST = 15, 6_000, 12_000
-"""Steps: fewer examples than `USUAL` are shown up to `TIMES` times, so that shifted stretches leave an alarm
-time; of more than `MOST`, some are left out."""
-
-SEGMENTS = 8
-"""Segments to fit, at least: clean steps right after a shift do not set the alarm, those at a start do."""
+SEGMENTS = 8  # to fit, at least: clean steps right after a shift do not set the alarm, those at a start do
 
 
 def steps_for(examples: int) -> int:
@@ -61,11 +58,9 @@ def split_examples(data: Data, seed: int) -> tuple[Ints, Ints]:
 
 
 def split_kinds(kinds: Sequence[Kind], seed: int) -> tuple[list[int], list[int]]:
-    """Return the numbers of the shifts to fit with and of those to judge by; a single one is in both.
-
-    Shifts of the user, beside generic ones, are what the monitor is to be judged by. Of three collapses one
-    judges, so that every fit knows what a collapse looks like.
-    """
+    """Return the numbers of the shifts to fit with and of those to judge by; a single one is in both."""
+    # Shifts of the user, beside generic ones, are what the monitor is to be judged by. Of three collapses one
+    # judges, so that every fit knows what a collapse looks like.
     count = len(kinds)
     if count < 2:
         return [1] * count, [1] * count
@@ -91,10 +86,7 @@ def plan_parts(streams: Streams, examples: tuple[Ints, Ints], steps: int) -> tup
 
 
 def split_stream(log: Log) -> int:
-    """Return the step of a recorded stream at which the part to judge begins.
-
-    Where a segment begins, if one does between 40 and 80 % of the way; else after 60 %.
-    """
+    """Return the step at which the part to judge begins: a segment between 40 and 80 %, else 60 %."""
     middle = round(FITTED * len(log))
     starts = [piece.start for piece in log.pieces() if 0.4 <= piece.start / len(log) <= 0.8]
     return min(starts, key=lambda start: abs(start - middle), default=middle)
@@ -213,15 +205,8 @@ def start(
 
     progress(0, 1, "writing")
     title = f"{model.name}: tested on held-out steps"
-    decisions = Decisions(decided, fingerprint=params.fingerprint, names=params.names)
-    contents: dict[str, str | bytes] = {
-        "monitor.json": params.to_json(),
-        "dev.npz": encode_log(dev),
-        "test.npz": encode_log(test),
-        "decisions.csv": encode_decisions(decisions, "csv"),
-        "report.html": render(decided, params, test, signals, title, verdict=f"{verdict(figures)}."),
-        "README.md": readme(figures),
-    }
+    contents = contents_of(params, (dev, test), decided, signals, title, f"{verdict(figures)}.")
+    contents |= {"monitor.json": params.to_json(), "README.md": readme(figures)}
     for file, text in sources(params, "monitor", "c", scale).items():
         contents[f"firmware/{file}"] = text
     for inside in contents:
@@ -230,6 +215,19 @@ def start(
     write_folder(target, contents)
     figures["files"] = sorted(contents)
     return figures
+
+
+def contents_of(
+    params: Params, logs: tuple[Log, Log], decided: Any, signals: Any, title: str, verdict: str = ""
+) -> dict[str, str | bytes]:
+    """Return the files of a monitor that was fitted to one log and judged on another."""
+    decisions = Decisions(decided, fingerprint=params.fingerprint, names=params.names)
+    return {
+        "dev.npz": encode_log(logs[0]),
+        "test.npz": encode_log(logs[1]),
+        "decisions.csv": encode_decisions(decisions, "csv"),
+        "report.html": render(decided, params, logs[1], signals, title, verdict=verdict),
+    }
 
 
 def check_folder(out: str | Path, force: bool) -> Path:
@@ -284,16 +282,21 @@ def _made_stream(
     plain = () if data.folder or stream is not None else (PLAIN,)
     log = session.log(replace(made, notes=(*plain, *made.notes)), progress)
     log = replace(log, notes=(*log.notes, *_scarce(log, plan.examples)))
-    facts = {
-        "made": True,
-        "fit_kinds": streams.shown(fit),
-        "judge_kinds": streams.shown(judge),
-        "fit_examples": len(np.unique(fit.examples)),
-        "judge_examples": len(np.unique(judge.examples)),
+    shown = {
+        f"{name}_examples": len(np.unique(each.examples)) for name, each in (("fit", fit), ("judge", judge))
     }
-    dev, test = log.take(slice(0, len(fit))), log.take(slice(len(fit), None))
     paces_shown = np.array([str(each) for each in streams.paces])[judge.paces]
-    return Parts(dev, test, facts, paces_shown, max(each.mean for each in streams.paces), judge.examples)
+    stay = max(each.mean for each in streams.paces)
+    return _cut(log, len(fit), {"made": True, **shown}, paces_shown, stay, judge.examples)
+
+
+def _cut(log: Log, at: int, facts: dict[str, Any], *more: Any) -> Parts:
+    """Return both parts of a log, and the names of the shifts in each."""
+    parts = log.take(slice(0, at)), log.take(slice(at, None))
+    for name, part in zip(("fit_kinds", "judge_kinds"), parts, strict=True):
+        numbers = [] if part.kinds is None else np.unique(part.kinds).tolist()
+        facts[name] = tuple(part.shift_names[each - 1] for each in numbers if each and part.shift_names)
+    return Parts(*parts, facts, *more)
 
 
 def _scarce(log: Log, examples: Ints) -> tuple[str, ...]:
@@ -302,10 +305,8 @@ def _scarce(log: Log, examples: Ints) -> tuple[str, ...]:
         return ()
     shown = np.unique(np.stack([log.labels, examples]), axis=1)[0]
     counts = np.bincount(shown[shown >= 0], minlength=log.classes)
-    few = [
-        f"{class_shown(number, log.names)} has {counts[number] or 'none'}"
-        for number in np.flatnonzero(counts < SCARCE).tolist()
-    ]
+    scarce = np.flatnonzero(counts < SCARCE).tolist()
+    few = [f"{class_shown(number, log.names)} has {counts[number] or 'none'}" for number in scarce]
     named = ", ".join(few[:SHOWN]) + ", ..." * (len(few) > SHOWN)
     note = f"too few examples of some classes for two parts, so their figures say little: {named}; add some"
     return (note,) if few else ()
@@ -316,17 +317,7 @@ def _own_stream(session: Session, progress: Progress) -> Parts:
     log = session.log(progress=progress)
     if len(log) < FEWEST:
         raise InputError("value", f"{session.data.name}: holds {len(log)} steps, expected at least {FEWEST}")
-    cut = split_stream(log)
-    dev, test = log.take(slice(0, cut)), log.take(slice(cut, None))
-    facts = {"made": False, "fit_kinds": _shown_kinds(dev), "judge_kinds": _shown_kinds(test)}
-    return Parts(dev, test, facts)
-
-
-def _shown_kinds(log: Log) -> tuple[str, ...]:
-    """Return the names of the shifts that a log has, where they have names."""
-    if log.kinds is None or log.shift_names is None:
-        return ()
-    return tuple(log.shift_names[number - 1] for number in np.unique(log.kinds).tolist() if number)
+    return _cut(log, split_stream(log), {"made": False})
 
 
 def _findings(session: Session, recorded: Parts, params: Params, decided: Any, seed: int) -> dict[str, Any]:
@@ -341,8 +332,8 @@ def _findings(session: Session, recorded: Parts, params: Params, decided: Any, s
         "left_out": fitted.get("left_out"),
         "fit_accuracy": fitted.get("expected_accuracy"),
         "notes": notes_of(params),
+        "label_note": label_note(recorded.dev),
     }
-    figures["label_note"] = label_note(recorded.dev)
     if test.kinds is not None:
         figures["by_kind"] = by_kind(test, decided)
     if recorded.paces is not None:

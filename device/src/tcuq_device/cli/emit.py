@@ -57,7 +57,7 @@ def command(args: argparse.Namespace) -> int:
     on = flashed_board(args.board)
     graph = load_graph(args.graph)
     application = Application(graph, Params.load(args.params), args.name)
-    with spoken():
+    with spoken(args, "fit"):
         done = emit(application, args.out, on, args.force)
     found: dict[str, Any] = {"files": [str(file) for file in done.files], "name": args.name}
     found["board"] = None if on is None else on.name

@@ -14,9 +14,6 @@ from tcuq.cli.words import spoken
 if TYPE_CHECKING:
     from tcuq.cli.parser import Subparsers
 
-OPTIONS = ("softmax", "features", "posteriors")
-"""Arguments whose option is spelled the same."""
-
 
 def add(actions: Subparsers) -> None:
     """Declare the action."""
@@ -65,7 +62,7 @@ def command(args: argparse.Namespace) -> int:
     check_target(args.output)
     keep_apart({"MODEL": args.model}, {"GRAPH": args.output})
     asked = OutputChoice(args.softmax, False if args.features == "none" else args.features, args.posteriors)
-    with spoken(OPTIONS):
+    with spoken(args):
         made = import_model(args.model, asked=asked)
     graph = made.graph
     save_graph(args.output, graph)
@@ -132,7 +129,7 @@ def outputs(args: argparse.Namespace) -> int:
 
     need_files(args, "MODEL", "--output")
     keep_apart({"MODEL": args.model}, {"FILE": args.output})
-    with spoken(OPTIONS):
+    with spoken(args):
         made = with_features(read_limited(args.model, "model"), args.features, str(args.model))
     write_whole(args.output, made.content)
     values = {name: value for name, value in asdict(made).items() if name != "content"}

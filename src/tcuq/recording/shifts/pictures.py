@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from ..model import Floats
 
-SIDE = 32
-"""Pixels of the shorter side to which lengths below refer; they grow with the picture."""
+SIDE = 32  # pixels of the shorter side to which lengths below refer; they grow with the picture
 
 
 def _scale(x: Floats) -> float:

@@ -6,12 +6,10 @@ A channel has mean 0 and standard deviation 1 over the data; what is added or cu
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from ..model import Array, Floats
 
 
 def noise(x: Floats, severity: float, rng: np.random.Generator) -> Floats:
@@ -66,7 +64,7 @@ def pace(x: Floats, severity: float, rng: np.random.Generator) -> Floats:
     return _read(x, middle + (np.arange(len(x)) - middle) * factor)
 
 
-def _read(x: Floats, places: npt.NDArray[np.floating[Any]]) -> Floats:
+def _read(x: Floats, places: Array) -> Floats:
     """Return a signal read between its samples; beyond its ends they are repeated."""
     times = np.arange(len(x))
     return np.stack([np.interp(places, times, channel) for channel in x.T], axis=1)

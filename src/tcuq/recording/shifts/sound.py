@@ -6,12 +6,10 @@ The sampling rate of an array is not known, so times are parts of the clip and t
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from ..model import Floats
 
-QUIETEST = 1e-4
-"""Loudness below which a clip counts as silent, so that noise is added to it as well."""
+QUIETEST = 1e-4  # loudness below which a clip counts as silent, so that noise is added to it as well
 
 
 def _loudness(x: Floats) -> float:

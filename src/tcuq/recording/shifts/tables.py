@@ -10,12 +10,10 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ..model import Floats
 from ..rand import Generators
 from .signals import noise
-
-Floats = npt.NDArray[np.float64]
 
 
 def _broken(count: int, share: float, severity: float, fault: str) -> tuple[Any, np.random.Generator]:

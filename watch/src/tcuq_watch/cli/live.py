@@ -8,8 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tcuq.base.errors import InputError
-from tcuq.cli.common import about, add_logits_options, answer, logits_given, need_files, note
+from tcuq.base.errors import InputError, located
+from tcuq.cli.common import add_logits_options, answer, logits_given, need_files, note
 from tcuq.cli.parser import declare
 from tcuq.cli.process import UsageError
 from tcuq.cli.words import expect_params
@@ -147,7 +147,7 @@ def _merge(args: argparse.Namespace) -> int:
 
     log_format(args.merge)
     first, last = args.steps or (0, None)
-    with about(str(args.source)):
+    with located(str(args.source)):
         log, marks = labeled_log(args.source, first, last)
     write_log(args.merge, log)
     labeled = 0 if log.labels is None else len(log) - log.unlabeled

@@ -23,10 +23,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tcuq.base.atomic_files import make_folder, write_whole
+from tcuq.base.atomic_files import lock_file, make_folder, write_whole
 from tcuq.base.errors import InputError, InputTypeError, one_line, wrong_value
 from tcuq.base.json_text import from_json
-from tcuq.base.locks import lock_file
 from tcuq.monitor.params import Params
 
 from ..engine.events import Decided
