@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.checks import guess, note_unknown
-from ..base.errors import InputError, placed, wrong_value
+from ..base.errors import InputError, located, placed, wrong_value
 from ..base.limits import Limits
 from ..log.class_names import ShiftNumbers, checked_names, class_number
 from ..log.columns import ALIASES, EXPECTED, PLAIN, Layout
@@ -157,15 +157,16 @@ class LogRows:
             check_label(number, classes)
         return number
 
-    def log(self) -> Log:
-        """Return what was taken, and forget it."""
+    def log(self, where: str) -> Log:
+        """Return what was taken, and forget it; `where` is its name in messages."""
         self.rows, kept, self._kept = 0, self._kept, {}
         columns: dict[str, Any] = {}
         for name, (kind, width) in self._types.items():
             values = np.frombuffer(kept.pop(name), kind)
             columns[name] = values.reshape(-1, width) if name in _TABLES else values
         shifts = self._shifts.names or None
-        return make_log(**columns, softmax=self._softmax, names=self.names, shift_names=shifts)
+        with located(where):
+            return make_log(**columns, softmax=self._softmax, names=self.names, shift_names=shifts)
 
 
 _NAMES = re.compile(r"\s*#\s*names\s*:", re.IGNORECASE)
@@ -175,15 +176,15 @@ _NAMES = re.compile(r"\s*#\s*names\s*:", re.IGNORECASE)
 class CsvRows(LogRows):
     """Rows below a header, which is read first. Where the classes have names, labels may be names."""
 
-    def __init__(self, lines: Lines, where: str, softmax: Softmax | None, limits: Limits) -> None:
+    def __init__(self, lines: Lines, softmax: Softmax | None, where: str, limits: Limits) -> None:
         super().__init__(softmax)
-        lines = (each for each in lines if each[1].strip())
-        first, classes = next(lines, None), None
+        filled = (each for each in lines if each[1].strip())
+        first, classes = next(filled, None), None
         try:
             if first is not None and (mark := _NAMES.match(first[1])):
                 check_length(first[1])
                 classes = [cell.strip() for cell in csv_rows([first[1][mark.end() :]])[0]]
-                first = next(lines, None)
+                first = next(filled, None)
             if first is None:
                 raise InputError("missing", f"is empty, expected a header with {EXPECTED}")
             check_length(first[1])

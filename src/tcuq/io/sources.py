@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import BinaryIO
@@ -13,7 +13,7 @@ from ..base.atomic_files import pieces_of, write_whole
 from ..base.errors import InputError, wrong_value
 from ..base.limits import Limits, file_name, limits_given, read_limited, up_to
 
-Lines = Iterator[tuple[int, str]]
+Lines = Generator[tuple[int, str], None, None]
 
 FORMATS = ("csv", "jsonl", "npz", "parquet", "arrow")
 """Names of the formats that are read and written."""
