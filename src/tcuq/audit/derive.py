@@ -1,7 +1,4 @@
-"""Checking a decision log after the fact: every decision derived again, every promised rate certified.
-
-Decisions are derived by `tcuq.reference`, not by the core, so that a fault of the core cannot hide itself.
-"""
+"""Checking a decision log: every decision derived again, without the core, every promised rate certified."""
 
 from __future__ import annotations
 
@@ -284,11 +281,7 @@ def _abstentions(p: Numbers, abstained: Ints, numbers: Ints, start: State | None
 def _known(
     p: Numbers, decisions: Decisions, params: Params, looks: Ints, start: State | None, log: Log | None
 ) -> Known | None:
-    """Return what the alarm goes by, from logged signals and classes; None where the log cannot tell.
-
-    A log without signals leaves alarm and severity to the input, as it does the signals themselves. So does
-    one that cannot tell where the input stood still.
-    """
+    """Return what the alarm goes by, from logged signals and classes; None where the log cannot tell."""
     head, signals = p.evidence, decisions.signals
     if head is None or signals is None:
         return None

@@ -1,8 +1,4 @@
-"""The evidence of the alarm: degraded against clean steps, by how new each of them is.
-
-Two small regressions. The first, over signals of one step, gives the evidence of the step, whose slow mean is
-the severity. The second, over severity and drift, gives what the alarm sums.
-"""
+"""The evidence of the alarm: degraded against clean steps, by how new they are, in two small regressions."""
 
 from __future__ import annotations
 
@@ -105,13 +101,9 @@ def degraded_steps(log: Log, clean_rate: float) -> Flags:
 
 
 def learn_moments(parts: Sequence[Part], names: Sequence[str], classes: int) -> Moments:
-    """Learn how much more likely a step is on degraded input than on clean.
-
-    Signals are centered by their clean mean under the same class, so that a hard class that stays does not
-    look like a degradation; the centering ends up in the offsets. Both kinds of steps have the same weight,
-    so that the logit is a log-likelihood ratio. Shifts that cost no accuracy take no part: they should not
-    raise the alarm, nor teach what clean looks like.
-    """
+    """Learn how much more likely a step is on degraded input than on clean."""
+    # Centered by class, so that a hard class that stays does not look like a degradation. Both kinds of steps
+    # weigh the same: the logit is a log-likelihood ratio. Shifts that cost no accuracy take no part.
     used, x, subject, weights, target = _rows(parts, names)
     means = means_by_class(x[~target], subject[~target], classes, weights[~target])
     coef, bias = _logistic(x - means[subject], target, weights)

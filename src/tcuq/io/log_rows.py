@@ -43,11 +43,8 @@ def written_whole(cells: Sequence[str] | Sequence[float]) -> bool:
 
 
 def written_int8(values: Sequence[float], posteriors: bool) -> bool:
-    """Tell int8 from float by how one row is written, as integers; the one rule of all text formats.
-
-    Integers in -128 to 127 are int8. A one-hot row of posteriors is float: many programs write a certain
-    1.0 as 1. A lone 0 or 1 is a sigmoid output, which makes a one-hot row of two classes.
-    """
+    """Tell int8 from float by how one row is written, as integers; the one rule of all text formats."""
+    # A one-hot row is float: many programs write a certain 1.0 as 1. A lone 0 or 1 makes one of two classes.
     if min(values) < LOW or max(values) > HIGH:
         return False
     certain = min(values) >= 0 and max(values) <= 1 and (len(values) == 1 or sum(values) == 1)
@@ -296,11 +293,7 @@ _PLAIN: dict[str, set[type]] = {"label": {int, str}, "segment": {int}, "shifted"
 
 
 class JsonRows(LogRows):
-    """Objects of one step each, whose keys and lengths are those of the first.
-
-    With a `shape`, a line of another shape is the bad one, also when it is the first. A line ``{"names":
-    [...]}`` before all steps names the classes.
-    """
+    """Objects of one step each, whose keys and lengths are those of the first, or of a `shape`."""
 
     def __init__(
         self, shape: Shape | None, softmax: Softmax | None, where: str, limits: Limits | None = None

@@ -102,12 +102,8 @@ def check_length(text: str) -> None:
 
 
 def read_lines(path: str | Path, limits: Limits | None = None, whole: bool = False) -> Lines:
-    r"""Yield lines and their numbers as they arrive, so that a live pipe is answered at once.
-
-    With `whole`, all lines will be held in memory: refuse more of them than a file may have. There is no
-    byte order mark. Bytes that are not UTF-8 come out as escapes such as ``\xff``: no number or key has
-    those, so the line is then refused with its number, like any other bad line.
-    """
+    """Yield lines and their numbers as they arrive, or `whole`, no more than a file may have."""
+    # Bytes that are not UTF-8 become escapes, which no number or key has: the line is then a bad one.
     given, standard = limits_given(limits), str(path) == STANDARD
     if whole and not standard and os.path.isfile(path) and (size := os.stat(path).st_size) > given.file:
         raise InputError("limit", f"{shown(path)}: has {size:,} bytes, {given.beyond('file', size)}")

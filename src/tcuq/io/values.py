@@ -149,11 +149,7 @@ _SAID = "as the parameters say"
 
 
 class Shape(NamedTuple):
-    """Number of classes and features that a log must have.
-
-    Features are `needed` where a signal reads them. A log that names other classes, or the same in another
-    order, is of another classifier.
-    """
+    """What a log must be like; features are `needed` where a signal reads them."""
 
     classes: int
     features: int

@@ -270,10 +270,7 @@ class Monitor:
 
 
 def watch(monitor: Monitor, log: Log, signals: bool = False) -> Any:
-    """Run a monitor over a log, with a reset where a new segment begins.
-
-    Features are left out when the params use none.
-    """
+    """Run a monitor over a log, with a reset where a new segment begins."""
     steps = np.empty(len(log), dtype=STEP_DTYPE)
     values = np.empty((len(log), len(SIGNALS))) if signals else None
     features = log.features if monitor.params.features else None

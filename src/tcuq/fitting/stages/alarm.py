@@ -183,10 +183,7 @@ SHORTEST = 30  # steps of a stretch below which it says nothing about a delay
 
 
 def find_left_out(state: FitState, learned: bool) -> dict[str, Any] | None:
-    """Return how an alarm does on each kind of shift that costs accuracy; None with fewer than two.
-
-    Evidence and limit are learned again without the kind, in floats; centers and clean steps stay the same.
-    """
+    """Return how alarms do on costly kinds of shift that they were not learned from; None below two."""
     log, parts = state.log, alarm_parts(state)
     if log.kinds is None or sum(part.clean.sum() for part in parts) < FEWEST:
         return None

@@ -1,9 +1,8 @@
-"""Fourth stage: coefficients and bias of the uncertainty, learned from errors where the log has labels.
+"""Fourth stage: coefficients and bias of the uncertainty, learned from errors where the log has labels."""
 
-With s, how far the past counts, z = (1 - s) * (bias + signals of one step) + s * (bias + all signals) is
-linear in its coefficients, so one regression on products of s and the signals learns both heads. The shuffle
-shows what holds where time says nothing; every log has one for free.
-"""
+# With s, how far the past counts, z = (1 - s) * (bias + signals of one step) + s * (bias + all signals) is
+# linear: one regression on products of s and the signals learns both heads. The shuffle shows what holds
+# where time says nothing.
 
 from __future__ import annotations
 
@@ -200,11 +199,7 @@ Part = tuple[SignalTable, Flags, Flags]
 def choose_weighed(
     names: tuple[str, ...], parts: Sequence[Part], kinds: Sequence[Ints], options: FitOptions, seed: int
 ) -> tuple[tuple[str, ...], dict[str, float]]:
-    """Return the signals that the uncertainty weighs: all, or those without features if these mislead.
-
-    What features do under one kind of shift may say the opposite under another. Also return the losses on
-    kinds that were left out; none where there is nothing to choose.
-    """
+    """Return the signals that the uncertainty weighs, and losses on kinds that were left out of a choice."""
     bare = tuple(name for name in names if name not in FEATURE_BASED)
     left_out = [int(kind) for kind in np.unique(kinds[0]) if kind]
     if len(bare) in (0, len(names)) or len(left_out) < 2:
