@@ -22,9 +22,8 @@ from .values import (
     BESIDE,
     Shape,
     Softmax,
-    bad_features,
-    bad_posteriors,
     check_label,
+    first_bad,
     logits_hint,
     make_log,
     plausible,
@@ -104,11 +103,11 @@ class LogRows:
             return values.astype(np.int8)
         if len(values) == 1 and plausible(row, posteriors):
             return values
-        if bad := (bad_posteriors if posteriors else bad_features)(values, self._titles.get(name)):
+        if bad := first_bad(values, posteriors, self._titles.get(name)):
             hint = logits_hint(values[0]) if posteriors else ""
             if whole:
                 hint = (self._since(name, "float") or f", or int8 {LOW} to {HIGH}") + hint
-            raise InputError("value", next(iter(bad.values())) + hint)
+            raise InputError("value", bad[1] + hint)
         return values
 
     def _not_int8(self, name: str, values: list[float], cells: Sequence[Any]) -> InputError:
