@@ -78,11 +78,13 @@ def limit_for(risk: Floats, reference: float, sign: int, run_length: float, rng:
     return far + (far - near) * math.log(run_length / (5 * length)) / math.log(5)
 
 
-def alarms_in(
-    runs: Sequence[Floats], reference: float, sign: int, side: AlarmSide, hold: int = 0
-) -> tuple[int, int]:
-    """Return how often the alarm is raised over some runs, each from zero, and the steps in alarm."""
-    marks = [alarm_on(sign * (run - reference), side.limit, side.clear, hold) for run in runs]
+def alarms_in(runs: Sequence[Floats], alarm: Alarm) -> tuple[int, int]:
+    """Return how often each side is raised over some runs, each from zero, and the steps in alarm."""
+    marks: list[Flags] = []
+    for side, sign in ((alarm.rise, 1), (alarm.fall, -1)):
+        if side is not None:
+            sums = (sign * (run - alarm.mean) - side.allowance for run in runs)
+            marks += [alarm_on(each, side.limit, side.clear, alarm.hold) for each in sums]
     raised = sum(int(np.diff(on.astype(int), prepend=0).clip(0).sum()) for on in marks)
     return raised, sum(int(on.sum()) for on in marks)
 

@@ -123,15 +123,11 @@ def deviations(parts: Sequence[Part], names: Sequence[str], classes: int) -> Mom
     return Moments(used, coef, np.clip(-(means @ coef), -OFFSET_LIMIT, OFFSET_LIMIT))
 
 
-def learn_sum(parts: Sequence[Part], columns: Sequence[Floats]) -> tuple[Floats, float]:
-    """Learn what the alarm sums, from severity, and drift where there are features, of each part."""
+def slow_sum(parts: Sequence[Part], columns: Sequence[Floats], learned: bool) -> tuple[Floats, float]:
+    """Return what the alarm sums, of severity, and drift where it is in use: learned, or standardized."""
     x, weights, target = _stacked(parts, columns)
-    return _logistic(x, target, weights)
-
-
-def standard_sum(parts: Sequence[Part], columns: Sequence[Floats]) -> tuple[Floats, float]:
-    """Return what the alarm sums where nothing is learned: the mean of severity and drift, standardized."""
-    x, _, target = _stacked(parts, columns)
+    if learned:
+        return _logistic(x, target, weights)
     x = x[~target]
     share = SLOW_WEIGHT * 2 / x.shape[1]
     coef = _stored(share / np.maximum(x.std(0), LEAST_DEVIATION / 16))

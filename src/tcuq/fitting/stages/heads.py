@@ -90,8 +90,11 @@ def _learn_both(state: FitState) -> Floats:
     options, table, wrong, shuffle = state.options, state.table, state.errors, state.shuffle
     instant = state.params.instant
     assert wrong is not None and shuffle is not None and instant is not None
-    state.weighed, losses = _carrying(state)
     parts = [(each, errors, each.settled) for each, errors, _ in state.orders()]
+    losses: dict[str, float] = {}
+    if state.log.kinds is not None:
+        kinds = [state.log.kinds.astype(np.int64)[order] for *_, order in state.orders()]
+        state.weighed, losses = choose_weighed(state.weighed, parts, kinds, options, state.request.seed)
     if len(state.tables) > 1 and state.clean.log.labels is not None:
         clean = state.tables[1]
         missed = np.asarray(clean.subject != state.clean.log.labels)
@@ -166,16 +169,6 @@ def _no_worse(state: FitState, learned: Gated) -> Gated:
     state.stock, state.held_out = stock, (rows, stock.logits(state.table, rows))
     state.note("stock_heads_win", learned=left, stock=other_left, share=COVERAGE)
     return stock
-
-
-def _carrying(state: FitState) -> tuple[tuple[str, ...], dict[str, float]]:
-    """Leave features out of the uncertainty where they mislead on kinds of shift that were left out."""
-    if state.log.kinds is None:
-        return state.weighed, {}
-    kinds, orders = state.log.kinds.astype(np.int64), state.orders()
-    parts = [(table, errors, table.settled) for table, errors, _ in orders]
-    every = [kinds[order] for *_, order in orders]
-    return choose_weighed(state.weighed, parts, every, state.options, state.request.seed)
 
 
 def _need_both(target: Any) -> None:
