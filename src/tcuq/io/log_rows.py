@@ -15,17 +15,15 @@ from ..base.errors import InputError, located, placed, wrong_value
 from ..base.limits import Limits
 from ..log.class_names import ShiftNumbers, checked_names, class_number
 from ..log.columns import ALIASES, EXPECTED, PLAIN, Layout
-from ..log.log import Log
+from ..log.log import Log, Softmax, log_of
 from .rows import csv_rows, parse_object, short
 from .sources import Lines, check_length
 from .values import (
     BESIDE,
     Shape,
-    Softmax,
     check_label,
     first_bad,
     logits_hint,
-    make_log,
     plausible,
 )
 
@@ -162,7 +160,7 @@ class LogRows:
             columns[name] = values.reshape(-1, width) if name in _TABLES else values
         shifts = self._shifts.names or None
         with located(where):
-            return make_log(**columns, softmax=self._softmax, names=self.names, shift_names=shifts)
+            return log_of(**columns, softmax=self._softmax, names=self.names, shift_names=shifts)
 
 
 _NAMES = re.compile(r"\s*#\s*names\s*:", re.IGNORECASE)

@@ -20,9 +20,9 @@ from ..base.checks import guess, note_unknown
 from ..base.errors import InputError, located, needed, one_line
 from ..base.limits import Limits, limits_given
 from ..log.columns import DETAIL_KEYS, DETAILS, Columns, Layout, columns_of, details_of
-from ..log.log import MAX_CLASSES, MAX_FEATURES, Log
+from ..log.log import MAX_CLASSES, MAX_FEATURES, Log, Softmax, log_of
 from .sources import STANDARD, read_bytes, shown
-from .values import ALIASES, Softmax, make_log, refuse_bad_rows
+from .values import ALIASES, refuse_bad_rows
 
 PIECE = 1 << 24
 """Bytes that are decoded at once, about: as many rows as that are."""
@@ -170,7 +170,7 @@ def _log_of(
     parts: list[Columns], where: str, softmax: Softmax | None, details: dict[str, Any], start: int
 ) -> Log:
     with located(where):
-        log = make_log(**Columns.joined(parts).narrowed()._asdict(), softmax=softmax, **details)
+        log = log_of(**Columns.joined(parts).narrowed()._asdict(), softmax=softmax, **details)
     refuse_bad_rows(log, where, start)
     return log
 
@@ -340,14 +340,14 @@ def _unpacked_size(archive: zipfile.ZipFile, info: zipfile.ZipInfo, key: str, wh
 
 def read_npz(content: bytes, where: str, limits: Limits | None = None, softmax: Softmax | None = None) -> Log:
     """Read a log from the bytes of an NPZ file."""
-    arrays: dict[str, npt.NDArray[Any]] = {}
+    arrays: dict[str, Any] = {}
     found = arrays_of(content, where, (*KEYS, *ALIASES.values()), ("probs",), limits)
     for key, values in found.items():
         if ALIASES.get(key, key) in arrays:
             raise InputError("conflict", f"{where}: array {key!r} is there under two names; remove one")
         arrays[ALIASES.get(key, key)] = values
     with located(where):
-        log = make_log(**arrays, softmax=softmax)
+        log = log_of(**arrays, softmax=softmax)
     refuse_bad_rows(log, where)
     return log
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,12 +13,9 @@ from ..base.spelling import option
 from ..log.class_names import classes_expected
 from ..log.columns import ALIASES as ALIASES
 from ..log.log import NO_LABEL, Log
-from ..log.quantize import LEAST_TOLERANCE, ONE_OUTPUT, other_outputs, sigmoid_pairs, sum_tolerances
+from ..log.quantize import LEAST_TOLERANCE, other_outputs, sum_tolerances
 from ..monitor.params import Params
 from ..monitor.signals import FEATURE_BASED
-
-Softmax = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
-"""Makes posteriors of logits; given to a reader when its numbers are logits."""
 
 BESIDE = ("step", "time", "boot", "seq", "label", "given_label", "given_segment", "at")
 """Keys that `tcuq live` writes beside those of a step or a decision. Other commands do not read them, and say
@@ -78,38 +75,6 @@ def check_label(label: int, classes: int) -> None:
     """Refuse a label that is neither a class, nor -1, none of them, nor unknown."""
     if not -1 <= label < classes and label != NO_LABEL:
         raise wrong_value("label", label, classes_expected(label, classes))
-
-
-def posteriors(probs: npt.NDArray[Any], softmax: Softmax | None) -> npt.NDArray[Any]:
-    """Return posteriors from what a log holds for them; one value a step becomes two classes."""
-    if softmax is not None:
-        return softmax(probs.reshape(-1, 1) if probs.ndim == 1 else probs)
-    return sigmoid_pairs(probs)
-
-
-def make_log(
-    probs: npt.NDArray[Any],
-    features: npt.NDArray[Any] | None = None,
-    label: npt.NDArray[Any] | None = None,
-    segment: npt.NDArray[Any] | None = None,
-    shifted: npt.NDArray[Any] | None = None,
-    softmax: Softmax | None = None,
-    names: Any = None,
-    feature_scale: Any = None,
-    feature_zero_point: Any = None,
-    shift_names: Any = None,
-) -> Log:
-    """Return a log; see `posteriors`."""
-    given, probs = probs, posteriors(probs, softmax)
-    notes = () if softmax is not None or probs is given else (ONE_OUTPUT,)
-    format = {"feature_scale": feature_scale, "feature_zero_point": feature_zero_point}
-    for name, value in format.items():
-        if value is not None:
-            array = np.asarray(value)
-            if array.size != 1:
-                raise InputError("value", f"{name} has {array.size} values, expected one")
-            format[name] = array.reshape(-1)[0].item()
-    return Log(probs, features, label, segment, shifted, notes, names, shift_names=shift_names, **format)
 
 
 def refuse_bad_rows(log: Log, where: str, start: int = 0) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from .made import STATE_VERSION
 from .params import Params
 from .signals import NUMBER, SIGNALS
 from .state import renewed
-from .steps import STEP_DTYPE, StepBuffer, Steps
+from .steps import STEP_DTYPE, Steps, filled
 
 _LOAD_ERRORS = {
     _core.ERR_SIZE: "it is truncated or has extra bytes, expected {size} bytes",
@@ -127,9 +128,7 @@ class Monitor:
             return watch(self, log, signals)
         rows = as_rows("probs", probs)
         more = None if features is None else as_rows("features", features)
-        buffer = StepBuffer(len(rows), self.params.names, signals)
-        self._core.run(rows, more, buffer.bytes, buffer.raw)
-        return buffer.filled()
+        return filled(partial(self._core.run, rows, more), len(rows), self.params.names, signals)
 
     def reset(self) -> None:
         """Forget past posteriors and features after a gap in the stream.
