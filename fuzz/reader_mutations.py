@@ -1,109 +1,169 @@
 # SPDX-License-Identifier: MIT
-"""Damage of files that keeps part of their structure, so that it gets past the first check of a reader."""
+"""Damage of files: of any bytes, or of what a format holds, so that it gets past the first check of a reader.
+
+A form opens a file as dicts, lists and values, of which some are changed, and closes it again.
+"""
 
 from __future__ import annotations
 
+import ast
+import copy
 import io
 import json
 import random
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
-from reader_values import NUMBERS, TEXTS, WORDS, changed_value
+from tcuq.monitor.params_file import sealed_content
 
 MOST = 1 << 18
 """Bytes of a mutated file, about: what is larger tests the disk."""
 
-PACKED = (zipfile.ZIP_STORED, *[zipfile.ZIP_DEFLATED] * 20, zipfile.ZIP_BZIP2)
-"""Ways to pack a member."""
+NUMBERS = (
+    "0", "-0", "-1", "1", "127", "128", "-129", "1e400", "-1e400", "1e-400", "NaN", "Infinity", "-Infinity",
+    "9" * 19, "9" * 400, "9" * 5000, "0.1", "1.5", "1e9", str(2**31), str(2**32), str(2**53 + 1), str(2**63),
+    str(2**64), "1_0", "0x10", " 1", "1 ", "+1", ".5", "5.", "1e5", "\u0664",
+)  # fmt: skip
+"""As they are written."""
 
-Mutator = Callable[[bytes, random.Random, Sequence[bytes]], bytes]
+TEXTS = (
+    "", " ", "a", "\ud800", "\x00", "a\nb", "\x1b[2J", "\u202e", "\ufeff", "x" * 70, "x" * 9000, "é",
+    "\u2028", "'", '"', '"a', "\\", "../../etc/passwd", "/dev/zero", "nan", "null", "%s%n", "{}", "=1+1",
+)  # fmt: skip
 
+WORDS = ("probs", "label", "segment", "step", "p0", "p1", "f0", "true", "false", "names", "risk", "device")
+MEMBERS = ("labels.npy", "x", "names.npy", "../up.npy", "\x1b[2J.npy", "a\nb.npy", "probs", "")
+DTYPES = (
+    "<f8", "<f4", "<f2", "|i1", "|u1", "<i8", "<u8", ">f8", "|O", "|b1", "<U3", "|S5", "<U100000000", "<c16",
+    "<M8[s]", "<m8", "|V8", "<f16", "|V0", "<U0", "<i3", "x", [("a", "<f8")], [("a", "|O")],
+)  # fmt: skip
+SHAPES = ([], [1] * 40, [0], [2**40, 0], [3, 2, 2], [0, 0], ["x"], [1.5], [-1], [2**62, 4], [True])
 
-def flipped(content: bytes, draw: random.Random, others: Sequence[bytes]) -> bytes:
-    """Flip single bits."""
-    damaged = bytearray(content or b"\0")
-    for _ in range(draw.choice((1, 1, 2, 8))):
-        damaged[draw.randrange(len(damaged))] ^= 1 << draw.randrange(8)
-    return bytes(damaged)
+VALUES: tuple[Any, ...] = (
+    None, True, False, 0, -1, 1, 2, 255, 256, 1000, 1001, 2**31, 2**53, 2**63, 2**64, 10**30, 10**310, 0.5,
+    -0.0, 1.5, 1e308, float("nan"),
+    float("inf"), -float("inf"), 5e-324, [], {}, [[]], [1], [None], ["a"], {"a": 1},
+    [0.5, 0.5], [1, 2, 3], [True, False], [1e308, 1e308], {"": {}}, [[1, 2], [3]], "tcuq-params",
+)  # fmt: skip
 
-
-def overwritten(content: bytes, draw: random.Random, others: Sequence[bytes]) -> bytes:
-    """Put telling numbers where lengths, offsets and counts may be."""
-    damaged = bytearray(content or b"\0")
-    for _ in range(draw.choice((1, 1, 2, 4))):
-        value = draw.choice((0, 1, 127, 128, 255, 65535, 2**31 - 1, 2**31, 2**32 - 1, 2**63, 2**64 - 1))
-        word = struct.pack("<Q", value)[: draw.choice((1, 2, 4, 8))]
-        at = draw.randrange(len(damaged))
-        damaged[at : at + len(word)] = word
-    return bytes(damaged)
-
-
-def nudged(content: bytes, draw: random.Random, others: Sequence[bytes]) -> bytes:
-    """Move one 32-bit word a little: an offset then points at a neighbor."""
-    if len(content) < 8:
-        return content + b"\0"
-    damaged = bytearray(content)
-    at = draw.randrange(len(content) // 4) * 4
-    if at + 4 <= len(content):
-        (value,) = struct.unpack_from("<I", damaged, at)
-        struct.pack_into("<I", damaged, at, (value + draw.choice((-8, -4, -2, -1, 1, 2, 4, 8))) % 2**32)
-    return bytes(damaged)
+Dice = random.Random
+Mutator = Callable[[bytes, Dice, Sequence[bytes]], bytes]
 
 
-def cut(content: bytes, draw: random.Random, others: Sequence[bytes]) -> bytes:
-    """Lose the end, the beginning or a piece."""
+def any_bytes(content: bytes, draw: Dice, others: Sequence[bytes]) -> bytes:
+    """Damage bytes: single bits, telling numbers, words moved a little, a piece lost, repeated or put in."""
+    way, damaged = draw.randrange(7), bytearray(content or b"\0")
     first, last = sorted(draw.randrange(len(content) + 1) for _ in range(2))
-    return draw.choice((content[:last], content[first:], content[:first] + content[last:]))
+    if way == 0:
+        for _ in range(draw.choice((1, 1, 2, 8))):
+            damaged[draw.randrange(len(damaged))] ^= 1 << draw.randrange(8)
+    elif way == 1:  # where lengths, offsets and counts may be
+        for _ in range(draw.choice((1, 1, 2, 4))):
+            value = draw.choice((0, 1, 127, 128, 255, 65535, 2**31 - 1, 2**31, 2**32 - 1, 2**63, 2**64 - 1))
+            word, at = struct.pack("<Q", value)[: draw.choice((1, 2, 4, 8))], draw.randrange(len(damaged))
+            damaged[at : at + len(word)] = word
+    elif way == 2:  # an offset then points at a neighbor
+        at = draw.randrange(len(damaged)) // 4 * 4
+        value = int.from_bytes(damaged[at : at + 4], "little") + draw.choice((-8, -4, -2, -1, 1, 2, 4, 8))
+        damaged[at : at + 4] = struct.pack("<I", value % 2**32)
+    elif way == 3:
+        return draw.choice((content[:last], content[first:], content[:first] + content[last:]))
+    elif way == 4:
+        return (content[:first] + content[first:last] * draw.choice((2, 2, 3, 50)) + content[last:])[:MOST]
+    elif way == 5:
+        other = draw.choice(others) if others else content
+        return (content[:first] + other[draw.randrange(len(other) + 1) :])[:MOST]
+    else:
+        odd = (b"\0", b"\n", b"\r", b'"', b",", b"\xff", b"\xef\xbb\xbf", b"\xed\xa0\x80", b"\x1b[2J")
+        return content[:first] + draw.choice(odd) * draw.choice((1, 1, 3, 4000)) + content[first:]
+    return bytes(damaged)
 
 
-def doubled(content: bytes, draw: random.Random, others: Sequence[bytes]) -> bytes:
-    """Repeat a piece."""
-    first, last = sorted(draw.randrange(len(content) + 1) for _ in range(2))
-    times = draw.choice((2, 2, 3, 50))
-    return (content[:first] + content[first:last] * times + content[last:])[:MOST]
+def odd_value(draw: Dice, known: Sequence[Any]) -> Any:
+    """Return a value that nobody expects, or one that is `known` to tell in its place."""
+    kind = draw.random()
+    if known and kind < 0.7:
+        return copy.deepcopy(draw.choice(known))
+    value = copy.deepcopy(draw.choice(VALUES))
+    if kind < 0.6:
+        return value
+    if kind < 0.8:
+        return draw.choice((*TEXTS, *WORDS))
+    if kind < 0.9:
+        return [copy.deepcopy(draw.choice(VALUES)) for _ in range(draw.choice((2, 5, 300, 2000)))]
+    for _ in range(draw.choice((5, 70, 400))):
+        value = [value] if draw.random() < 0.5 else {"a": value}
+    return value
 
 
-def spliced(content: bytes, draw: random.Random, others: Sequence[bytes]) -> bytes:
-    """Go on with another file."""
-    other = draw.choice(others) if others else content
-    at, there = draw.randrange(len(content) + 1), draw.randrange(len(other) + 1)
-    return (content[:at] + other[there:])[:MOST]
+def changed_value(found: Any, draw: Dice, known: Known) -> Any:
+    """Return a value with one of its parts changed, removed, added or put in another's place."""
+    holder, key = _place(found, draw)
+    kind = draw.random()
+    if holder is None:
+        return odd_value(draw, ())
+    value, telling = holder[key], known.get(str(key), known.get("", ()))
+    if isinstance(value, bytes) and kind < 0.7:
+        holder[key] = any_bytes(value, draw, ())
+    elif kind < 0.1:
+        del holder[key]
+    elif kind < 0.25 and type(value) in (int, float) and abs(value) < 1e18:
+        holder[key] = draw.choice((-value, value + 1, value * 2, float(value), 0, 1e-9))
+    elif kind < 0.7:
+        holder[key] = odd_value(draw, telling)
+    elif kind < 0.8:
+        other, place = _place(found, draw)
+        holder[key] = copy.deepcopy(found if other is None else other[place])
+    elif isinstance(holder, dict):
+        new = draw.choice((*TEXTS, *WORDS, *MEMBERS))
+        holder[new] = copy.deepcopy(value) if kind < 0.9 else odd_value(draw, ())
+    elif kind < 0.9:
+        holder.insert(key, odd_value(draw, telling))
+    else:
+        holder += [copy.deepcopy(value)] * draw.choice((1, 30))
+    return found
 
 
-def inserted(content: bytes, draw: random.Random, others: Sequence[bytes]) -> bytes:
-    """Put something odd between two bytes."""
-    at = draw.randrange(len(content) + 1)
-    odd = draw.choice(
-        (b"\0", b"\n", b"\r", b'"', b",", b"\xff", b"\xef\xbb\xbf", b"\xed\xa0\x80", b"\x1b[2J")
-    )
-    return content[:at] + odd * draw.choice((1, 1, 3, 4000)) + content[at:]
+def _place(found: Any, draw: Dice) -> tuple[Any, Any]:
+    """Return what holds a part, and its key there; None where there is nothing but the whole."""
+    holder = key = None
+    while isinstance(found, (dict, list)) and found and (holder is None or draw.random() < 0.9):
+        holder = found
+        key = draw.choice(list(found)) if isinstance(found, dict) else draw.randrange(len(found))
+        found = found[key]
+    return holder, key
 
 
-BYTES: tuple[Mutator, ...] = (flipped, overwritten, nudged, cut, doubled, spliced, inserted)
+Known = Mapping[str, Sequence[Any]]
+"""Values that tell, by the key that they stand at; those of "" stand anywhere."""
 
 
-def any_bytes(content: bytes, draw: random.Random, others: Sequence[bytes]) -> bytes:
-    """Damage bytes in one of all ways."""
-    return draw.choice(BYTES)(content, draw, others)
+class Form(NamedTuple):
+    """A format: what its bytes hold, the bytes of that, and values that tell in it."""
+
+    open: Callable[[bytes], Any]
+    close: Callable[[Any, Dice], bytes]
+    known: Known = MappingProxyType({})
+
+    def mutate(self, content: bytes, draw: Dice, others: Sequence[bytes]) -> bytes:
+        """Change what a file holds; its bytes where that cannot be told, or now and then."""
+        if draw.random() < 0.15:
+            return any_bytes(content, draw, others)
+        try:
+            found = self.open(content)
+            for _ in range(draw.choice((1, 1, 1, 2, 3))):
+                found = changed_value(found, draw, self.known)
+            return self.close(found, draw)[:MOST]
+        except Exception:  # damaged before, or changed to what the format does not hold
+            return any_bytes(content, draw, others)
 
 
-def json_document(content: bytes, draw: random.Random, others: Sequence[bytes]) -> bytes:
-    """Change values of a JSON document; duplicate keys, odd numbers and deep nesting included."""
-    try:
-        found = json.loads(content)
-    except (ValueError, RecursionError):
-        return any_bytes(content, draw, others)
-    if draw.random() < 0.15:
-        return any_bytes(content, draw, others)
-    for _ in range(draw.choice((1, 1, 1, 2, 3))):
-        found = changed_value(found, draw)
-    try:
-        text = json.dumps(found)
-    except (ValueError, RecursionError):
-        return any_bytes(content, draw, others)
+def _json_text(found: Any, draw: Dice) -> bytes:
+    text = json.dumps(found)
     if draw.random() < 0.08:  # a key that comes twice
         text = text.replace("{", '{"' + draw.choice(("version", "step", "probs", "x")) + '": 1, ', 1)
     if draw.random() < 0.05:
@@ -111,162 +171,92 @@ def json_document(content: bytes, draw: random.Random, others: Sequence[bytes]) 
     return text.encode("utf-8", "surrogatepass")
 
 
-def json_lines(content: bytes, draw: random.Random, others: Sequence[bytes]) -> bytes:
-    """Change values in some lines; swap, repeat and leave out lines."""
-    lines = content.split(b"\n")
-    for _ in range(draw.choice((1, 1, 2, 4))):
-        at = draw.randrange(len(lines))
-        kind = draw.random()
-        if kind < 0.7:
-            lines[at] = json_document(lines[at], draw, others)
-        elif kind < 0.8:
-            lines.insert(draw.randrange(len(lines) + 1), lines[at])
-        elif kind < 0.9 and others:
-            lines.insert(at, draw.choice(draw.choice(others).split(b"\n")))
-        elif len(lines) > 1:
-            del lines[at]
-    return b"\n".join(lines)[:MOST]
+def _sealed_text(found: Any, draw: Dice) -> bytes:
+    """Return parameters, mostly with the checksum that belongs to them."""
+    sealed = draw.random() < 0.6 and isinstance(found, dict)
+    return json.dumps(sealed_content(found)).encode() if sealed else _json_text(found, draw)
 
 
-def csv_rows(content: bytes, draw: random.Random, others: Sequence[bytes]) -> bytes:
-    """Change cells, widths and quotes."""
-    if draw.random() < 0.2:
-        return any_bytes(content, draw, others)
-    lines = content.split(b"\n")
-    for _ in range(draw.choice((1, 1, 2, 4))):
-        at = draw.randrange(len(lines)) if draw.random() < 0.7 else 0
-        cells = lines[at].split(b",")
-        place = draw.randrange(len(cells))
-        odd = draw.choice((*NUMBERS, *TEXTS, *WORDS)).encode("utf-8", "surrogatepass")
-        kind = draw.random()
-        if kind < 0.5:
-            cells[place] = odd
-        elif kind < 0.6:
-            cells.insert(place, draw.choice(cells))
-        elif kind < 0.7:
-            del cells[place]
-        elif kind < 0.8:
-            cells[place] = b'"' + cells[place] + draw.choice((b'"', b"", b'""'))
-        elif kind < 0.9:
-            cells = cells * draw.choice((2, 30))
-        else:
-            cells[place] = draw.choice((b"\0", b"\r", b"'", b"\t", b"\xff")) + cells[place]
-        lines[at] = b",".join(cells)
-    return draw.choice((b"\n", b"\n", b"\n", b"\r\n", b"\r")).join(lines)[:MOST]
-
-
-DTYPES = (
-    "<f8", "<f4", "<f2", "|i1", "|u1", "<i8", "<u8", ">f8", "|O", "|b1", "<U3", "|S5", "<U100000000", "<c16",
-    "<M8[s]", "<m8", "|V8", "<f16", "|V0", "<U0", "<i3", "x", [["a", "<f8"]], [["a", "|O"]],
-)  # fmt: skip
-
-
-def npy_header(content: bytes, draw: random.Random, others: Sequence[bytes]) -> bytes:
-    """Have the header of an array lie about its shape, its type or its order."""
-    if content[:6] != b"\x93NUMPY" or draw.random() < 0.3:
-        return any_bytes(content, draw, others)
-    wide = content[6:7] != b"\x01"
-    start = 12 if wide else 10
-    size = int.from_bytes(content[8:start], "little")
+def _json_line(line: bytes) -> Any:
     try:
-        header = eval(content[start : start + size], {"__builtins__": {}})  # a literal of our own seeds
-        header["shape"] = list(header["shape"])
-    except Exception:
-        return any_bytes(content, draw, others)
-    for _ in range(draw.choice((1, 1, 2))):
-        kind = draw.random()
-        if kind < 0.4:
-            shape = header["shape"] or [1]
-            shape[draw.randrange(len(shape))] = draw.choice(
-                (0, 1, 2, -1, 3, 10**6, 2**31, 2**62, 2**64, True)
-            )
-            header["shape"] = shape
-        elif kind < 0.55:
-            header["shape"] = draw.choice(([], [1] * 40, [0], [2**40, 0], [3, 2, 2], [0, 0], ["x"], [1.5]))
-        elif kind < 0.85:
-            header["descr"] = draw.choice(DTYPES)
-        elif kind < 0.95:
-            header["fortran_order"] = draw.choice((True, 1, "yes", None))
-        else:
-            header[draw.choice(("more", "descr2"))] = 1
-    descr = header["descr"]
-    if isinstance(descr, list):
-        header["descr"] = [tuple(each) for each in descr]
-    shape_text = "(" + "".join(f"{each!r}, " for each in header.pop("shape")) + ")"
-    text = repr(header)[:-1] + f", 'shape': {shape_text}, }}"
-    text += " " * draw.choice((0, 20)) + "\n"
-    version = draw.choice((b"\x01\0", b"\x01\0", b"\x01\0", b"\x02\0", b"\x03\0", b"\x09\0"))
-    width = 2 if version == b"\x01\0" else 4
-    body = content[start + size :]
-    body = draw.choice((body, body, body[: len(body) // 2], body * 2, b""))
-    return b"\x93NUMPY" + version + len(text).to_bytes(width, "little") + text.encode() + body
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return line
 
 
-def npz_members(content: bytes, draw: random.Random, others: Sequence[bytes]) -> bytes:
-    """Change a member inside the archive, which is written again with right checksums."""
-    if draw.random() < 0.15:
-        return any_bytes(content, draw, others)
-    members = _members(content)
-    if not members:
-        return any_bytes(content, draw, others)
-    names = list(members)
-    for _ in range(draw.choice((1, 1, 2))):
-        name = draw.choice(names)
-        kind = draw.random()
-        if kind < 0.65:
-            members[name] = member(name, members.get(name, b""), draw)
-        elif kind < 0.75:
-            members.pop(name, None)
-        elif kind < 0.85:
-            odd = ("labels.npy", "x", "names.npy", "../up.npy", "\x1b[2J.npy", "a\nb.npy", "probs", "")
-            members[draw.choice(odd)] = members.get(name, b"")
-        elif others:
-            more = sorted(_members(draw.choice(others)).items())
-            members |= dict(draw.sample(more, min(1, len(more))))
-    return packed(members, draw, PACKED)
+def _line_bytes(lines: Any, draw: Dice) -> bytes:
+    return b"\n".join(line if isinstance(line, bytes) else _json_text(line, draw) for line in lines)
 
 
-def member(name: str, content: bytes, draw: random.Random) -> bytes:
-    """Return a member of an archive, changed; a header of a graph is JSON within an array."""
-    if name == "header.npy" and draw.random() < 0.9:
-        size = int.from_bytes(content[8:10], "little")
-        text = json_document(content[10 + size :], draw, ())
-        head = f"{{'descr': '|u1', 'fortran_order': False, 'shape': ({len(text)},), }}\n".encode()
-        return b"\x93NUMPY\x01\0" + len(head).to_bytes(2, "little") + head + text
-    return npy_header(content, draw, ())
+def _csv_bytes(rows: Any, draw: Dice) -> bytes:
+    lines = (",".join(map(str, row)) if isinstance(row, list) else str(row) for row in rows)
+    return draw.choice(("\n", "\n", "\n", "\r\n", "\r")).join(lines).encode("utf-8", "surrogateescape")
+
+
+def _array(content: bytes) -> Any:
+    """Return header and numbers of an array, or the JSON that it holds; of anything else its bytes."""
+    if content[:6] != b"\x93NUMPY":
+        return content
+    start = 10 if content[6] == 1 else 12
+    stop = start + int.from_bytes(content[8:start], "little")
+    if content[stop : stop + 1] == b"{":
+        return {"json": json.loads(content[stop:])}
+    header = ast.literal_eval(content[start:stop].decode())
+    return {**header, "shape": list(header["shape"]), "version": content[6], "body": content[stop:]}
+
+
+def _array_bytes(found: Any, draw: Dice) -> bytes:
+    if isinstance(found, bytes):
+        return found
+    if "json" in found:
+        text = _json_text(found["json"], draw)
+        found = {"descr": "|u1", "fortran_order": False, "shape": [len(text)], "version": 1, "body": text}
+    header = {key: tuple(value) if key == "shape" else value for key, value in found.items()}
+    body, version = header.pop("body"), header.pop("version")
+    text = f"{header!r}\n".encode()
+    return b"\x93NUMPY%c\0" % version + len(text).to_bytes(2 if version == 1 else 4, "little") + text + body
 
 
 def _members(content: bytes) -> dict[str, bytes]:
-    try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            return {each: archive.read(each) for each in archive.namelist()}
-    except Exception:  # whatever damage leads to
-        return {}
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        return {each: archive.read(each) for each in archive.namelist()}
 
 
-def packed(members: dict[str, bytes], draw: random.Random, ways: Sequence[int]) -> bytes:
-    """Return members as an archive."""
+def _archive(members: dict[str, bytes], way: int) -> bytes:
     file = io.BytesIO()
-    way = draw.choice(ways)
     with zipfile.ZipFile(file, "w") as archive:
         for name, content in members.items():
             archive.writestr(zipfile.ZipInfo(name), content, way)
     return file.getvalue()
 
 
-def with_crc(content: bytes, draw: random.Random, others: Sequence[bytes]) -> bytes:
-    """Damage bytes and put the right CRC-32 behind them, mostly."""
-    body = any_bytes(content[:-4], draw, [each[:-4] for each in others])
-    if draw.random() < 0.15:
-        return body
-    return body + struct.pack("<I", zlib.crc32(body))
+def _npz_bytes(found: Any, draw: Dice) -> bytes:
+    members = {str(name): _array_bytes(each, draw) for name, each in found.items()}
+    return _archive(
+        members, draw.choice((zipfile.ZIP_STORED, *[zipfile.ZIP_DEFLATED] * 20, zipfile.ZIP_BZIP2))
+    )
 
 
-def folder_files(content: bytes, draw: random.Random, others: Sequence[bytes]) -> bytes:
-    """Change files of a folder, which a stored archive stands for."""
-    members = _members(content)
-    if not members:
-        return any_bytes(content, draw, others)
-    name = draw.choice(list(members))
-    members[name] = any_bytes(members[name], draw, ())
-    return packed(members, draw, PACKED[:1])
+def _with_crc(found: Any, draw: Dice) -> bytes:
+    body: bytes = found["body"]
+    return body + struct.pack("<I", zlib.crc32(body)) if draw.random() < 0.85 else body
+
+
+JSON = Form(json.loads, _json_text)
+SEALED = Form(json.loads, _sealed_text)
+LINES = Form(lambda content: [_json_line(line) for line in content.split(b"\n")], _line_bytes)
+CSV = Form(
+    lambda content: [line.split(",") for line in content.decode("utf-8", "surrogateescape").split("\n")],
+    _csv_bytes,
+    {"": (*NUMBERS, *TEXTS, *WORDS)},
+)
+HEADERS = {"descr": DTYPES, "shape": SHAPES, "version": (1, 2, 3, 9)}
+NPY = Form(_array, _array_bytes, HEADERS)
+NPZ = Form(
+    lambda content: {name: _array(each) for name, each in _members(content).items()},
+    _npz_bytes,
+    HEADERS,
+)
+CRC = Form(lambda content: {"body": content[:-4]}, _with_crc)
+FOLDER = Form(_members, lambda members, draw: _archive(members, zipfile.ZIP_STORED))
+"""Files of a folder, which a stored archive stands for."""

@@ -13,17 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from reader_mutations import (
-    Mutator,
-    any_bytes,
-    csv_rows,
-    folder_files,
-    json_document,
-    json_lines,
-    npy_header,
-    npz_members,
-    with_crc,
-)
+from reader_mutations import CRC, CSV, FOLDER, JSON, LINES, NPY, NPZ, SEALED, Mutator, any_bytes
 from reader_tables import table_file
 
 from tcuq import Monitor, Params
@@ -347,55 +337,40 @@ def _onnx(path: Path) -> None:
         raise ValueError("no protocol buffer") from None
 
 
-def _sealed(content: bytes, draw: random.Random, others: Any) -> bytes:
-    """Change parameters, mostly with the checksum that belongs to them."""
-    import json
-
-    from tcuq.monitor.params_file import sealed_content
-
-    found = json_document(content, draw, others)
-    if draw.random() < 0.6:
-        try:
-            return json.dumps(sealed_content(json.loads(found))).encode()
-        except (ValueError, RecursionError, AttributeError, TypeError):
-            pass
-    return found
-
-
 TARGETS: dict[str, Target] = {
-    "log_npz": Target(_log, npz_members, ".npz"),
-    "log_csv": Target(_log, csv_rows, ".csv"),
-    "log_jsonl": Target(_log, json_lines, ".jsonl"),
+    "log_npz": Target(_log, NPZ.mutate, ".npz"),
+    "log_csv": Target(_log, CSV.mutate, ".csv"),
+    "log_jsonl": Target(_log, LINES.mutate, ".jsonl"),
     "log_parquet": Target(_log, table_file("parquet"), ".parquet"),
     "log_arrow": Target(_log, table_file("arrow"), ".arrow"),
-    "decisions_npz": Target(_decisions, npz_members, ".npz"),
-    "decisions_csv": Target(_decisions, csv_rows, ".csv"),
-    "decisions_jsonl": Target(_decisions, json_lines, ".jsonl"),
+    "decisions_npz": Target(_decisions, NPZ.mutate, ".npz"),
+    "decisions_csv": Target(_decisions, CSV.mutate, ".csv"),
+    "decisions_jsonl": Target(_decisions, LINES.mutate, ".jsonl"),
     "decisions_parquet": Target(_decisions, table_file("parquet"), ".parquet"),
-    "params": Target(_params, _sealed, ".json"),
-    "inspect": Target(_inspect, _sealed, ".json"),
-    "state": Target(_state, with_crc, ".bin"),
+    "params": Target(_params, SEALED.mutate, ".json"),
+    "inspect": Target(_inspect, SEALED.mutate, ".json"),
+    "state": Target(_state, CRC.mutate, ".bin"),
     "frames": Target(_frames, any_bytes, ".frames"),
-    "graph": Target(_graph, npz_members, ".npz"),
+    "graph": Target(_graph, NPZ.mutate, ".npz"),
     "tflite": Target(_tflite, any_bytes, ".tflite"),
-    "projection": Target(_projection, npz_members, ".npz"),
-    "inputs_npz": Target(_inputs, npz_members, ".npz"),
-    "inputs_npy": Target(_inputs, npy_header, ".npy"),
-    "live_lines": Target(_live, json_lines, ".jsonl"),
-    "live_csv": Target(_live, csv_rows, ".csv"),
+    "projection": Target(_projection, NPZ.mutate, ".npz"),
+    "inputs_npz": Target(_inputs, NPZ.mutate, ".npz"),
+    "inputs_npy": Target(_inputs, NPY.mutate, ".npy"),
+    "live_lines": Target(_live, LINES.mutate, ".jsonl"),
+    "live_csv": Target(_live, CSV.mutate, ".csv"),
     "live_frames": Target(_live, any_bytes, ".frames"),
-    "live_session": Target(_session, folder_files, ".zip", writes=True),
+    "live_session": Target(_session, FOLDER.mutate, ".zip", writes=True),
     "http": Target(_http, any_bytes, ".http"),
-    "events_jsonl": Target(_events, json_lines, ".jsonl"),
+    "events_jsonl": Target(_events, LINES.mutate, ".jsonl"),
     "events_parquet": Target(_events, table_file("parquet"), ".parquet"),
-    "message": Target(_message, json_document, ".json"),
-    "fleet_folder": Target(_fleet, folder_files, ".zip", writes=True),
-    "labels": Target(_labels, csv_rows, ".csv"),
+    "message": Target(_message, JSON.mutate, ".json"),
+    "fleet_folder": Target(_fleet, FOLDER.mutate, ".zip", writes=True),
+    "labels": Target(_labels, CSV.mutate, ".csv"),
     "names": Target(_names, any_bytes, ".txt"),
     "devices": Target(_devices, any_bytes, ".txt"),
     "wav": Target(_wav, any_bytes, ".wav"),
     "picture": Target(_picture, any_bytes, ".png"),
-    "bench": Target(_bench, json_document, ".json"),
+    "bench": Target(_bench, JSON.mutate, ".json"),
     "onnx_names": Target(_onnx, any_bytes, ".onnx"),
 }
 

@@ -5,23 +5,26 @@ A reader may accept a file, if what it gives keeps the reader's promises, or ref
 line. Everything else is a finding: other exceptions, warnings, output, files, more than 2 seconds of the
 processor or 300 MB of memory, a crash. Inputs of findings are kept in out/fuzz/readers.
 
-A file that is refused in a new way, or accepted, joins those that are mutated further.
+Seeds are the files of fuzz/corpus/readers. A file that is refused in a new way, or accepted, joins those that
+are mutated further.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
+from multiprocessing import get_context
+from multiprocessing.process import BaseProcess
+from multiprocessing.queues import SimpleQueue
 from pathlib import Path
 from typing import Any
 
 from reader_targets import TARGETS, missing
-from reader_watch import Worker, case_content
+from reader_watch import Worker, case_content, keep
 
 ROOT = Path(__file__).resolve().parents[1]
 OUT = ROOT / "out" / "fuzz" / "readers"
@@ -30,67 +33,52 @@ SILENT = 90.0
 """Seconds without a word from a worker after which it hangs."""
 
 
-class Run:
-    """One reader's share of the work, in processes of its own so that a crash ends only them."""
+def work(
+    name: str, seed: int, first: int, seconds: float, scratch: Path, out: Path, answer: SimpleQueue[Any]
+) -> None:
+    """Run cases of a reader, in a process of its own so that a crash ends only that."""
+    os.dup2(os.open(scratch / "said", os.O_WRONLY | os.O_CREAT), 2)
+    answer.put(Worker(name, seed, scratch, out, limited=True).run(first, seconds))
 
-    def __init__(self, name: str, seed: int, out: Path) -> None:
-        self.name, self.seed, self.out = name, seed, out
-        self.counts = {"cases": 0, "accepted": 0, "refused": 0, "ways": 0, "findings": 0}
-        self.findings: list[str] = []
-        self._first = 0
 
-    def go(self, seconds: float) -> None:
-        """Run until the time is over, starting anew after a crash."""
-        until = time.monotonic() + seconds
-        while (left := until - time.monotonic()) > 0.2:
-            self._worker(left)
-
-    def _worker(self, seconds: float) -> None:
-        command = [sys.executable, __file__, "--worker", self.name, "--seed", str(self.seed)]
-        command += ["--seconds", f"{seconds:.1f}", "--first", str(self._first), "--out", str(self.out)]
-        with tempfile.TemporaryDirectory(dir=_memory()) as scratch:
-            heart = Path(scratch) / "case"
-            command += ["--scratch", scratch]
-            with (Path(scratch) / "said").open("w+") as said:
-                worker = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=said, text=True)
-                why = self._wait(worker, heart)
-                text = worker.stdout.read() if worker.stdout else ""
-                if worker.stdout:
-                    worker.stdout.close()
-                said.seek(0)
-                told = said.read()[-400:]
-            self._first = _number(heart)
-            if worker.returncode == 0 and text:
-                found = json.loads(text)
-                self._first = found.pop("next")
-                self.findings += found.pop("said")
-                for key in self.counts:
-                    self.counts[key] += found[key]
-                return
+def run(name: str, seed: int, out: Path, seconds: float) -> tuple[Counter[str], list[str]]:
+    """Run a reader until the time is over, starting anew after a crash; return counts and findings."""
+    counts, findings, first, context = Counter[str](), list[str](), 0, get_context("spawn")
+    until = time.monotonic() + seconds
+    while (left := until - time.monotonic()) > 0.2:
+        with tempfile.TemporaryDirectory(dir=_memory()) as folder:
+            scratch, answer = Path(folder), context.SimpleQueue()
+            worker = context.Process(target=work, args=(name, seed, first, left, scratch, out, answer))
+            worker.start()
+            why = _wait(worker, scratch / "case")
+            first = _number(scratch / "case")
+            if not answer.empty():
+                found = answer.get()
+                first = found.pop("next")
+                findings += found.pop("said")
+                counts.update(found)
+                continue
             # The worker died: the file that it was reading is the finding.
-            content = case_content(Path(scratch))
-            self._keep(why or f"the process ended with {worker.returncode}: {told}", content)
-            self.counts["cases"] += 1
-            self._first += 1
+            told = (scratch / "said").read_text()[-400:] if (scratch / "said").exists() else ""
+            why = why or f"the process ended with {worker.exitcode}: {told}"
+            findings.append(keep(out, name, why, case_content(scratch)))
+            counts.update(cases=1, findings=1)
+            first += 1
+    return counts, findings
 
-    def _wait(self, worker: subprocess.Popen[str], heart: Path) -> str:
-        last, since = -1, time.monotonic()
-        while worker.poll() is None:
-            time.sleep(0.05)
-            now = _number(heart)
-            if now != last:
-                last, since = now, time.monotonic()
-            elif time.monotonic() - since > SILENT:
-                worker.kill()
-                worker.wait()
-                return f"the reader hangs for {SILENT:g} s"
-        return ""
 
-    def _keep(self, why: str, content: bytes) -> None:
-        from reader_watch import keep
-
-        self.counts["findings"] += 1
-        self.findings.append(keep(self.out, self.name, why, content))
+def _wait(worker: BaseProcess, heart: Path) -> str:
+    last, since = -1, time.monotonic()
+    while worker.is_alive():
+        worker.join(0.05)
+        now = _number(heart)
+        if now != last:
+            last, since = now, time.monotonic()
+        elif time.monotonic() - since > SILENT:
+            worker.kill()
+            worker.join()
+            return f"the reader hangs for {SILENT:g} s"
+    return ""
 
 
 def _number(heart: Path) -> int:
@@ -115,15 +103,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--again", type=Path, metavar="FILE", help="with --reader: read one file, say what comes"
     )
-    parser.add_argument("--worker", choices=sorted(TARGETS), help=argparse.SUPPRESS)
-    parser.add_argument("--scratch", type=Path, help=argparse.SUPPRESS)
-    parser.add_argument("--first", type=int, default=0, help=argparse.SUPPRESS)
     args = parser.parse_args(arguments)
-    if args.worker:
-        worker = Worker(args.worker, args.seed, args.scratch, args.out, limited=True)
-        found: dict[str, Any] = worker.run(args.first, args.seconds)
-        print(json.dumps(found))
-        return 0
     if args.again is not None:
         with tempfile.TemporaryDirectory() as scratch:
             said = Worker(args.reader, 0, Path(scratch), args.out).judge(args.again.read_bytes())
@@ -141,16 +121,15 @@ def main(arguments: list[str] | None = None) -> int:
     )
     until = time.monotonic() + args.seconds
     for place, name in enumerate(names):
-        run = Run(name, args.seed, args.out)
-        run.go((until - time.monotonic()) / (len(names) - place))
-        counts = run.counts
+        share = (until - time.monotonic()) / (len(names) - place)
+        counts, findings = run(name, args.seed, args.out, share)
         total += counts["findings"]
         print(
             f"{name:<18} {counts['cases']:>8,} {counts['accepted']:>9,} {counts['refused']:>8,} "
             f"{counts['ways']:>5} {counts['findings']:>9}",
             flush=True,
         )
-        for each in run.findings:
+        for each in findings:
             print(f"  {each}", flush=True)
     print(f"{total} findings" + (f" in {args.out}" if total else ""))
     return int(total > 0)

@@ -33,89 +33,71 @@ CORE = HERE.parent / "src" / "tcuq" / "core"
 EXPORTED = HERE.parent / "src" / "tcuq" / "export" / "c"
 
 ALL = "all values"
-LEMMAS = {
-    "log2": "value in 1..131071",
-    "bits": ALL,
-    "divide_by": ALL,
-    "norm_of": "sums of 256 squares",
-    "half_distance": "any dot product, one norm damaged",
-    "between": "16-bit coefficients",
-    "threshold_range": "any debt",
-    "look": "any distance, severity, stillness",
-    "read_block": "up to 3 features a block",
-    "toward": "means up to 2^21, 32 features a block",
-    "drift_of": "any mean gaps, 32 features a block",
-    "excess_of": "all heads without a bet",
-    "own_sum": "all heads, sums and evidence",
-    "watch": "any sum and any evidence",
-    "hold": "any sums and any alarm",
-    "weight_to": "up to 5 lags",
-    "step_closer": "any debt",
+PROOFS = {
+    "lemmas.c": {
+        "log2": "value in 1..131071",
+        "bits": ALL,
+        "divide_by": ALL,
+        "norm_of": "sums of 256 squares",
+        "half_distance": "any dot product, one norm damaged",
+        "between": "16-bit coefficients",
+        "threshold_range": "any debt",
+        "look": "any distance, severity, stillness",
+        "read_block": "up to 3 features a block",
+        "toward": "means up to 2^21, 32 features a block",
+        "drift_of": "any mean gaps, 32 features a block",
+        "excess_of": "all heads without a bet",
+        "own_sum": "all heads, sums and evidence",
+        "watch": "any sum and any evidence",
+        "hold": "any sums and any alarm",
+        "weight_to": "up to 5 lags",
+        "step_closer": "any debt",
+    },
+    "rates.c": {
+        "bounds": "all params",
+        "counts": "all params, debts and risks",
+        "bet": "all params, any evidence",
+        "budget": "all params, risks, states",
+        "damaged_credit": "all params, any credit",
+        "damaged_debt": "all params, any debt",
+    },
+    "map.c": {
+        "shut": "all params and debts",
+        "open": "all params and debts",
+        "slope": "all params, debts in bounds",
+    },
+    "flag.c": {"flag": "all params, debts in bounds, risks"},
+    "feedback.c": {
+        "label": "a memory of 3, all params and labels",
+        "vouch": "a memory of 3, all params and risks",
+        "damaged_labels": "a memory of 3, any memory",
+        "doubt": "all params",
+    },
+    "state.c": {
+        "crc": "up to 6 bytes",
+        "load": "any bytes, params, counters, ring",
+        "load_sizes": "any bytes, every other size",
+        "save": "any params, counters, ring",
+        "verify": "any params and counters",
+    },
+    "frame.c": {
+        "stuff": "all buffers",
+        "frame_init": "all params and sizes",
+        "put_bits": "all buffers",
+        "decision": "all buffers and decisions",
+        "posteriors": "all buffers, up to 7 bytes a step",
+        "skip": "all buffers",
+        "state_part": "up to 40 bytes of content",
+    },
+    "params.c": {"check": "any params, 3 classes, 64 lags"},
 }
-"""Proofs of lemmas.c and their bounds."""
+"""Proofs by CBMC and their bounds, by source; those of state.c but crc are done for each of SMALL."""
 
-RATES = {
-    "bounds": "all params",
-    "counts": "all params, debts and risks",
-    "bet": "all params, any evidence",
-    "budget": "all params, risks, states",
-    "damaged_credit": "all params, any credit",
-    "damaged_debt": "all params, any debt",
-}
-"""Proofs of rates.c."""
+LONG = ("put_bits", "decision", "posteriors", "skip", "state_part", "check")
+"""Those that take long."""
 
-MAP = {
-    "shut": "all params and debts",
-    "open": "all params and debts",
-    "slope": "all params, debts in bounds",
-}
-"""Proofs of map.c."""
-
-LABELS = {
-    "label": "a memory of 3, all params and labels",
-    "vouch": "a memory of 3, all params and risks",
-    "damaged_labels": "a memory of 3, any memory",
-    "doubt": "all params",
-}
-"""Proofs of feedback.c."""
-
-STATE = {
-    "load": "any bytes, params, counters, ring",
-    "load_sizes": "any bytes, every other size",
-    "save": "any params, counters, ring",
-    "verify": "any params and counters",
-}
-"""Proofs of state.c for each of SMALL."""
-
-STATE_ONCE = {"crc": "up to 6 bytes"}
-"""Proofs of state.c that are the same for every shape."""
-
-FRAME = {
-    "stuff": "all buffers",
-    "frame_init": "all params and sizes",
-}
-"""Proofs of frame.c."""
-
-LONG_FRAME = {
-    "put_bits": "all buffers",
-    "decision": "all buffers and decisions",
-    "posteriors": "all buffers, up to 7 bytes a step",
-    "skip": "all buffers",
-    "state_part": "up to 40 bytes of content",
-}
-"""Proofs of frame.c that take long."""
-
-UNWIND = {
-    "lemmas.c": "20",
-    "rates.c": "18",
-    "params.c": "66",
-    "map.c": "10",
-    "flag.c": "4",
-    "feedback.c": "8",
-    "state.c": "40",
-    "frame.c": "45",
-}
-"""More than any loop turns; CBMC fails a proof where that is too few."""
+UNWIND = dict(zip(PROOFS, (20, 18, 10, 4, 8, 40, 45, 66), strict=True))
+"""More than any loop of a source turns; CBMC fails a proof where that is too few."""
 
 TURNS = {
     "state.c": "tcuq_load.1:4,tcuq_load.2:15,tcuq_load.3:22,put_memory.0:4,entries_valid.0:4,all_zero.0:20,"
@@ -334,24 +316,25 @@ def once(text: str, old: str, new: str, name: str) -> str:
 
 def jobs_of(long: bool) -> list[Job]:
     """Return all proofs by CBMC, the quick ones first."""
-    jobs = [Job("lemmas.c", proof, bounds) for proof, bounds in LEMMAS.items()]
-    jobs += [Job("rates.c", proof, bounds) for proof, bounds in RATES.items()]
-    jobs += [Job("map.c", proof, bounds) for proof, bounds in MAP.items()]
-    jobs += [Job("flag.c", "flag", "all params, debts in bounds, risks")]
-    jobs += [Job("feedback.c", proof, bounds) for proof, bounds in LABELS.items()]
-    jobs += [Job("frame.c", proof, bounds) for proof, bounds in FRAME.items()]
-    jobs += [Job("state.c", proof, bounds, "paper") for proof, bounds in STATE_ONCE.items()]
-    shapes = SMALL if long else ["labels"]
-    jobs += [Job("state.c", proof, bounds, shape) for shape in shapes for proof, bounds in STATE.items()]
-    if long:
-        jobs += [Job("frame.c", proof, bounds) for proof, bounds in LONG_FRAME.items()]
-        jobs += [Job("params.c", "check", "any params, 3 classes, 64 lags")]
-    return jobs
+    jobs = []
+    for source, proofs in PROOFS.items():
+        for proof, bounds in proofs.items():
+            shapes = (
+                [""]
+                if source != "state.c"
+                else ["paper"]
+                if proof == "crc"
+                else SMALL
+                if long
+                else ["labels"]
+            )
+            jobs += [Job(source, proof, bounds, shape) for shape in shapes if long or proof not in LONG]
+    return sorted(jobs, key=lambda job: job.proof in LONG)
 
 
 def asked(command: Sequence[str], job: Job, folder: Path, limit: float, *more: str, fault: str = "") -> str:
     """Return what CBMC says of a proof."""
-    options = ["--function", f"prove_{job.proof}", "--unwind", UNWIND[job.source], "--object-bits", "12"]
+    options = ["--function", f"prove_{job.proof}", "--unwind", str(UNWIND[job.source]), "--object-bits", "12"]
     options += ["--slice-formula", "--drop-unused-functions", *more]
     options += ["--unwindset", TURNS[job.source]] if job.source in TURNS else []
     includes = [f"-I{changed(folder, job, fault)}", f"-I{HERE}", f"-I{CORE}", f"-I{EXPORTED}"]

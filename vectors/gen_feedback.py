@@ -65,11 +65,9 @@ def late(dice: Dice, params: Params, rows: list[Row], wrong: int, delay: int) ->
 def levels(dice: Dice, params: Params, tops: Sequence[int]) -> list[Row]:
     """Return posteriors with these largest values, of any class."""
     count = params.classes
-    return from_u(
-        dice,
-        params,
-        (one_hot(count, dice.below(count), top, (255 - top) // (count - 1) // 2) for top in tops),
-    )
+    rest = count - 1
+    shown = (one_hot(count, dice.below(count), top, (255 - top) // rest // 2) for top in tops)
+    return from_u(dice, params, shown)
 
 
 def streams() -> Iterator[Case]:
@@ -165,14 +163,9 @@ def labels() -> Iterator[Case]:
     for classes, tops in ((64, (63, 62, 0)), (65, (64, 63, 0, 1)), (1000, (999, 64, 0))):
         shown, n = [one_hot(classes, top, value) for value in (250, 180) for top in tops], len(tops)
         # The class that an answer of six bits, or of ten, would be taken for; then the right one.
-        marks = "".join(
-            f"{t + 1} label 0 {top % 64}; {n + t + 1} label 0 {top}; " for t, top in enumerate(tops)
-        )
-        changes = {
-            "feedback": Feedback(8, 1, 7, 50000, 30, 0, 3000, 3000),
-            "horizon": 4,
-            "expected_start": 9000,
-        }
+        told = (f"{t + 1} label 0 {top % 64}; {n + t + 1} label 0 {top}; " for t, top in enumerate(tops))
+        marks, head = "".join(told), Feedback(8, 1, 7, 50000, 30, 0, 3000, 3000)
+        changes = {"feedback": head, "horizon": 4, "expected_start": 9000}
         name, marks = f"feedback_L{classes}", f"{marks}{n} both; {2 * n} save"
         yield case(name, "bits of an answer", DOUBT, classes, 0, (from_u, shown), marks, warmup=0, **changes)
     # As after a long time: entries all round.
@@ -219,10 +212,8 @@ def alarms() -> Iterator[Case]:
     large = {"rise_limit": 2**28, "rise_cap": 2**28, "rise_clear": 2**28 - 1}
     # Three labels decide; what others say in between takes it back.
     three, tops = Feedback(8, 0, 1, 0, 0, 0, 8192, 8192), high * 12 + low * 14
-    turns = (
-        "1 wrong; 2 wrong, right; 3 wrong, right 1; 7 right, right 1, right 5, wrong 2, save, right 3; 8 both"
-    )
-    turns += "; 9 right, wrong, save; 12 right 1, right, right 2, save; 16 wrong, wrong 1"
+    turns = "1 wrong; 2 wrong, right; 3 wrong, right 1; 7 right, right 1, right 5, wrong 2, save, right 3"
+    turns += "; 8 both; 9 right, wrong, save; 12 right 1, right, right 2, save; 16 wrong, wrong 1"
     turns += "; 18 save, right, wrong 1; 20 wrong, wrong 1, save, wrong 2; 25 wrong, wrong 1, wrong 4, save"
     ends = "1 wrong; 2 save, wrong; 5 right; 6 save; 7 right; 10 wrong; 11 save"
     for name, why, tops_, marks, head, changes in (
@@ -262,20 +253,16 @@ def alarms() -> Iterator[Case]:
 def states() -> Iterator[Case]:
     """Yield states with one number just out of range, and numbers that memory damages."""
     sides = {"rise_limit": 40003, "rise_cap": 90000, "horizon": 4, "warmup": 2}
-    for name, classes, memory, moments in (
-        ("odd", 3, 3, (0, 1, 2, 9)),
-        ("even", 65, 2, (1, 9)),
-        ("full", 64, 4, (2, 9)),
-    ):
+    shapes = [("odd", 3, 3, (0, 1, 2, 9)), ("even", 65, 2, (1, 9)), ("full", 64, 4, (2, 9))]
+    for name, classes, memory, moments in shapes:
         changes = {**sides, "feedback": Feedback(memory, 1, 4, 30000, 7, 0, 20000, 20000), "rise_clear": 5}
         marks = (edges, moments, "2 wrong; 5 right 1, wrong; 8 right")
         why = "one number of a state just out of its range"
         yield case(f"feedback_edges_{name}", why, DOUBT, classes, 0, 12, marks, **changes)
     top, high = HEAD.bounds()[1], 2**31
     marks = f"10 damage error_debt {top}, both, damage error_debt {top + 1}, both, right, both"
-    marks += (
-        f"; 13 damage error_debt {-HEAD.error_shut}, both, damage error_debt {-HEAD.error_shut - 1}, both"
-    )
+    low = -HEAD.error_shut
+    marks += f"; 13 damage error_debt {low}, both, damage error_debt {low - 1}, both"
     marks += f"; 14 save; 15 damage error_debt {high - 1}, wrong, save, wrong"
     marks += f"; 17 damage error_debt {-high}, wrong 9, both, wrong, both; 19 damage error_debt {-high + 5}"
     marks += "; 22 damage next 6, both, label 0 1, both; 24 damage next 65535, right 3, both"

@@ -58,9 +58,8 @@ def profiles() -> Iterator[Case]:
                 changes |= {"rise_limit": 4 * 65536, "rise_cap": 8 * 65536, "rise_clear": 65536}
             name = f"standard_L{classes}_d{features}_about{about}_anchor{anchor}"
             mask, marks = STANDARD if features else STANDARD_POSTERIORS, MIDWAY if steps > 30 else "2 reset"
-            yield case(
-                name, "standard profile", mask, classes, features, steps, marks, instant=True, **changes
-            )
+            changes |= {"instant": True}
+            yield case(name, "standard profile", mask, classes, features, steps, marks, **changes)
     for name, mask, features, changes in (
         ("only_distance", 0x80, 16, {}),
         ("only_disbelief", 0x100, 0, {"anchor": 1}),
@@ -73,11 +72,8 @@ def profiles() -> Iterator[Case]:
         why = f"signals 0x{mask:03X}"
         yield case(f"learned_{name}", why, mask, 10, features, 38, MIDWAY, instant=True, **changes)
     dice, name = Dice("distance_without_instant"), "distance_without_instant"
-    changes = {
-        "centers": tuple(dice.between(-90, 90) for _ in range(60)),
-        "horizon": 4,
-        "expected_start": 65535,
-    }
+    centers = tuple(dice.between(-90, 90) for _ in range(60))
+    changes = {"centers": centers, "horizon": 4, "expected_start": 65535}
     rows = dwell(dice, params_of(dice, 0xDF, 10, 6, **changes), 36)
     yield case(name, "centers and no instant head: answer is the prediction", 0xDF, 10, 6, rows, **changes)
     changes = {"horizon": 12, "expected_start": 30000}
@@ -119,9 +115,8 @@ def mixtures() -> Iterator[Case]:
     ]  # fmt: skip
     for name, why, posteriors in streams:
         name, classes, end = f"mixture_{name}", len(posteriors[0]), len(posteriors)
-        marks = (
-            f"{end // 2} reset" if classes >= 200 else f"{end // 3} both; {end // 2} reset, both; {end} save"
-        )
+        marks = f"{end // 3} both; {end // 2} reset, both; {end} save"
+        marks = f"{end // 2} reset" if classes >= 200 else marks
         changes = {"about": len(name) % 2, "anchor": 1, "warmup": 0, "instant": True}
         yield case(name, why, STANDARD_POSTERIORS, classes, 0, (from_u, posteriors), marks, **changes)
     dice = Dice("permuted_learned")
@@ -153,9 +148,8 @@ def anchors() -> Iterator[Case]:
         changes = {"instant": True, "anchor": 1, "blend": 20000, "warmup": 0}
         why = "risk leans on the belief"
         yield case(f"anchor_belief_{name}", why, mask, classes, features, rows, marks, **changes)
-    mistakes = [
-        one_hot(3, t // 9 % 3 if t % 4 else 2 - t // 9 % 3, 255 - 13 * (t % 7), t % 5) for t in range(60)
-    ]
+    at = [t // 9 % 3 if t % 4 else 2 - t // 9 % 3 for t in range(60)]
+    mistakes = [one_hot(3, c, 255 - 13 * (t % 7), t % 5) for t, c in enumerate(at)]
     frozen = [one_hot(1000, 7)] * 4 + [[0] * 1000] * 2 + [one_hot(1000, 999)] * 4
     for name, why, mask, classes, features, rows, changes in (
         ("anchor_belief_pure", "risk is the belief alone, against mistakes", 0x108, 3, 0, (from_u, mistakes),
@@ -251,10 +245,8 @@ def states() -> Iterator[Case]:
     marks = f"0 {refusing(always + before)}; 30 {refusing(always + after)}; 34 reset, {refusing(emptied)}"
     yield case("refused_learned", "states of other numbers", STANDARD_POSTERIORS, 4, 0, 40, marks, **base)
     none = [(62, 1, 2), (62, 1, 1), (40, 4, 1), (40, 4, -1), *((at, 4, 1) for at in (44, 48, 52, 56))]
-    why, marks = (
-        "no head, no evidence, no horizon: nothing of theirs",
-        f"0 {refusing(none[2:])}; 10 {refusing(none)}",
-    )
+    why = "no head, no evidence, no horizon: nothing of theirs"
+    marks = f"0 {refusing(none[2:])}; 10 {refusing(none)}"
     yield case("refused_learned_plain", why, 0x10, 4, 0, 12, marks)
     held = [(62, 1, -1), (62, 1, -2), (62, 1, -3), (62, 1, 1)]
     why, marks = "what is held, with a ring", f"0 {refusing(held[3:])}; 20 {refusing(held)}"

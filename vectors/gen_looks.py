@@ -95,9 +95,8 @@ def looks() -> Iterator[Case]:
         centers = tuple(dice.between(-60, 60) for _ in range(512))
         head = replace(drawn_evidence(DRIFT, 2, dice), reach=reach)
         changes = {**ALARM, "evidence": head, "centers": centers, "zero_point": -128}
-        yield case(
-            f"look_{name}", "from one end of every feature to the other", DRIFT, 2, 256, ends, **changes
-        )
+        why = "from one end of every feature to the other"
+        yield case(f"look_{name}", why, DRIFT, 2, 256, ends, **changes)
 
 
 def odds() -> Iterator[Case]:
@@ -107,9 +106,8 @@ def odds() -> Iterator[Case]:
     rows = two(*levels) + [(probs, []) for probs in stays]
     for name, reach in (("least", 256), ("usual", 2**26), ("largest", TOP)):
         changes, marks = {**ALARM, "evidence": {"reach": reach}}, "9 reset; 20 both; 31 reset, both"
-        yield case(
-            f"look_odds_{name}", "posteriors that stay and that move", ODDS, 2, 0, rows, marks, **changes
-        )
+        why = "posteriors that stay and that move"
+        yield case(f"look_odds_{name}", why, ODDS, 2, 0, rows, marks, **changes)
     first = "0 reset, both; 1 both; 2 reset; 3 reset, both; 4 both; 12 save, reset, load; 20 reset, reset"
     first += "; 21 both; 26 both"
 
@@ -117,41 +115,19 @@ def odds() -> Iterator[Case]:
         rows = held(dice, params, 30)
         return [rows[0]] * 6 + rows
 
+    subject, new, reset = (
+        "odds of the subject",
+        "the first step is new, whatever came before",
+        "20 reset, both",
+    )
     for name, why, mask, classes, features, rows, marks, changes in (
-        (
-            "odds_answer",
-            "odds of the subject",
-            STANDARD_POSTERIORS,
-            4,
-            0,
-            (held, 40),
-            "17 reset; 30 both",
-            LEARNED,
-        ),
-        ("mixed", "odds of the subject", MIXED | SEVERITY, 4, 5, (held, 40), "17 reset; 30 both", LOOKING),
-        ("flips_severity", "signals 0x034", 0x34, 5, 3, (held, 34), "20 reset, both", LOOKING),
-        ("paper", "signals 0x01F", PAPER | 0x10, 5, 3, (held, 34), "20 reset, both", LOOKING),
-        ("first", "the first step is new, whatever came before", DRIFT, 3, 6, (repeated,), first, LOOKING),
-        (
-            "first_odds",
-            "the first step is new, whatever came before",
-            ODDS,
-            3,
-            6,
-            (repeated,),
-            first,
-            LOOKING,
-        ),
-        (
-            "first_distance",
-            "the first step is new, whatever came before",
-            0x80,
-            3,
-            6,
-            (repeated,),
-            first,
-            LOOKING,
-        ),
+        ("odds_answer", subject, STANDARD_POSTERIORS, 4, 0, (held, 40), "17 reset; 30 both", LEARNED),
+        ("mixed", subject, MIXED | SEVERITY, 4, 5, (held, 40), "17 reset; 30 both", LOOKING),
+        ("flips_severity", "signals 0x034", 0x34, 5, 3, (held, 34), reset, LOOKING),
+        ("paper", "signals 0x01F", PAPER | 0x10, 5, 3, (held, 34), reset, LOOKING),
+        ("first", new, DRIFT, 3, 6, (repeated,), first, LOOKING),
+        ("first_odds", new, ODDS, 3, 6, (repeated,), first, LOOKING),
+        ("first_distance", new, 0x80, 3, 6, (repeated,), first, LOOKING),
     ):
         yield case(f"look_{name}", why, mask, classes, features, rows, marks, **changes)
 
@@ -159,10 +135,8 @@ def odds() -> Iterator[Case]:
 def means() -> Iterator[Case]:
     """Yield severity and drift at their ends."""
     # Turns between neighbors keep the look at its full.
-    long, short = (
-        two(*(250, 120) * 45, *(-250, -120) * 85, *(250,) * 12),
-        two(*(250, 120) * 9, *(-250, -120) * 9),
-    )
+    long = two(*(250, 120) * 45, *(-250, -120) * 85, *(250,) * 12)
+    short = two(*(250, 120) * 9, *(-250, -120) * 9)
     coef = tuple({5: 8192, 9: -700}.get(n, 0) for n in range(SIGNAL_COUNT))
     for name, offset, bias, clip in (
         ("ends", (32767, -32768), 0, LARGEST),
@@ -186,9 +160,8 @@ def means() -> Iterator[Case]:
         x = [clip8(v + (off if j % 4 == t % 2 else 0)) for j, v in enumerate(centers[11 * at : 11 * at + 11])]
         rows.append(([100 if c == at else -110 for c in range(3)], x))
     changes = {"centers": centers, "evidence": Evidence(2**17, 0, SILENT, (10, -10, 0), reach=2**14)}
-    yield case(
-        "drift_near", "on the centers and a unit off", DRIFT, 3, 11, rows, "20 both; 30 reset", **changes
-    )
+    why, marks = "on the centers and a unit off", "20 both; 30 reset"
+    yield case("drift_near", why, DRIFT, 3, 11, rows, marks, **changes)
 
     def weak(dice: Dice, params: Params) -> list[Row]:
         rows = []
@@ -217,10 +190,8 @@ def bets() -> Iterator[Case]:
     head = {"bet_base": 60000, "bet_slope": 20000, "clip": 2 * 65536, "allowance": 1000}
     offset = {"offset": (300, -200, 450)}
     for name, mask, features in (("look_bet", DRIFT, 6), ("look_bet_odds", ODDS, 0)):
-        changes, why = (
-            {**ALARM, "evidence": second(mask, 3, head | offset)},
-            "a bet counts by the look where it wins",
-        )
+        changes = {**ALARM, "evidence": second(mask, 3, head | offset)}
+        why = "a bet counts by the look where it wins"
         yield case(name, why, mask, 3, features, (held, 50), "25 both", **changes)
     off = {**LOOKING, **NO_ALARM, "hold": 63}
     yield case("look_side_off", "looks and means, no alarm", DRIFT, 3, 6, (held, 24), "10 both", **off)
@@ -281,19 +252,15 @@ def states() -> Iterator[Case]:
     fresh = [(at, 4, sign) for at in (64, 92, 96, 124) for sign in (1, -1)] + [(62, 1, 1), (62, 1, 2)]
     emptied = [(at, 4, sign) for at in (64, 92) for sign in (1, -1)] + wide[4:]
     marks = f"0 {refusing(fresh)}; 1 {refusing(wide)}; 20 {refusing(wide)}, reset, {refusing(emptied)}"
-    yield case(
-        "refused_looks", "last and slow out of their ranges", DRIFT, 3, 5, (held, 24), marks, **LOOKING
-    )
+    why = "last and slow out of their ranges"
+    yield case("refused_looks", why, DRIFT, 3, 5, (held, 24), marks, **LOOKING)
     marks = f"0 {refusing([(64, 4, 1)])}; 9 {refusing((64, 4, n) for n in (65536, -65536, 1 << 31))}"
     yield case("refused_looks_odds", "last out of its range", ODDS, 3, 0, (held, 12), marks, **LOOKING)
     clip = 4 * 65536
-    marks = (
-        f"4 damage severity {HIGH}, both; 6 damage severity {-HIGH - 1}; 8 damage severity {clip + 1}, both"
-    )
-    marks += f"; 9 damage severity {clip}, both; 12 damage severity {-clip - 1}, both"
-    marks += (
-        f"; 13 damage severity {-clip}, both; 24 damage accuracy {TOP}, both; 26 damage accuracy {1 << 24}"
-    )
+    marks = f"4 damage severity {HIGH}, both; 6 damage severity {-HIGH - 1}"
+    marks += f"; 8 damage severity {clip + 1}, both; 9 damage severity {clip}, both"
+    marks += f"; 12 damage severity {-clip - 1}, both; 13 damage severity {-clip}, both"
+    marks += f"; 24 damage accuracy {TOP}, both; 26 damage accuracy {1 << 24}"
     marks += f"; 28 damage accuracy {(1 << 31) + 70000}, reset; 30 damage steps 0, both; 33 damage steps 0"
     marks += "; 35 reset, damage steps 0, damage accuracy 5, both"
     changes = {**LOOKING, "horizon": 5, "expected_start": 30000}
@@ -302,9 +269,8 @@ def states() -> Iterator[Case]:
     marks += "; 10 damage accuracy 9, both"
     yield case("damage_unread", "no evidence, no horizon: neither is read", 0x10, 3, 0, 14, marks)
     wrong = (HIGH, -HIGH - 1, -1, -7, -8, -MOST, -MOST - 1, MOST, MOST + 1, STILL, STILL + 1, TOP)
-    marks = "; ".join(
-        f"{3 * n + 2} damage stillness {value}; {3 * n + 3} both" for n, value in enumerate(wrong)
-    )
+    taken = (f"{3 * n + 2} damage stillness {value}; {3 * n + 3} both" for n, value in enumerate(wrong))
+    marks = "; ".join(taken)
     rows = [([120 - 9 * (t % 2), -120], []) for t in range(40)]
     for name, reach in (("", 2**26), ("_moving", 256)):
         changes = {**ALARM, **BASE, "evidence": {"still": STILL, "reach": reach}}
@@ -317,9 +283,8 @@ def states() -> Iterator[Case]:
     marks += f"; 27 damage own_seen 2559, damage own {HIGH}; 28 both"
     marks += f"; 30 damage own_seen {1 << 31}, damage own {1 << 31}, reset; 31 both"
     changes = {**ALARM, "evidence": {"own_looks": 10, "own_mean": -(2**18), "own_most": 2**17}}
-    yield case(
-        "damage_own", "own and own_seen after a memory error", DRIFT, 3, 5, (held, 36), marks, **changes
-    )
+    why = "own and own_seen after a memory error"
+    yield case("damage_own", why, DRIFT, 3, 5, (held, 36), marks, **changes)
     unread = "5 damage own 77, damage own_seen 9, both; 8 damage own -5, both; 9 damage stillness 7, both"
     unread += "; 11 damage stillness -9; 13 both"
     for name, mask, features, changes in (("unread", DRIFT, 5, LOOKING), ("plain", 0x10, 0, {})):

@@ -51,14 +51,12 @@ def shapes() -> Iterator[Case]:
         *((2, NEAR, 13, 40), (10, DEEP, 0x1D, 66), (10, FAR, 13, 40), (35, FIVE, 0x1D, 40)),
         *((200, tuple(range(1, 9)), 13, 10), (200, NEAR, 24, 10), (1000, (1,), 13, 4), (1000, (1, 2), 29, 4)),
     ):
-        yield case(
-            f"posterior_only_{mask}_L{classes}", "no features at all", mask, classes, 0, steps, lags=lags
-        )
+        name, why = f"posterior_only_{mask}_L{classes}", "no features at all"
+        yield case(name, why, mask, classes, 0, steps, lags=lags)
     yield case("features_present_but_unread", "features of 16 values that no signal reads", 13, 10, 16, 40)
     for mask in (PAPER, EVERY):
-        yield case(
-            f"widest_features_mask{mask}", "256 features", mask, 10, 256, 7, lags=NEAR, zero_point=-128
-        )
+        name = f"widest_features_mask{mask}"
+        yield case(name, "256 features", mask, 10, 256, 7, lags=NEAR, zero_point=-128)
     for n in (0, 1, 2, 3, 4, 6):
         coef = tuple(4500 if i == n else 777 for i in range(SIGNAL_COUNT))
         why, features = f"signal {n} alone", 16 if n in (1, 6) else 0
@@ -75,25 +73,12 @@ def shapes() -> Iterator[Case]:
     ):
         steps, why = 14 if classes == 200 else 28, f"signals 0x{mask:03X}"
         yield case(f"mask_{name}", why, mask, classes, features, steps, lags=lags, bias=-2 * 65536)
-    for classes, features, lags in (
-        (2, 7, (1,)),
-        (3, 3, (1,)),
-        (7, 2, (1, 3)),
-        (5, 1, (2,)),
-        (9, 15, (3, 5)),
-    ):
+    sizes = [(2, 7, (1,)), (3, 3, (1,)), (7, 2, (1, 3)), (5, 1, (2,)), (9, 15, (3, 5))]
+    for classes, features, lags in sizes:
         name, why = f"odd_sizes_L{classes}_d{features}", "sizes that are no multiples of four"
         yield case(name, why, EVERY, classes, features, 30, lags=lags)
-    yield case(
-        "weights_with_gaps",
-        "some lags weigh nothing",
-        PAPER,
-        10,
-        16,
-        40,
-        lags=FIVE,
-        lag_weights=weights(5, "gap"),
-    )
+    why, gaps = "some lags weigh nothing", weights(5, "gap")
+    yield case("weights_with_gaps", why, PAPER, 10, 16, 40, lags=FIVE, lag_weights=gaps)
 
 
 def posteriors() -> Iterator[Case]:
@@ -152,15 +137,12 @@ def vectors() -> Iterator[Case]:
         shown = enumerate(dwell(dice, params, 26))
         return [(probs, [clip8(z + make(dice, t, j)) for j in range(width)]) for t, (probs, _) in shown]
 
+    def sometimes(_: Dice, t: int, j: int) -> int:
+        return 0 if t % 5 < 2 else 9 * j - 40
+
     for name, why, zero, make, features in (
         ("zero", "always the zero vector", 5, lambda _, t, j: 0, 16),
-        (
-            "sometimes_zero",
-            "zero vectors now and then",
-            0,
-            lambda _, t, j: 0 if t % 5 < 2 else 9 * j - 40,
-            16,
-        ),
+        ("sometimes_zero", "zero vectors now and then", 0, sometimes, 16),
         ("opposite", "the sign turns", 0, lambda _, t, j: (7 * j + 3) * (-1 if t // 4 % 2 else 1), 16),
         ("tiny", "components of -1, 0, 1", -128, lambda dice, t, j: dice.below(3) - 1, 16),
         ("one_component", "orthogonal axes", 127, lambda _, t, j: -255 if j == t // 6 % 16 else 0, 16),
@@ -205,19 +187,15 @@ def streams() -> Iterator[Case]:
     yield case("stream_constant", "the same inference again and again", EVERY, 10, 16, rows, lags=FIVE)
     for name, bias, reference in (("max", 256, 60000), ("min", -256, 3000)):
         changes = {"coef": SILENT, "blend": 65536, "bias": bias * 65536, "reference": reference}
-        yield case(
-            f"stream_risk_{name}", "risk is pinned: the debt meets its bound", 13, 10, 0, 50, **changes
-        )
+        why = "risk is pinned: the debt meets its bound"
+        yield case(f"stream_risk_{name}", why, 13, 10, 0, 50, **changes)
     coef = by_signal(0, 0, 0, 32767, 0, 0, 0, 0, 0)
     shown = [one_hot(2, 0, 255 if t // 20 % 2 else 128, 120) for t in range(120)]
     changes = {"coef": coef, "bias": -32 * 65536, "blend": 65536, "doubt_mix": 65536}
     why = "from the least risk to the largest and back"
     yield case("stream_risk_jumps", why, 8, 2, 0, (from_u, shown), **changes)
-    for name, n, bias in (
-        ("largest", 32767, 256),
-        ("least", -32768, -256),
-        ("largest_against_bias", 32767, -256),
-    ):
+    ends = [("largest", 32767, 256), ("least", -32768, -256), ("largest_against_bias", 32767, -256)]
+    for name, n, bias in ends:
         changes = {"coef": (n,) * SIGNAL_COUNT, "bias": bias * 65536, "clean_mean": ENDS}
         yield case(f"coef_{name}", "coefficients at the end of their range", EVERY, 10, 16, 40, **changes)
     for name, mask, classes in (("paper", PAPER, 10), ("mixed", MIXED, 35)):
@@ -230,9 +208,8 @@ def streams() -> Iterator[Case]:
         why = "with its twin: only predictions may differ"
         yield case(f"permuted_{name}_a", why, mask, classes, 4, rows, lags=lags)
         twin = [([probs[order[c]] for c in range(classes)], x) for probs, x in rows]
-        yield case(
-            f"permuted_{name}_b", "the same stream, classes permuted", mask, classes, 4, twin, lags=lags
-        )
+        why = "the same stream, classes permuted"
+        yield case(f"permuted_{name}_b", why, mask, classes, 4, twin, lags=lags)
 
 
 def params_like(mask: int, classes: int, features: int) -> Params:
@@ -317,9 +294,8 @@ def evidence() -> Iterator[Case]:
         params = {"evidence": head, "rise_limit": limit, "rise_cap": 2 * limit, "lags": NEAR}
         steps = 6 if classes == 1000 else 16 if classes == 200 else 45
         rows = dwell(dice, params_like(mask & ~SEVERITY, classes, features), steps)
-        yield case(
-            f"evidence_{name}", "the alarm sums evidence", mask, classes, features, rows, marks, **params
-        )
+        why = "the alarm sums evidence"
+        yield case(f"evidence_{name}", why, mask, classes, features, rows, marks, **params)
     # Twins: risk is pinned by a silent first head, so that only the second one can raise the alarm.
     silent = {"coef": SILENT, "blend": 65536, "rise_reference": 60000, "fall_limit": 0, "fall_cap": 0}
     head = Evidence(4 * 65536, 0, coef, (-700,) * 10, reach=2**26, bias=bias)
@@ -392,9 +368,8 @@ def anywhere() -> Iterator[Case]:
         shape = case("", "", signals, classes, features, [], **changes).params
         rows = dwell(dice, shape, 52, (256, 256, 700, 90)[number % 4])
         marks = f"{dice.between(10, 30)} both; {dice.between(31, 50)} reset; 51 save"
-        yield case(
-            f"fuzz_{number}", "parameters from all over", signals, classes, features, rows, marks, **changes
-        )
+        why = "parameters from all over"
+        yield case(f"fuzz_{number}", why, signals, classes, features, rows, marks, **changes)
 
 
 def states() -> Iterator[Case]:
@@ -413,14 +388,7 @@ def states() -> Iterator[Case]:
         ("save_load_no_ring", "save, load, go on", (EVERY & ~7, 10, 16), (), 60, every),
         ("save_load_posterior_only", "save, load, go on", (0x1D, 35, 0), FIVE, 60, every),
         ("save_load_wrapped", "a ring of 64 that has wrapped", (EVERY, 2, 16), DEEP, 104, "100 both"),
-        (
-            "save_load_often",
-            "load after each third step",
-            (EVERY & 0x1F, 10, 16),
-            (1, 2, 3),
-            24,
-            "0-23/3 both",
-        ),
+        ("save_load_often", "load after each third step", (0x1F, 10, 16), (1, 2, 3), 24, "0-23/3 both"),
     ):
         yield case(name, why, *shape, steps, marks, lags=lags, zero_point=5, warmup=10)
     rows = dwell(Dice("load_goes_back"), params_like(EVERY, 10, 16), 40)
@@ -432,8 +400,7 @@ def damage() -> Iterator[Case]:
     """Yield counters after a memory error, and states that contradict themselves (section 12)."""
     debts = (HIGH, -HIGH - 1, 1 << 30, -(1 << 24), 1 << 20, -4097, 400, -90)
     marks = "; ".join(
-        f"{10 + 8 * n} damage debt {debt}; {14 + 8 * n} damage debt {debt}, both"
-        for n, debt in enumerate(debts)
+        f"{10 + 8 * n} damage debt {d}; {14 + 8 * n} damage debt {d}, both" for n, d in enumerate(debts)
     )
     for name, mask, changes in (
         ("paper", PAPER, {}),

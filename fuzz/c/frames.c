@@ -23,13 +23,6 @@ static uint64_t first_seq;
 static uint32_t fingerprint;
 static guarded_t buffer;
 
-int LLVMFuzzerInitialize(int *count, char ***words)
-{
-    (void)count;
-    (void)words;
-    return atexit(say_steps);
-}
-
 static uint32_t number(const uint8_t *from, unsigned count)
 {
     uint32_t value = 0;

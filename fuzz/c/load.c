@@ -8,13 +8,6 @@ enum { SETS = 24, STEPS = 40 };
 
 static set_t set;
 
-int LLVMFuzzerInitialize(int *count, char ***words)
-{
-    (void)count;
-    (void)words;
-    return atexit(say_steps);
-}
-
 static void choose_set(unsigned number)
 {
     source_t from;

@@ -7,13 +7,6 @@ enum { MOST_STEPS = 512, MOST_WORK = 1 << 17 };
 
 static set_t set;
 
-int LLVMFuzzerInitialize(int *count, char ***words)
-{
-    (void)count;
-    (void)words;
-    return atexit(say_steps);
-}
-
 /* tcuq_check() and tcuq_init() agree on what is accepted, and every refusal has its words. (Whether it is what SPEC.md
  * allows is asked by fuzz/against_reference.py.) */
 static int accepted(const tcuq_params_t *p)

@@ -25,6 +25,13 @@ static inline void say_steps(void)
     fprintf(stderr, "steps: %lu\n", target_steps);
 }
 
+int LLVMFuzzerInitialize(int *count, char ***words)
+{
+    (void)count;
+    (void)words;
+    return atexit(say_steps);
+}
+
 #define NEED(holds, what)                                                        \
     do {                                                                         \
         if (!(holds)) {                                                          \

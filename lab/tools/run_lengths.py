@@ -34,11 +34,7 @@ def achieved(kind: str, clean: int, wanted: int, seed: int) -> float:
     """Return clean steps per false alarm of either side, on fresh data."""
     rng = np.random.default_rng(seed)
     alarm = choose_alarm([risk(kind, clean, rng)], wanted, rng)
-    fresh, raised = risk(kind, FRESH, rng), 0
-    for side, sign in ((alarm.rise, 1), (alarm.fall, -1)):
-        if side is not None:
-            raised += alarms_in([fresh], alarm.mean + sign * side.allowance, sign, side)[0]
-    return FRESH / max(1, raised)
+    return FRESH / max(1, alarms_in([risk(kind, FRESH, rng)], alarm)[0])
 
 
 def main() -> int:

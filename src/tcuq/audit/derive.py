@@ -1,13 +1,9 @@
-"""Checking a decision log after the fact: every decision derived again, every promised rate certified.
-
-Decisions are derived by `tcuq.reference`, not by the core, so that a fault of the core cannot hide itself.
-"""
+"""Checking a decision log: every decision derived again, without the core, every promised rate certified."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,6 +11,7 @@ import numpy.typing as npt
 
 from ..base.errors import InputError
 from ..base.fixed import ONE
+from ..io.decision_files import LIMITS
 from ..io.decisions import OWN_COLUMN, Decisions
 from ..log.class_names import class_shown
 from ..log.log import Log
@@ -22,33 +19,20 @@ from ..monitor.monitor import Monitor
 from ..monitor.params import Params
 from ..monitor.signals import NUMBER, REASONS, SIGNALS
 from ..monitor.state import State, state_for
-from ..monitor.steps import NO_REASON, reason_names
+from ..monitor.steps import NO_REASON, STEP_DTYPE, reason_names
 from ..reference import Decider, decide
 from ..reference import Monitor as Reference
 from ..reference import Params as Numbers
 from ..reference.params import Feedback
+from ..reference.signals import blocks
 from .replay import Ints, Known, label_rows, replay, stood_still, watch_told
 from .verdict import Audit, Check
 
-TOP = ONE - 1
-
-_FRACTIONS = {
-    "risk": (0, TOP),
-    "threshold": (-(2**31), 2**31 - 1),
-    "uncertainty": (0, TOP),
-    "persistence": (0, TOP),
-    "look": (0, TOP),
-    "severity": (-(2**24), 2**24),
-    "expected_accuracy": (0, TOP),
-}
-"""Fields that are fractions, and the least and the most of them in Q0.16."""
-
+_FRACTIONS = tuple(name for name in STEP_DTYPE.names or () if STEP_DTYPE[name].kind == "f")
 
 _OPEN = (
-    *("prediction", "answer", "risk", "uncertainty", "persistence", "look"),
-    "reason",
-    "alarm",
-    "severity",
+    *("prediction", "answer", "risk", "uncertainty", "persistence"),
+    *("look", "reason", "alarm", "severity"),
 )
 """Fields that come from the input, unless the rules tell them."""
 
@@ -198,12 +182,12 @@ def _possible(steps: npt.NDArray[Any], numbers: Ints, params: Params) -> list[Ch
 
 def _fixed_point(steps: npt.NDArray[Any], numbers: Ints, params: Params) -> tuple[dict[str, Ints], Check]:
     """Return the fractions of a step as the core's integers, and whether they are such."""
-    for name, (low, high) in _FRACTIONS.items():
-        values = steps[name] * ONE
+    for name in _FRACTIONS:
+        values, (low, high) = steps[name], LIMITS[name]
         if name == "expected_accuracy" and not params.horizon:
             values = np.where(np.isnan(values), 0.0, values)  # there is none
         with np.errstate(invalid="ignore"):
-            wrong = ~((values >= low) & (values <= high)) | (values != np.round(values))
+            wrong = ~((values >= low) & (values <= high)) | (values * ONE != np.round(values * ONE))
         if wrong.any():
             break
     said = "every fraction is one that the core can give"
@@ -284,11 +268,7 @@ def _abstentions(p: Numbers, abstained: Ints, numbers: Ints, start: State | None
 def _known(
     p: Numbers, decisions: Decisions, params: Params, looks: Ints, start: State | None, log: Log | None
 ) -> Known | None:
-    """Return what the alarm goes by, from logged signals and classes; None where the log cannot tell.
-
-    A log without signals leaves alarm and severity to the input, as it does the signals themselves. So does
-    one that cannot tell where the input stood still.
-    """
+    """Return what the alarm goes by, from logged signals and classes; None where the log cannot tell."""
     head, signals = p.evidence, decisions.signals
     if head is None or signals is None:
         return None
@@ -313,9 +293,7 @@ def _compared(decisions: Decisions, params: Params, log: Log | None) -> Ints | N
     if "distance" in params.signals:
         if log is None or log.features is None or log.features.dtype != np.int8 or len(log) != len(decisions):
             return None
-        edges = [(block * log.width) >> 3 for block in range(9)]
-        rows = np.asarray(log.features, dtype=np.int64)
-        return np.stack([rows[:, a:b].sum(1) for a, b in pairwise(edges)], axis=1)
+        return np.array([blocks(row) for row in log.features.tolist()], dtype=np.int64)
     if decisions.signals is None or "odds" not in decisions.used:
         return None
     return _whole(decisions.signals[:, [NUMBER["odds"]]])

@@ -22,10 +22,7 @@ MOST = 65536
 
 
 class Known(NamedTuple):
-    """What an alarm of evidence goes by at each step.
-
-    Signals in Q0.16, the classes that the risk speaks about, looks in 1/256, and where the input stood still.
-    """
+    """What an alarm of evidence goes by at each step."""
 
     head: Evidence
     signals: Ints
@@ -44,10 +41,8 @@ def rises(decider: Decider, known: Known, risks: list[int]) -> Iterator[int]:
 
 
 def stood_still(decider: Decider, head: Evidence, values: Ints, starts: Collection[int]) -> list[bool]:
-    """Return where the input of a fresh monitor stood still, from what looks compare.
-
-    A reset that is not among `starts` can only make steps appear to stand still that did not.
-    """
+    """Return where the input of a fresh monitor stood still, from what looks compare."""
+    # A reset that is not among `starts` can only make steps appear to stand still that did not.
     still = []
     for step, own in enumerate(values.tolist()):
         if step in starts:
@@ -63,11 +58,7 @@ def replay(
     known: Known | None,
     labels: Mapping[int, list[Any]],
 ) -> tuple[dict[str, Ints], Ints]:
-    """Return what the rules say about each step, and the error debt after its labels.
-
-    With an evidence head, alarm and severity need `known`; without it they are left out, and labels are taken
-    to find the alarm off.
-    """
+    """Return what the rules say of each step, of the alarm where it is `known`, and debts after labels."""
     p = decider.params
     risks = units["risk"].tolist()
     added: Iterator[int | None] = iter([None] * len(risks))
@@ -95,11 +86,7 @@ def replay(
 
 
 def label_rows(labels: npt.ArrayLike | None, first: int, count: int, classes: int) -> dict[int, list[Any]]:
-    """Return labels by the place of the step after which they came, in their order.
-
-    A label has the number of the last step when it came, the number of its step, and the true class, -1
-    where none is right or -2 where the answer was.
-    """
+    """Return labels by the place after which they came: last step, own step, class, -1 none, -2 right."""
     by_place: dict[int, list[Any]] = defaultdict(list)
     rows = np.zeros((0, 3), dtype=np.int64) if labels is None else np.asarray(labels)
     if rows.ndim != 2 or rows.shape[1] != 3 or rows.dtype.kind not in "iu":

@@ -201,7 +201,8 @@ def answer_lines(
     from ..io.log_rows import JsonRows
     from ..io.rows import refuse
     from ..io.sources import STANDARD, check_length, read_lines, shown
-    from ..io.values import Shape, posteriors
+    from ..io.values import Shape
+    from ..log.log import posteriors
     from ..log.logits import paired, softmax
 
     params, where = monitor.params, shown(STANDARD)

@@ -42,11 +42,7 @@ MARGIN, STAKE = 0.1, 2.0
 
 
 def chains_of(risk: Floats, length: int, rng: Generator) -> Iterator[Floats]:
-    """Draw chains of blocks of consecutive steps, a few at a time, as these stay in a cache.
-
-    Blocks keep the dependence between neighbors, which is what makes false alarms cluster. A block that
-    reaches the end goes on at the beginning, so that every step is drawn equally often.
-    """
+    """Draw chains of blocks of steps, which keep the dependence between neighbors, a few at a time."""
     block = min(BLOCK, len(risk))
     blocks = np.lib.stride_tricks.sliding_window_view(np.concatenate([risk, risk[: block - 1]]), block)
     starts = rng.integers(0, len(risk), size=(CHAINS, -(-length // block), 1))[:, :, 0]
@@ -65,13 +61,9 @@ def highest_evidence(excess: Floats) -> Floats:
 
 
 def limit_for(risk: Floats, reference: float, sign: int, run_length: float, rng: Generator) -> float:
-    """Return the limit at which false alarms come once in `run_length` clean steps on average.
-
-    The time to a false alarm is close to exponential: a share exp(-n / run_length) of streams of n steps
-    never reaches the limit. Run lengths that the data cannot show are extrapolated: a limit grows with the
-    logarithm of its run length, as the tail of a one-sided sum is exponential. The alarm survives gaps, so
-    clean stretches may simply follow each other. What is summed is sign * (risk - reference).
-    """
+    """Return the limit at which false alarms come once in `run_length` clean steps on average."""
+    # The time to a false alarm is close to exponential: a share exp(-n / run_length) of streams of n steps
+    # never reaches the limit. Beyond what the data show, a limit grows with the logarithm of its run length.
     shown = len(risk) / SUPPORT
     length = int(min(run_length, LONGEST, max(1.0, shown / 5)))
     chains = chains_of(sign * (risk - reference), length, rng)
@@ -86,11 +78,13 @@ def limit_for(risk: Floats, reference: float, sign: int, run_length: float, rng:
     return far + (far - near) * math.log(run_length / (5 * length)) / math.log(5)
 
 
-def alarms_in(
-    runs: Sequence[Floats], reference: float, sign: int, side: AlarmSide, hold: int = 0
-) -> tuple[int, int]:
-    """Return how often the alarm is raised over some runs, each from zero, and the steps in alarm."""
-    marks = [alarm_on(sign * (run - reference), side.limit, side.clear, hold) for run in runs]
+def alarms_in(runs: Sequence[Floats], alarm: Alarm) -> tuple[int, int]:
+    """Return how often each side is raised over some runs, each from zero, and the steps in alarm."""
+    marks: list[Flags] = []
+    for side, sign in ((alarm.rise, 1), (alarm.fall, -1)):
+        if side is not None:
+            sums = (sign * (run - alarm.mean) - side.allowance for run in runs)
+            marks += [alarm_on(each, side.limit, side.clear, alarm.hold) for each in sums]
     raised = sum(int(np.diff(on.astype(int), prepend=0).clip(0).sum()) for on in marks)
     return raised, sum(int(on.sum()) for on in marks)
 
@@ -113,12 +107,9 @@ def _side(
 
 
 def choose_evidence_limit(added: Sequence[Floats], run_length: int, learned: bool) -> float:
-    """Return the sum of evidence that clean stretches exceed once in `run_length` steps.
-
-    Excursions of the sum above 0 have maxima whose tail is close to exponential: the highest of them give
-    its slope, and the limit is read off or extrapolated along it. The slope is raised by a standard error, or
-    two where evidence was not `learned` from shifts.
-    """
+    """Return the sum of evidence that clean stretches exceed once in `run_length` steps."""
+    # Excursions above 0 have maxima whose tail is close to exponential: the highest give its slope, raised by
+    # a standard error, or two where evidence was not learned from shifts.
     steps = sum(len(run) for run in added)
     peaks = np.sort(np.concatenate([excursions(run) for run in added]))[::-1]
     top = min(HIGHEST, max(1, len(peaks) // 10))
@@ -151,13 +142,9 @@ def clear_at(limit: float) -> float:
 
 
 def fair_bet(added: Floats, clip: float) -> tuple[tuple[float, float], dict[str, float]]:
-    """Return base and slope of a bet that does not win on clean data, and figures for the notes.
-
-    The evidence is mapped to a score x in [0, 1]. The bet multiplies its stake by 1 + stake * (x - level)
-    at each step. As long as the mean of x given the past is at most `level`, its sum of logarithms, restarted
-    whenever it falls below 0, stays below log(n) for n steps on average, whatever the dependence.
-    `clip` is the largest size of the evidence.
-    """
+    """Return base and slope of a bet that does not win on clean data, and figures for the notes."""
+    # The stake is multiplied by 1 + stake * (x - level), x the evidence in [0, 1]. While the mean of x given
+    # the past is at most `level`, the sum of logarithms stays below log(n) for n steps on average.
     mean = float((added / (2 * clip) + 0.5).mean())
     level = min(mean + MARGIN, 0.95)
     stake = min(STAKE, 0.95 / level)

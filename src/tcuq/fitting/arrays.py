@@ -1,7 +1,4 @@
-"""The core's step over whole columns, in its integers: SPEC.md sections 6 to 8 and 11.
-
-A fit thereby needs no new run of the monitor for new coefficients.
-"""
+"""The core's step over whole columns, in its integers: SPEC.md sections 6 to 8 and 11."""
 
 from __future__ import annotations
 
@@ -129,11 +126,7 @@ def added(
     look: Whole,
     still: Flags | None = None,
 ) -> Ints:
-    """Return what the rise side adds to its sum at each step, Q16.16.
-
-    Signals are in 1/65536, looks in 1/256; subjects are the classes that the parameters speak of. An own
-    reference is not taken off: it depends on what the device has seen before.
-    """
+    """Return what the rise side adds to its sum at each step, Q16.16, but for an own reference."""
     p = head.integers()
     if p["bet_slope"]:
         value = _bet(p["bet_base"], p["bet_slope"], evidence(head, names, units, subject, still))

@@ -1,8 +1,4 @@
-"""The evidence of the alarm: degraded against clean steps, by how new each of them is.
-
-Two small regressions. The first, over signals of one step, gives the evidence of the step, whose slow mean is
-the severity. The second, over severity and drift, gives what the alarm sums.
-"""
+"""The evidence of the alarm: degraded against clean steps, by how new they are, in two small regressions."""
 
 from __future__ import annotations
 
@@ -105,13 +101,9 @@ def degraded_steps(log: Log, clean_rate: float) -> Flags:
 
 
 def learn_moments(parts: Sequence[Part], names: Sequence[str], classes: int) -> Moments:
-    """Learn how much more likely a step is on degraded input than on clean.
-
-    Signals are centered by their clean mean under the same class, so that a hard class that stays does not
-    look like a degradation; the centering ends up in the offsets. Both kinds of steps have the same weight,
-    so that the logit is a log-likelihood ratio. Shifts that cost no accuracy take no part: they should not
-    raise the alarm, nor teach what clean looks like.
-    """
+    """Learn how much more likely a step is on degraded input than on clean."""
+    # Centered by class, so that a hard class that stays does not look like a degradation. Both kinds of steps
+    # weigh the same: the logit is a log-likelihood ratio. Shifts that cost no accuracy take no part.
     used, x, subject, weights, target = _rows(parts, names)
     means = means_by_class(x[~target], subject[~target], classes, weights[~target])
     coef, bias = _logistic(x - means[subject], target, weights)
@@ -131,15 +123,11 @@ def deviations(parts: Sequence[Part], names: Sequence[str], classes: int) -> Mom
     return Moments(used, coef, np.clip(-(means @ coef), -OFFSET_LIMIT, OFFSET_LIMIT))
 
 
-def learn_sum(parts: Sequence[Part], columns: Sequence[Floats]) -> tuple[Floats, float]:
-    """Learn what the alarm sums, from severity, and drift where there are features, of each part."""
+def slow_sum(parts: Sequence[Part], columns: Sequence[Floats], learned: bool) -> tuple[Floats, float]:
+    """Return what the alarm sums, of severity, and drift where it is in use: learned, or standardized."""
     x, weights, target = _stacked(parts, columns)
-    return _logistic(x, target, weights)
-
-
-def standard_sum(parts: Sequence[Part], columns: Sequence[Floats]) -> tuple[Floats, float]:
-    """Return what the alarm sums where nothing is learned: the mean of severity and drift, standardized."""
-    x, _, target = _stacked(parts, columns)
+    if learned:
+        return _logistic(x, target, weights)
     x = x[~target]
     share = SLOW_WEIGHT * 2 / x.shape[1]
     coef = _stored(share / np.maximum(x.std(0), LEAST_DEVIATION / 16))

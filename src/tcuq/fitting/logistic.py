@@ -134,11 +134,7 @@ def _minimum(loss: _Loss, beta: Floats, penalty: Floats, bounds: tuple[Floats, F
 def _bent(
     curvature: Floats, gradient: Floats, free: npt.NDArray[np.bool_], room: tuple[Floats, Floats]
 ) -> Floats:
-    """Return Newton's step where some coefficients stop at a bound and the others make up for it.
-
-    Without it, a step that is merely cut at a bound may go up, and only the slow way down is left. `room`
-    is how far down and up the `free` coefficients may move.
-    """
+    """Return Newton's step where some coefficients stop at a bound and the others make up for it."""
     free, step = free.copy(), np.zeros(len(gradient))
     while free.any():
         rest = gradient[free] - curvature[np.ix_(free, ~free)] @ step[~free]

@@ -26,14 +26,9 @@ CHUNK = 1 << 15  # steps that are held as floats at a time
 
 @dataclass(frozen=True, eq=False)
 class SignalTable:
-    """The signals of each step of a log, and what else the core reads off the step itself.
+    """The signals of each step of a log, and what else the core reads off the step itself."""
 
-    None of it depends on coefficients but severity, which goes by those of the evidence head: one run of
-    the monitor serves every stage after that. Units and persistence are in 1/65536, `past` (how far the
-    past counts) in 1/32768, `look` (how new each step is) in 1/256. Risk leans on the `anchor` beside the
-    uncertainty: one minus the confidence, or the belief. Signals speak of the `subject`, prediction or
-    answer. The first step of a segment is not `settled`.
-    """
+    # Nothing but severity depends on coefficients, on those of evidence: one run serves every later stage.
 
     names: tuple[str, ...]
     units: Units
@@ -127,12 +122,7 @@ BLOCKS = 12
 
 
 def folds(log: Log, order: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64]:
-    """Return a fold number for each step.
-
-    Whole segments where there are enough, else blocks of time. Where the log tells several kinds of shift
-    apart, all steps of a kind go into one fold: what is held out is then a kind that the fit has not seen,
-    which is what a device will meet. With an `order`, the steps are one stream without segments.
-    """
+    """Return a fold for each step: by segments, else by blocks of time; each kind of shift is in one."""
     pieces = log.pieces() if order is None else []
     out = np.arange(len(log)) * BLOCKS // max(1, len(log)) % FOLDS
     if len(pieces) >= FOLDS:

@@ -1,8 +1,4 @@
-"""What a fit found, in words: a few lines about parameters, and a sentence for each finding.
-
-A finding is a code with its values, as the stages of a fit note it. One that is a sentence already, of a log
-or of a fit of version 0.3, is shown as it is.
-"""
+"""What a fit found, in words: a few lines about parameters, and a sentence for each finding."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ def _numbers(name: str, cells: list[Any]) -> npt.NDArray[np.float64]:
         cells = [_CODED[name](cell) for cell in cells]
     try:
         return np.array(cells, np.float64)
-    except (ValueError, OverflowError):
+    except (ValueError, TypeError, OverflowError):
         raise wrong_value(name, cells[0], "a number") from None
 
 

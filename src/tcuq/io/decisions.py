@@ -148,11 +148,9 @@ class Decisions:
 
 
 class RowText:
-    """Turn rows of decisions into lines of CSV or JSON.
+    """Turn rows of decisions into lines of CSV or JSON."""
 
-    Every fraction is a multiple of 1/65536. Six decimals are within 5e-7 of it, a thirtieth of half
-    a unit, so ``round(x * 65536)`` gives back the core's integer exactly.
-    """
+    # Six decimals are within 5e-7 of a multiple of 1/65536: rounding gives back the integer of the core.
 
     def __init__(self, columns: Sequence[str], format: str) -> None:
         csv = format == "csv"

@@ -11,22 +11,19 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.checks import guess, note_unknown
-from ..base.errors import InputError, placed, wrong_value
+from ..base.errors import InputError, located, placed, wrong_value
 from ..base.limits import Limits
 from ..log.class_names import ShiftNumbers, checked_names, class_number
 from ..log.columns import ALIASES, EXPECTED, PLAIN, Layout
-from ..log.log import Log
+from ..log.log import Log, Softmax, log_of
 from .rows import csv_rows, parse_object, short
 from .sources import Lines, check_length
 from .values import (
     BESIDE,
     Shape,
-    Softmax,
-    bad_features,
-    bad_posteriors,
     check_label,
+    first_bad,
     logits_hint,
-    make_log,
     plausible,
 )
 
@@ -43,11 +40,8 @@ def written_whole(cells: Sequence[str] | Sequence[float]) -> bool:
 
 
 def written_int8(values: Sequence[float], posteriors: bool) -> bool:
-    """Tell int8 from float by how one row is written, as integers; the one rule of all text formats.
-
-    Integers in -128 to 127 are int8. A one-hot row of posteriors is float: many programs write a certain
-    1.0 as 1. A lone 0 or 1 is a sigmoid output, which makes a one-hot row of two classes.
-    """
+    """Tell int8 from float by how one row is written, as integers; the one rule of all text formats."""
+    # A one-hot row is float: many programs write a certain 1.0 as 1. A lone 0 or 1 makes one of two classes.
     if min(values) < LOW or max(values) > HIGH:
         return False
     certain = min(values) >= 0 and max(values) <= 1 and (len(values) == 1 or sum(values) == 1)
@@ -107,11 +101,11 @@ class LogRows:
             return values.astype(np.int8)
         if len(values) == 1 and plausible(row, posteriors):
             return values
-        if bad := (bad_posteriors if posteriors else bad_features)(values, self._titles.get(name)):
+        if bad := first_bad(values, posteriors, self._titles.get(name)):
             hint = logits_hint(values[0]) if posteriors else ""
             if whole:
                 hint = (self._since(name, "float") or f", or int8 {LOW} to {HIGH}") + hint
-            raise InputError("value", next(iter(bad.values())) + hint)
+            raise InputError("value", bad[1] + hint)
         return values
 
     def _not_int8(self, name: str, values: list[float], cells: Sequence[Any]) -> InputError:
@@ -157,15 +151,16 @@ class LogRows:
             check_label(number, classes)
         return number
 
-    def log(self) -> Log:
-        """Return what was taken, and forget it."""
+    def log(self, where: str) -> Log:
+        """Return what was taken, and forget it; `where` is its name in messages."""
         self.rows, kept, self._kept = 0, self._kept, {}
         columns: dict[str, Any] = {}
         for name, (kind, width) in self._types.items():
             values = np.frombuffer(kept.pop(name), kind)
             columns[name] = values.reshape(-1, width) if name in _TABLES else values
         shifts = self._shifts.names or None
-        return make_log(**columns, softmax=self._softmax, names=self.names, shift_names=shifts)
+        with located(where):
+            return log_of(**columns, softmax=self._softmax, names=self.names, shift_names=shifts)
 
 
 _NAMES = re.compile(r"\s*#\s*names\s*:", re.IGNORECASE)
@@ -175,15 +170,15 @@ _NAMES = re.compile(r"\s*#\s*names\s*:", re.IGNORECASE)
 class CsvRows(LogRows):
     """Rows below a header, which is read first. Where the classes have names, labels may be names."""
 
-    def __init__(self, lines: Lines, where: str, softmax: Softmax | None, limits: Limits) -> None:
+    def __init__(self, lines: Lines, softmax: Softmax | None, where: str, limits: Limits) -> None:
         super().__init__(softmax)
-        lines = (each for each in lines if each[1].strip())
-        first, classes = next(lines, None), None
+        filled = (each for each in lines if each[1].strip())
+        first, classes = next(filled, None), None
         try:
             if first is not None and (mark := _NAMES.match(first[1])):
                 check_length(first[1])
                 classes = [cell.strip() for cell in csv_rows([first[1][mark.end() :]])[0]]
-                first = next(lines, None)
+                first = next(filled, None)
             if first is None:
                 raise InputError("missing", f"is empty, expected a header with {EXPECTED}")
             check_length(first[1])
@@ -295,11 +290,7 @@ _PLAIN: dict[str, set[type]] = {"label": {int, str}, "segment": {int}, "shifted"
 
 
 class JsonRows(LogRows):
-    """Objects of one step each, whose keys and lengths are those of the first.
-
-    With a `shape`, a line of another shape is the bad one, also when it is the first. A line ``{"names":
-    [...]}`` before all steps names the classes.
-    """
+    """Objects of one step each, whose keys and lengths are those of the first, or of a `shape`."""
 
     def __init__(
         self, shape: Shape | None, softmax: Softmax | None, where: str, limits: Limits | None = None

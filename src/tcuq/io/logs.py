@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..base.errors import InputError, located
+from ..base.errors import InputError
 from ..base.limits import Limits, limits_given
 from ..log.log import Log
 from ..log.logits import paired, softmax
@@ -108,9 +110,8 @@ def read_parts(
         parts = table_parts(path, kind, where, limits, apply, rows is None)
     else:
         lines = read_lines(path, limits, whole=True)
-        csv = kind == "csv"
-        steps = CsvRows(lines, where, apply, limits) if csv else JsonRows(shape, apply, where, limits)
-        parts = _row_parts(lines, steps, where, on_bad, rows)
+        make = partial(CsvRows, lines) if kind == "csv" else partial(JsonRows, shape)
+        parts = _row_parts(lines, partial(make, apply, where, limits), where, on_bad, rows)
     for part in parts:
         if shape is not None:
             shape.check_log(part, where)
@@ -118,21 +119,18 @@ def read_parts(
 
 
 def _row_parts(
-    lines: Lines, steps: LogRows, where: str, on_bad: Bad | None, size: int | None
+    lines: Lines, make: Callable[[], LogRows], where: str, on_bad: Bad | None, size: int | None
 ) -> Iterator[Log]:
     """Read a text format, about `size` steps at a time."""
-
-    def made() -> Log:
-        with located(where):
-            return steps.log()
-
-    for _ in taken(lines, steps, where, on_bad):
-        if size is not None and steps.rows >= size:
-            yield made()
-    if not steps.begun:
-        raise InputError("missing", f"{where}: holds no steps, expected at least one row")
-    if steps.rows:
-        yield made()
+    with closing(lines):
+        steps = make()
+        for _ in taken(lines, steps, where, on_bad):
+            if size is not None and steps.rows >= size:
+                yield steps.log(where)
+        if not steps.begun:
+            raise InputError("missing", f"{where}: holds no steps, expected at least one row")
+        if steps.rows:
+            yield steps.log(where)
 
 
 LOG_ENDINGS = (".npz", ".parquet", ".arrow", ".feather")

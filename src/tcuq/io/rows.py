@@ -1,7 +1,4 @@
-"""Rows of CSV and JSON lines: a block of lines becomes columns, which are judged at once.
-
-A block with anything wrong in it is read again line by line, only to name the bad one.
-"""
+"""Rows of CSV and JSON lines: a block of lines becomes columns, and is read line by line where one is bad."""
 
 from __future__ import annotations
 
@@ -26,10 +23,7 @@ BLOCK = 1 << 10
 
 
 class Rows(Protocol):
-    """Takes lines of one file. A bad one among them is an error, and leaves no trace.
-
-    What is said of several lines is not shown: each is then given alone.
-    """
+    """Takes lines of one file, alone after an error among several. A bad one leaves no trace."""
 
     begun: bool
     """Whether a line has settled what the others must be."""
@@ -39,10 +33,7 @@ class Rows(Protocol):
 
 
 def taken(lines: Lines, rows: Rows, where: str, on_bad: Bad | None = None) -> Iterator[None]:
-    """Hand lines over, block by block, and pause after each; blank lines are skipped.
-
-    `on_bad` is called with the message of each bad line, which is skipped; without it, it is an error.
-    """
+    """Hand lines over, block by block, and pause after each; bad ones are skipped where there is `on_bad`."""
     while block := list(islice(lines, BLOCK if rows.begun else 1)):
         block = [(number, line) for number, line in block if line.strip()]
         if len(block) < 2 or not _takes(rows, block):

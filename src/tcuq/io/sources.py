@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import BinaryIO
@@ -13,7 +13,7 @@ from ..base.atomic_files import pieces_of, write_whole
 from ..base.errors import InputError, wrong_value
 from ..base.limits import Limits, file_name, limits_given, read_limited, up_to
 
-Lines = Iterator[tuple[int, str]]
+Lines = Generator[tuple[int, str], None, None]
 
 FORMATS = ("csv", "jsonl", "npz", "parquet", "arrow")
 """Names of the formats that are read and written."""
@@ -102,12 +102,8 @@ def check_length(text: str) -> None:
 
 
 def read_lines(path: str | Path, limits: Limits | None = None, whole: bool = False) -> Lines:
-    r"""Yield lines and their numbers as they arrive, so that a live pipe is answered at once.
-
-    With `whole`, all lines will be held in memory: refuse more of them than a file may have. There is no
-    byte order mark. Bytes that are not UTF-8 come out as escapes such as ``\xff``: no number or key has
-    those, so the line is then refused with its number, like any other bad line.
-    """
+    """Yield lines and their numbers as they arrive, or `whole`, no more than a file may have."""
+    # Bytes that are not UTF-8 become escapes, which no number or key has: the line is then a bad one.
     given, standard = limits_given(limits), str(path) == STANDARD
     if whole and not standard and os.path.isfile(path) and (size := os.stat(path).st_size) > given.file:
         raise InputError("limit", f"{shown(path)}: has {size:,} bytes, {given.beyond('file', size)}")

@@ -20,9 +20,9 @@ from ..base.checks import guess, note_unknown
 from ..base.errors import InputError, located, needed, one_line
 from ..base.limits import Limits, limits_given
 from ..log.columns import DETAIL_KEYS, DETAILS, Columns, Layout, columns_of, details_of
-from ..log.log import MAX_CLASSES, MAX_FEATURES, Log
+from ..log.log import MAX_CLASSES, MAX_FEATURES, Log, Softmax, log_of
 from .sources import STANDARD, read_bytes, shown
-from .values import ALIASES, Softmax, make_log, refuse_bad_rows
+from .values import ALIASES, refuse_bad_rows
 
 PIECE = 1 << 24
 """Bytes that are decoded at once, about: as many rows as that are."""
@@ -90,10 +90,7 @@ class TableFile:
             return ipc.open_stream(content)
 
     def pieces(self, names: Sequence[str]) -> Iterator[Any]:
-        """Yield record batches that hold these columns, which are checked and judged by their size.
-
-        Each must be there once.
-        """
+        """Yield record batches that hold these columns, which are checked and judged by their size."""
         # The package ends the process on damage in what it tells of single columns: only rows are asked for.
         if self._kind == "parquet" and self._file.metadata.num_rows * self._width(names) > self._left:
             self._too_large()
@@ -144,10 +141,7 @@ class TableFile:
 def table_parts(
     path: str | Path, kind: str, where: str, limits: Limits, softmax: Softmax | None, whole: bool
 ) -> Iterator[Log]:
-    """Read a log from a Parquet or Arrow file, piece by piece.
-
-    Integers wider than a byte are always read in one part, as all tell whether they are int8.
-    """
+    """Read a log from a Parquet or Arrow file, piece by piece where its numbers are no wide integers."""
     file = TableFile(path, kind, limits)
     with located(where):
         layout = Layout.of(file.names, lists=True)
@@ -176,7 +170,7 @@ def _log_of(
     parts: list[Columns], where: str, softmax: Softmax | None, details: dict[str, Any], start: int
 ) -> Log:
     with located(where):
-        log = make_log(**Columns.joined(parts).narrowed()._asdict(), softmax=softmax, **details)
+        log = log_of(**Columns.joined(parts).narrowed()._asdict(), softmax=softmax, **details)
     refuse_bad_rows(log, where, start)
     return log
 
@@ -264,11 +258,7 @@ def arrays_of(
     limits: Limits | None = None,
     name: str = "file",
 ) -> dict[str, npt.NDArray[Any]]:
-    """Return the arrays of an NPZ file; anything pickled is refused.
-
-    Sizes are read from the headers, and judged, before any array is unpacked. Arrays that are not accepted
-    are not unpacked at all; a note names them. `name` is that of the limit that all arrays together have.
-    """
+    """Return the arrays of an NPZ file that are accepted; refuse objects, and sizes above a limit."""
     given = limits_given(limits)
     # Each entry of an archive's directory becomes an object, however small it is.
     entries = content.count(b"PK\x01\x02")
@@ -329,10 +319,7 @@ def _entry(key: str, where: str) -> Iterator[None]:
 
 
 def _unpacked_size(archive: zipfile.ZipFile, info: zipfile.ZipInfo, key: str, where: str, stored: int) -> int:
-    """Return the bytes that an array will take, from its header alone.
-
-    The `stored` bytes of the archive bound what can be in it.
-    """
+    """Return the bytes that an array will take, from its header, as far as the `stored` ones allow."""
     if info.compress_type not in _RATIOS:
         problem = f"array {key!r} is packed by method {info.compress_type} of ZIP"
         raise InputError("unsupported", f"{where}: {problem}, expected 0 or 8 as numpy.savez writes it")
@@ -353,14 +340,14 @@ def _unpacked_size(archive: zipfile.ZipFile, info: zipfile.ZipInfo, key: str, wh
 
 def read_npz(content: bytes, where: str, limits: Limits | None = None, softmax: Softmax | None = None) -> Log:
     """Read a log from the bytes of an NPZ file."""
-    arrays: dict[str, npt.NDArray[Any]] = {}
+    arrays: dict[str, Any] = {}
     found = arrays_of(content, where, (*KEYS, *ALIASES.values()), ("probs",), limits)
     for key, values in found.items():
         if ALIASES.get(key, key) in arrays:
             raise InputError("conflict", f"{where}: array {key!r} is there under two names; remove one")
         arrays[ALIASES.get(key, key)] = values
     with located(where):
-        log = make_log(**arrays, softmax=softmax)
+        log = log_of(**arrays, softmax=softmax)
     refuse_bad_rows(log, where)
     return log
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,12 +13,9 @@ from ..base.spelling import option
 from ..log.class_names import classes_expected
 from ..log.columns import ALIASES as ALIASES
 from ..log.log import NO_LABEL, Log
-from ..log.quantize import LEAST_TOLERANCE, ONE_OUTPUT, other_outputs, sigmoid_pairs, sum_tolerances
+from ..log.quantize import LEAST_TOLERANCE, other_outputs, sum_tolerances
 from ..monitor.params import Params
 from ..monitor.signals import FEATURE_BASED
-
-Softmax = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
-"""Makes posteriors of logits; given to a reader when its numbers are logits."""
 
 BESIDE = ("step", "time", "boot", "seq", "label", "given_label", "given_segment", "at")
 """Keys that `tcuq live` writes beside those of a step or a decision. Other commands do not read them, and say
@@ -52,42 +49,26 @@ def logits_hint(row: npt.NDArray[Any]) -> str:
     return f" (are these logits? pass {option('logits', True)})" if np.isfinite(row).all() else ""
 
 
-def bad_posteriors(values: npt.NDArray[Any], names: Sequence[str] | None = None) -> dict[int, str]:
-    """Return what is wrong with each bad row of float posteriors, as the core will judge it."""
+def first_bad(
+    values: npt.NDArray[Any], posteriors: bool, names: Sequence[str] | None = None
+) -> tuple[int, str] | None:
+    """Return the first row of floats that the core would refuse, and what is wrong with it."""
+    name, expected = ("probs", "0 to 1") if posteriors else ("features", "a finite number")
     with np.errstate(invalid="ignore", over="ignore"):
         single = values.astype(np.float32)
-        wrong = ~((single >= 0) & (single <= 1))
-    bad = _first_wrong(wrong, values, "0 to 1", "probs", names)
-    if values.size == 0 or values.shape[1] == 1:  # a sigmoid output stands alone
-        return bad
-    with np.errstate(invalid="ignore"):  # infinities are reported above, with the column that holds them
-        totals = single.sum(axis=1, dtype=np.float64)
-        tolerances = sum_tolerances(values)
-        off = np.abs(totals - 1) > tolerances
-    for row in np.flatnonzero(off).tolist():
-        expected = f"expected 1.00 ± {tolerances[row]:.3g}"
-        bad.setdefault(row, f"probs sum to {totals[row]:.6g}, {expected}")
-    return bad
-
-
-def bad_features(values: npt.NDArray[Any], names: Sequence[str] | None = None) -> dict[int, str]:
-    """Return what is wrong with each bad row of float features."""
-    wrong = ~(np.abs(values) <= MOST)
-    return _first_wrong(wrong, values, "a finite number", "features", names)
-
-
-def _first_wrong(
-    wrong: npt.NDArray[np.bool_], values: npt.NDArray[Any], expected: str, name: str, names: Any
-) -> dict[int, str]:
-    """Return a message of the first wrong value of each row that has one."""
-    problems: dict[int, str] = {}
+        outside = ~((single >= 0) & (single <= 1)) if posteriors else ~(np.abs(values) <= MOST)
+        wrong = outside.any(axis=1)
+        if posteriors and values.shape[1] > 1:  # a sigmoid output stands alone
+            totals, tolerances = single.sum(axis=1, dtype=np.float64), sum_tolerances(values)
+            wrong |= np.abs(totals - 1) > tolerances
     if not wrong.any():
-        return problems
-    for row in np.flatnonzero(wrong.any(axis=1)).tolist():
-        column = int(wrong[row].argmax())
-        called = names[column] if names else f"{name}[{column}]"
-        problems[row] = f"{called} is {number_shown(float(values[row, column]))}, expected {expected}"
-    return problems
+        return None
+    row = int(wrong.argmax())
+    if not outside[row].any():
+        return row, f"probs sum to {totals[row]:.6g}, expected 1.00 ± {tolerances[row]:.3g}"
+    column = int(outside[row].argmax())
+    called = names[column] if names else f"{name}[{column}]"
+    return row, f"{called} is {number_shown(float(values[row, column]))}, expected {expected}"
 
 
 def check_label(label: int, classes: int) -> None:
@@ -96,64 +77,25 @@ def check_label(label: int, classes: int) -> None:
         raise wrong_value("label", label, classes_expected(label, classes))
 
 
-def posteriors(probs: npt.NDArray[Any], softmax: Softmax | None) -> npt.NDArray[Any]:
-    """Return posteriors from what a log holds for them; one value a step becomes two classes."""
-    if softmax is not None:
-        return softmax(probs.reshape(-1, 1) if probs.ndim == 1 else probs)
-    return sigmoid_pairs(probs)
-
-
-def make_log(
-    probs: npt.NDArray[Any],
-    features: npt.NDArray[Any] | None = None,
-    label: npt.NDArray[Any] | None = None,
-    segment: npt.NDArray[Any] | None = None,
-    shifted: npt.NDArray[Any] | None = None,
-    softmax: Softmax | None = None,
-    names: Any = None,
-    feature_scale: Any = None,
-    feature_zero_point: Any = None,
-    shift_names: Any = None,
-) -> Log:
-    """Return a log; see `posteriors`."""
-    given, probs = probs, posteriors(probs, softmax)
-    notes = () if softmax is not None or probs is given else (ONE_OUTPUT,)
-    format = {"feature_scale": feature_scale, "feature_zero_point": feature_zero_point}
-    for name, value in format.items():
-        if value is not None:
-            array = np.asarray(value)
-            if array.size != 1:
-                raise InputError("value", f"{name} has {array.size} values, expected one")
-            format[name] = array.reshape(-1)[0].item()
-    return Log(probs, features, label, segment, shifted, notes, names, shift_names=shift_names, **format)
-
-
 def refuse_bad_rows(log: Log, where: str, start: int = 0) -> None:
     """Refuse a log without steps, and one with a row that the core would refuse; name the first."""
     if not len(log):
         raise InputError("missing", f"{where}: holds no steps, expected at least one row")
+    tables = [(log.probs, True), *([] if log.features is None else [(log.features, False)])]
     for at in range(0, len(log), LOOKED_AT):  # the check takes several times the memory of its rows
-        bad: dict[int, str] = {}
-        probs, features = log.probs[at : at + LOOKED_AT], log.features
-        if features is not None and features.dtype.kind == "f":
-            bad.update(bad_features(features[at : at + LOOKED_AT]))
-        if probs.dtype.kind == "f":
-            for row, message in bad_posteriors(probs).items():
-                bad[row] = message + logits_hint(probs[row])
-        if bad:
-            row = min(bad)
-            raise InputError("value", f"{where}, row {start + at + row}: {bad[row]}")
+        parts = [(values[at : at + LOOKED_AT], kind) for values, kind in tables if values.dtype.kind == "f"]
+        found = [(*bad, each) for each in parts if (bad := first_bad(*each)) is not None]
+        if found:
+            row, message, (values, posteriors) = min(found, key=lambda bad: bad[0])
+            message += logits_hint(values[row]) if posteriors else ""
+            raise InputError("value", f"{where}, row {start + at + row}: {message}")
 
 
 _SAID = "as the parameters say"
 
 
 class Shape(NamedTuple):
-    """Number of classes and features that a log must have.
-
-    Features are `needed` where a signal reads them. A log that names other classes, or the same in another
-    order, is of another classifier.
-    """
+    """What a log must be like; features are `needed` where a signal reads them."""
 
     classes: int
     features: int

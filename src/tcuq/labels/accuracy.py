@@ -23,10 +23,7 @@ SHARE, DEVIATIONS = 0.9, 1.645
 
 
 def looks_behind(look: npt.NDArray[Any], horizon: int) -> Floats:
-    """Return how many looks each expected accuracy rests on: those of about two horizons.
-
-    Each step is one where no evidence is weighed by looks: then `look` is 0.
-    """
+    """Return how many looks each expected accuracy rests on: those of about two horizons, or steps."""
     ends = np.cumsum(np.where(look, look, 1), dtype=np.float64)
     before = np.concatenate([np.zeros(min(len(ends), 2 * horizon - 1)), ends[: -(2 * horizon - 1)]])
     return np.asarray(ends - before)
@@ -184,11 +181,7 @@ def accuracy_from_labels(
 def interval(
     asked: Bools, chance: Floats, expected: Floats, wrong: Floats, level: float, summed: Summed
 ) -> LabeledAccuracy:
-    """Return what `accuracy_from_labels` does, from steps or from counts of steps that are alike.
-
-    `wrong` is 1 for a wrong answer, 0 for a right one and NaN for a label that has not come; it is read
-    only where a label was asked for. `summed` adds up one value a step: the sums at each place to look at.
-    """
+    """Do what `accuracy_from_labels` does, from steps, or from counts that `summed` adds up at each place."""
     inside = number("level", level, 0, 1)
     if not 0 < inside < 1:
         raise wrong_value("level", inside, "above 0 and below 1")
@@ -208,20 +201,14 @@ def interval(
 
 
 def gain(stake: float, off: Floats, least: Floats, asked: Bools, chance: Floats) -> Floats:
-    """Return what a bet gains at each step, as a share of itself: F - 1 of `accuracy_from_labels`.
-
-    `off` says by how much each label is above what was expected, `least` the least that can be.
-    """
+    """Return what a bet gains at each step, F - 1 of `accuracy_from_labels`; `off` is at least `least`."""
     fee = np.maximum(0, 1 - chance - (1 - LEFT * chance) * np.exp(stake * least))
     return np.where(asked, (np.expm1(stake * off) + fee) / chance, -fee / np.maximum(1 - chance, 1e-300))
 
 
 def _least(logs: Floats, limit: float) -> Floats:
-    """Return the least sum at which the mixture is below its limit, or a little less, one a column.
-
-    The logarithm of the mixture is convex and falls as the sum grows, so that Newton's steps from below stay
-    below.
-    """
+    """Return the least sum at which the mixture is below its limit, or a little less, one a column."""
+    # The logarithm of the mixture is convex and falls: Newton's steps from below stay below.
     stakes = STAKES[:, None]
     sums = ((logs - limit) / stakes).max(axis=0)
     for _ in range(ROUNDS):

@@ -83,12 +83,9 @@ def beside_chance(log: Log) -> str | None:
 
 
 def other_order(labels: Ints, answers: Ints, classes: int) -> Ints | None:
-    """Return the output that seems to stand for each class, where that is not the one of its number.
-
-    Each class must have an output of its own that most of its examples get, and those that get another one
-    than their number must get it twice as often. A bad model mixes classes up, but not one for one. Labels
-    below 0 are left out.
-    """
+    """Return the output that seems to stand for each class, where that is not the one of its number."""
+    # Each class must have an output of its own that most of its examples get, and one of another number must
+    # get it twice as often: a bad model mixes classes up, but not one for one.
     known = labels >= 0
     counts = np.zeros((classes, classes), np.int64)
     np.add.at(counts, (labels[known], answers[known]), 1)

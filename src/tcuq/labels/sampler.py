@@ -22,10 +22,7 @@ def seed_given(seed: int | None) -> int:
 
 
 def device_keys(version: str, devices: Iterable[str]) -> U64:
-    """Return a number for each device of a version, from which `step_hashes` makes one for each of its steps.
-
-    Making it costs about a microsecond a device: keep it with the device where many steps are offered.
-    """
+    """Return a number for each device of a version, of which `step_hashes` makes one for each step."""
     start = version.encode() + b"\0"
     raw = (start + name.encode("utf-8", "surrogatepass") for name in devices)
     digests = b"".join(hashlib.blake2b(name, digest_size=8).digest() for name in raw)

@@ -23,10 +23,7 @@ EXPECTED = "p0, p1, ..., f0, f1, ..., label, segment, shifted, step"
 
 
 def numbered(names: Sequence[str], letter: str) -> list[str]:
-    """Return the columns p0, p1, ... or f0, f1, ... in order; refuse a gap.
-
-    Without the first of them there are none: a column ``f1`` alone is a score, not a feature.
-    """
+    """Return the columns p0, p1, ... or f0, f1, ... in order, none without the first; refuse a gap."""
     if f"{letter}0" not in names:
         return []
     numbers = {int(name[1:]) for name in names if re.fullmatch(rf"{letter}(0|[1-9][0-9]{{0,8}})", name)}
@@ -40,11 +37,7 @@ def numbered(names: Sequence[str], letter: str) -> list[str]:
 
 
 class Layout(NamedTuple):
-    """Which columns of a table hold what.
-
-    `names` are those of all columns in order, as this package calls them; columns of posteriors and of
-    features hold one number each, or a single one holds lists.
-    """
+    """Which columns of a table hold what: one column a number, or a single one of lists."""
 
     names: list[str]
     probs: list[str]
@@ -52,10 +45,7 @@ class Layout(NamedTuple):
 
     @classmethod
     def of(cls, given: Sequence[str], lists: bool = False) -> Layout:
-        """Find the columns of a log among those of a table.
-
-        With `lists`, `probs` and `features` may stand for p0, p1, ... and f0, f1, ...
-        """
+        """Find the columns of a log among those of a table, which may hold `lists`."""
         names = [ALIASES.get(name.strip(), name.strip()) for name in given]
         if "p" in names and "p0" not in names:
             names[names.index("p")] = "p0"

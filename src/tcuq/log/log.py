@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
@@ -208,13 +208,12 @@ class Log:
             As of `Log`. An Arrow table that `tcuq.io.write_log` wrote has these, and names, in its metadata.
         """
         layout, found, details = read_frame(frame)
-        probs = softmax(paired(found.probs), logits_scale) if logits else sigmoid_pairs(found.probs)
+        apply = (lambda table: softmax(paired(table), logits_scale)) if logits else None
         unknown = unknown_text("column", layout.noted, layout.known)
         given = {"names": names, "feature_scale": feature_scale, "feature_zero_point": feature_zero_point}
         details |= {key: value for key, value in given.items() if value is not None}
-        notes = [] if unknown is None else [unknown.removesuffix(".")]
-        notes += [] if logits or probs is found.probs else [ONE_OUTPUT]
-        return cls(probs, found.features, found.label, found.segment, found.shifted, tuple(notes), **details)
+        notes = () if unknown is None else (unknown.removesuffix("."),)
+        return log_of(**found._asdict(), softmax=apply, notes=notes, **details)
 
     def __len__(self) -> int:
         return len(self.probs)
@@ -312,6 +311,37 @@ class Log:
         return (
             [] if self.kinds is None else [run for run in runs_of(self, self.kinds) if self.kinds[run.start]]
         )
+
+
+Softmax = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
+"""Makes posteriors of logits; given where numbers are logits."""
+
+
+def posteriors(probs: npt.NDArray[Any], softmax: Softmax | None) -> npt.NDArray[Any]:
+    """Return posteriors from what a log holds for them; one value a step becomes two classes."""
+    if softmax is not None:
+        return softmax(probs.reshape(-1, 1) if probs.ndim == 1 else probs)
+    return sigmoid_pairs(probs)
+
+
+def log_of(
+    probs: npt.NDArray[Any],
+    softmax: Softmax | None = None,
+    notes: tuple[str, ...] = (),
+    label: npt.NDArray[Any] | None = None,
+    segment: npt.NDArray[Any] | None = None,
+    **more: Any,
+) -> Log:
+    """Return a log of columns as files and tables have them; one value a step becomes two classes."""
+    rows = posteriors(probs, softmax)
+    notes = notes if softmax is not None or rows is probs else (*notes, ONE_OUTPUT)
+    for name in ("feature_scale", "feature_zero_point"):
+        if more.get(name) is not None:
+            array = np.asarray(more[name])
+            if array.size != 1:
+                raise InputError("value", f"{name} has {array.size} values, expected one")
+            more[name] = array.reshape(-1)[0].item()
+    return Log(rows, labels=label, segments=segment, notes=notes, **more)
 
 
 def runs_of(log: Log, values: npt.NDArray[Any]) -> list[slice]:

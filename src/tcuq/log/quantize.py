@@ -64,12 +64,9 @@ def quantize_probs(probs: npt.ArrayLike) -> npt.NDArray[np.int8]:
 
 
 def sum_tolerances(probs: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    """Return how far the sum of each row of float posteriors may be from 1.
-
-    Rounding to int8 (scale 1/256) moves each class by at most half a unit, so a sum may be off by L/512.
-    An integer softmax may be off by a whole unit: rows that hold multiples of 1/256, to five decimals,
-    get L/256. The least tolerance is 0.02. The core's `check_probs` applies the same rule.
-    """
+    """Return how far the sum of each float row may be from 1: the rule of the core's `check_probs`."""
+    # Rounding to int8 moves a class by half a unit, an integer softmax by a whole one: rows of multiples of
+    # 1/256, to five decimals, get L/256.
     classes = probs.shape[1]
     with np.errstate(invalid="ignore", over="ignore"):
         units = probs.astype(np.float32).astype(np.float64) * 256
@@ -78,11 +75,7 @@ def sum_tolerances(probs: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
 
 
 def odd_sums(probs: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-    """Return which rows cannot come from a softmax: their sum is off, or a float is outside [0, 1].
-
-    For int8 and uint8 rows the sum is that of the dequantized values, with a tolerance of a unit a class.
-    The core takes any sum of int8; a log most of whose rows are odd holds another kind of number.
-    """
+    """Return which rows cannot come from a softmax: their sum is off, or a float is outside [0, 1]."""
     if probs.dtype.kind == "f":
         with np.errstate(invalid="ignore", over="ignore"):
             single = probs.astype(np.float32)
@@ -135,10 +128,7 @@ def other_outputs(probs: npt.NDArray[Any]) -> str | None:
 
 
 def refuse_logits(probs: npt.NDArray[Any], what: str = "rows of probs") -> None:
-    """Refuse a log of which most rows cannot come from a softmax, and say what to do.
-
-    A float row that is odd would be refused by the core alone; single int8 rows of any sum are fine.
-    """
+    """Refuse a log of which most rows cannot come from a softmax, and say what to do."""
     odd = odd_sums(probs)
     if 2 * int(odd.sum()) <= len(probs):
         return
@@ -155,10 +145,7 @@ def refuse_logits(probs: npt.NDArray[Any], what: str = "rows of probs") -> None:
 
 
 def quantize_features(features: npt.ArrayLike, scale: float, zero_point: int) -> npt.NDArray[np.int8]:
-    """Return features as the monitor takes them: int8 as they are, floats by this scale and zero point.
-
-    Nobody knows the zero point of uint8, so they are refused.
-    """
+    """Return features as the monitor takes them: int8 as they are, floats by this scale and zero point."""
     rows = as_rows("features", features)
     if rows.dtype == np.int8:
         return rows
@@ -172,10 +159,7 @@ def quantize_features(features: npt.ArrayLike, scale: float, zero_point: int) ->
 
 
 def choose_feature_scale(features: npt.NDArray[Any]) -> tuple[float, int]:
-    """Choose scale and zero point that cover float features, as a post-training quantizer would.
-
-    Zero is always representable; the range is that of the data.
-    """
+    """Choose scale and zero point that cover float features and 0, as a post-training quantizer would."""
     low = min(0.0, float(features.min())) if features.size else 0.0
     high = max(0.0, float(features.max())) if features.size else 0.0
     if not np.isfinite(high - low):
@@ -188,10 +172,7 @@ ONE_OUTPUT = "one number per step is taken as a sigmoid, the probability of clas
 
 
 def two_classes(probs: npt.ArrayLike) -> npt.NDArray[Any]:
-    """Return posteriors of two classes from one sigmoid output (class 1).
-
-    Floats in [0, 1], int8 (scale 1/256, zero point -128), or uint8.
-    """
+    """Return posteriors of two classes from one sigmoid output (class 1), float, int8 or uint8."""
     array = np.asarray(probs).reshape(-1)
     if array.dtype == np.int8:
         other = np.minimum(127, -array.astype(np.int16)).astype(np.int8)

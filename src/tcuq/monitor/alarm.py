@@ -111,10 +111,7 @@ def alarm_from(content: Any) -> Alarm:
 
 
 def alarm_words(level: int, evidence: bool | None = None) -> str:
-    """Return what an alarm says, in the words that every page and command uses.
-
-    `evidence`: whether the alarm sums evidence in place of risk; None where that is not known.
-    """
+    """Return what an alarm says, where it sums evidence, where risk, or where nobody knows (None)."""
     rise = "evidence of a degradation has added up" if evidence else "risk has risen"
     if evidence is None:
         rise = "risk has risen or evidence has added up"

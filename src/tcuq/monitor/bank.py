@@ -16,7 +16,7 @@ from ..log.quantize import as_rows
 from .monitor import RIGHT, WRONG, added, params_given, refusal
 from .params import Params
 from .state import renewed
-from .steps import StepBuffer
+from .steps import filled
 
 MOST = 2**32 - 1
 """Monitors of a bank."""
@@ -100,9 +100,12 @@ class Bank:
         most = usable_cores() if threads is None else integer("threads", threads, 1, MOST_THREADS)
         rows = as_rows("probs", probs)
         more = None if features is None else as_rows("features", features)
-        buffer = StepBuffer(len(rows), self.params.names, signals)
-        self._core.run(self._slots(slots), rows, more, buffer.bytes, buffer.raw, most)
-        return buffer.filled()
+        wanted = self._slots(slots)
+
+        def run(steps: Any, raw: Any) -> None:
+            self._core.run(wanted, rows, more, steps, raw, most)
+
+        return filled(run, len(rows), self.params.names, signals)
 
     def reset(self, slots: npt.ArrayLike, everything: bool = False) -> None:
         """Forget past posteriors and features, as `Monitor.reset` does, or everything.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from .made import STATE_VERSION
 from .params import Params
 from .signals import NUMBER, SIGNALS
 from .state import renewed
-from .steps import STEP_DTYPE, StepBuffer, Steps
+from .steps import STEP_DTYPE, Steps, filled
 
 _LOAD_ERRORS = {
     _core.ERR_SIZE: "it is truncated or has extra bytes, expected {size} bytes",
@@ -127,9 +128,7 @@ class Monitor:
             return watch(self, log, signals)
         rows = as_rows("probs", probs)
         more = None if features is None else as_rows("features", features)
-        buffer = StepBuffer(len(rows), self.params.names, signals)
-        self._core.run(rows, more, buffer.bytes, buffer.raw)
-        return buffer.filled()
+        return filled(partial(self._core.run, rows, more), len(rows), self.params.names, signals)
 
     def reset(self) -> None:
         """Forget past posteriors and features after a gap in the stream.
@@ -270,10 +269,7 @@ class Monitor:
 
 
 def watch(monitor: Monitor, log: Log, signals: bool = False) -> Any:
-    """Run a monitor over a log, with a reset where a new segment begins.
-
-    Features are left out when the params use none.
-    """
+    """Run a monitor over a log, with a reset where a new segment begins."""
     steps = np.empty(len(log), dtype=STEP_DTYPE)
     values = np.empty((len(log), len(SIGNALS))) if signals else None
     features = log.features if monitor.params.features else None

@@ -54,11 +54,7 @@ def sealed_content(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_whole(content: Mapping[str, Any], kind: type[Params], sealed: bool) -> None:
-    """Refuse a file that lacks a field, or whose checksum does not belong to its content.
-
-    Called last, so that a mistake in a field is told before the checksum, which any edit breaks. The
-    checksum is looked at where it is `sealed`.
-    """
+    """Refuse a file that lacks a field; then, if `sealed`, one with the checksum of another content."""
     # Without feedback a file is as it was before there was any.
     _complete("field", content, [item.name for item in fields(kind) if item.name != "feedback"])
     for name in ("coef", "clean_means"):

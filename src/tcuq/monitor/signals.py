@@ -49,10 +49,7 @@ MEANING = {**DESCRIPTION, **{name: text for name, (_, text) in made.REASONS.item
 
 
 def profile_signals(profile: str, features: int, evidence: bool = True) -> tuple[str, ...]:
-    """Return the signals of a profile, without those that need features when there are none.
-
-    Without features, only posteriors are read; without `evidence`, no signal of an evidence head is.
-    """
+    """Return the signals of a profile, without those that need features or evidence when there are none."""
     if profile not in PROFILES:
         raise wrong_value("profile", profile, f"one of {', '.join(PROFILES)}")
     left_out = (() if features > 0 else FEATURE_BASED) + (() if evidence else SLOW)

@@ -23,12 +23,9 @@ _FEEDBACK_BYTES = range(16, 2064, 4)
 
 @dataclass(frozen=True)
 class State:
-    """What a saved state says about the past, in the core's integers.
+    """What a saved state says about the past, in the core's integers."""
 
-    Severity and stillness are Q16.16, the expected accuracy Q0.24. `own` is a sum over looks until
-    `own_seen`, in 1/256 looks, is complete, then the own reference, Q16.16. The alarm stays raised for
-    `held` more steps. Stillness does not outlive a reset.
-    """
+    # Q16.16 but accuracy, Q0.24. `own` is a sum until `own_seen`, in 1/256 looks, is complete.
 
     signals: tuple[str, ...]
     classes: int
@@ -76,10 +73,7 @@ def read_state(content: bytes) -> State:
 
 
 def _sizes(signals: tuple[str, ...], classes: int, features: int, depth: int) -> tuple[int, ...]:
-    """Return the bytes of a state without an instant head, and with one.
-
-    Each without evidence, where the signals allow that, and with it: the parameters alone tell.
-    """
+    """Return the bytes of a state with and without instant head and evidence: the parameters alone tell."""
     entry = 2 + classes * ("divergence" in signals) + features * ("instability" in signals)
     plain = HEADER.size + depth * entry + 4 * 8 * ("drift" in signals) + CRC_BYTES
     heads = {True} if set(signals) & set(SLOW) else {False, True}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -174,23 +174,14 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
         return plot_steps(self, log, title)
 
 
-class StepBuffer:
-    """Where a run writes. It is asked for before the run, whose steps cannot be taken back."""
-
-    def __init__(self, count: int, class_names: Sequence[str] | None, signals: bool) -> None:
-        steps = np.empty(count, dtype=STEP_DTYPE)
-        self.bytes = steps.view(np.uint8)
-        self.raw = np.empty((count, len(SIGNALS)), dtype=np.uint16) if signals else None
-        self._values = np.empty((count, len(SIGNALS))) if signals else None
-        joined = Steps.of(steps, class_names)
-        self._found: Any = joined if self._values is None else (joined, self._values)
-
-    def filled(self) -> Any:
-        """Return the steps, with their signals as numbers from 0 to 1 where they are wanted."""
-        if self._values is not None:
-            self._values[...] = self.raw
-            self._values /= ONE
-        return self._found
+def filled(run: Callable[..., None], count: int, class_names: Sequence[str] | None, signals: bool) -> Any:
+    """Return the steps, and the signals where wanted, that `run` writes into the two arrays given to it."""
+    steps = np.empty(count, dtype=STEP_DTYPE)  # before the run, whose steps cannot be taken back
+    raw = np.empty((count, len(SIGNALS)), dtype=np.uint16) if signals else None
+    values = np.empty((count, len(SIGNALS))) if signals else None
+    run(steps.view(np.uint8), raw)
+    named = Steps.of(steps, class_names)
+    return named if raw is None else (named, np.divide(raw, ONE, out=values))
 
 
 def reason_names(codes: npt.ArrayLike) -> list[str]:

@@ -23,10 +23,7 @@ def plain_likelihood(u: Sequence[int]) -> list[int]:
 
 
 def take(old: Sequence[int], s: int, q: Sequence[int]) -> tuple[list[int], int]:
-    """Take one step of a Bayes filter whose class switches with probability 2^-s.
-
-    Returns the belief after it, and T: how well the old belief predicted the step.
-    """
+    """Take a step of a Bayes filter that switches with 2^-s: its belief, and T, how well it predicted."""
     fresh = (65536 >> s) // len(old) if s < 7 else (65536 // len(old) + 127) >> 7
     prior = [b - (b >> s) + fresh for b in old]
     joint = [word(a * c) for a, c in zip(prior, q, strict=True)]

@@ -1,8 +1,4 @@
-"""What follows from the risk of a step: threshold, budget and alarm (sections 8 to 11).
-
-A `Decider` needs no posterior: from risks, uncertainties and answers, and with evidence from signals and
-looks, it derives what a monitor must have decided. That is what an audit of a log does.
-"""
+"""What follows from the risk of a step, also in an audit: threshold, budget, alarm (sections 8 to 11)."""
 
 from __future__ import annotations
 
@@ -129,10 +125,7 @@ class Decider(Labels):
         return abstain
 
     def look(self, head: Evidence, own: list[int]) -> tuple[int, bool]:
-        """Return how new this step is beside the one before, in 1/256, and whether the input stands still.
-
-        `own` is what section 6 compares: eight sums of features, or the odds.
-        """
+        """Return how new this step is beside the last one, in 1/256, and whether the input stands still."""
         gap = word(squares([a - b for a, b in zip(own, self.last, strict=True)]))
         self.last = own
         if self.has_last:

@@ -13,10 +13,7 @@ note = BRANCHES.add
 
 
 def _tables() -> tuple[list[int], list[int]]:
-    """Return the tables X and S of section 4.
-
-    Decimal, because its logarithm and exponential are correctly rounded everywhere, unlike those of libm.
-    """
+    """Return the tables X and S of section 4, by decimals: they round correctly on every machine."""
     with localcontext() as context:
         context.prec = 50
         ln2 = Decimal(2).ln()

@@ -5,111 +5,101 @@ from __future__ import annotations
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Annotated, Any, get_type_hints
 
 NAMES = (
-    "divergence",
-    "instability",
-    "flips",
-    "doubt",
-    "odds",
-    "severity",
-    "magnitude",
-    "distance",
-    "disbelief",
-    "drift",
+    *("divergence", "instability", "flips", "doubt", "odds"),
+    *("severity", "magnitude", "distance", "disbelief", "drift"),
 )
 SIGNAL_COUNT = len(NAMES)
-EVIDENCE_NUMBERS = (
-    *("clip", "reach", "still", "bias", "allowance"),
-    *("own_looks", "own_mean", "own_most", "bet_base", "bet_slope"),
-)
-"""Of an evidence head, in the order of the fingerprint and of vector files."""
+
+# Numbers of section 2 with their ranges: of 16 bits, of an alarm's sum, Q16.16, a table of coefficients.
+Word = Annotated[int, 0, 65535]
+Sum = Annotated[int, 0, 2**30]
+Bias = Annotated[int, -(2**24), 2**24]
+Coef = Annotated[tuple[int, ...], -32768, 32767]
+
+
+def ranges_of(kind: type[Any]) -> dict[str, tuple[int, int]]:
+    """Return the least and the largest value of each number of a part."""
+    hints = get_type_hints(kind, include_extras=True)
+    return {name: hint.__metadata__ for name, hint in hints.items() if hasattr(hint, "__metadata__")}
+
+
+class Part:
+    """Numbers with the ranges of section 2, and rules between them."""
+
+    def broken(self) -> list[str]:
+        """Return the names of the fields out of range and of the rules that do not hold."""
+        found = []
+        for name, (low, high) in ranges_of(type(self)).items():
+            value = getattr(self, name)
+            values = (value,) if isinstance(value, int) else value or ()
+            found += [] if all(low <= each <= high for each in values) else [name]
+        return found + [name for name, holds in self.rules().items() if not holds]
+
+    def rules(self) -> dict[str, bool]:
+        """Return whether each rule holds, by name."""
+        return {}
 
 
 @dataclass(frozen=True)
-class Evidence:
+class Evidence(Part):
     """The head of section 11 that the alarm may sum in place of risk."""
 
-    clip: int
-    allowance: int
-    coef: tuple[int, ...]
-    offset: tuple[int, ...]
-    bet_base: int = 0
-    bet_slope: int = 0
-    reach: int = 2**20
-    bias: int = 0
-    still: int = 0
-    own_looks: int = 0
-    own_mean: int = 0
-    own_most: int = 0
+    clip: Annotated[int, 1, 2**19]
+    allowance: Annotated[int, 0, 2**24]
+    coef: Coef
+    offset: Coef
+    bet_base: Annotated[int, 0, 2**20] = 0
+    bet_slope: Annotated[int, 0, 32767] = 0
+    reach: Annotated[int, 256, 2**32 - 1] = 2**20
+    bias: Bias = 0
+    still: Annotated[int, 0, 2**21] = 0
+    own_looks: Annotated[int, 0, 1000] = 0
+    own_mean: Annotated[int, -(2**19), 2**19] = 0
+    own_most: Annotated[int, 0, 2**19] = 0
 
     def numbers(self) -> list[int]:
-        """Return the numbers in the order of a `evidence` line."""
-        return [getattr(self, name) for name in EVIDENCE_NUMBERS]
+        """Return the single numbers, in the order of the fingerprint and of vector files."""
+        first = [self.clip, self.reach, self.still, self.bias, self.allowance]
+        return [*first, self.own_looks, self.own_mean, self.own_most, self.bet_base, self.bet_slope]
 
-    def broken(self, classes: int) -> list[str]:
-        """Return the names of the rules that do not hold."""
-        most = self.bet_slope * (self.clip >> 8) >> 8
-        on = self.bet_slope > 0
-        rules = {
-            "evidence clip": 1 <= self.clip <= 2**19,
-            "evidence allowance": 0 <= self.allowance <= 2**24,
-            "evidence shape": len(self.coef) == SIGNAL_COUNT and len(self.offset) == classes,
-            "evidence range": all(-32768 <= v <= 32767 for v in (*self.coef, *self.offset)),
-            "bet_slope": 0 <= self.bet_slope <= 32767,
-            "bet_base": 0 <= self.bet_base <= 2**20 and (on or self.bet_base == 0),
-            "reach": 256 <= self.reach < 2**32,
-            "still": 0 <= self.still <= 2**21,
-            "evidence bias": abs(self.bias) <= 256 * 65536,
-            "own_looks": 0 <= self.own_looks <= (0 if on else 1000),
-            "own_mean": abs(self.own_mean) <= (2**19 if self.own_looks else 0),
-            "own_most": 0 <= self.own_most <= (2**19 if self.own_looks else 0),
+    def rules(self) -> dict[str, bool]:
+        """Return whether each rule holds, by name."""
+        most, on = self.bet_slope * (self.clip >> 8) >> 8, self.bet_slope > 0
+        return {
+            "own without bet": not (on and self.own_looks),
+            "own unused": self.own_looks > 0 or self.own_mean == self.own_most == 0,
+            "bet unused": on or self.bet_base == 0,
             "bet": not on or (self.bet_base - most - 1 >= 256 and self.bet_base + most < 2**20),
         }
-        return [name for name, holds in rules.items() if not holds]
 
 
 @dataclass(frozen=True)
-class Instant:
+class Instant(Part):
     """The head for a stream without persistence."""
 
-    bias: int
-    coef: tuple[int, ...]
-
-    def broken(self, classes: int) -> list[str]:
-        """Return the names of the rules that do not hold."""
-        rules = {
-            "instant bias": abs(self.bias) <= 256 * 65536,
-            "instant coef": len(self.coef) == SIGNAL_COUNT and all(-32768 <= c <= 32767 for c in self.coef),
-        }
-        return [name for name, holds in rules.items() if not holds]
+    bias: Bias
+    coef: Coef
 
 
 @dataclass(frozen=True)
-class Feedback:
+class Feedback(Part):
     """What labels change, section 19."""
 
-    memory: int
-    error_num: int = 0
-    error_den: int = 1
-    error_reference: int = 0
-    error_shut: int = 0
-    error_first: int = 0
-    wrong_score: int = 0
-    right_score: int = 0
+    memory: Annotated[int, 1, 1024]
+    error_num: Annotated[int, 0, 999] = 0
+    error_den: Annotated[int, 1, 1000] = 1
+    error_reference: Word = 0
+    error_shut: Annotated[int, 0, 32767] = 0
+    error_first: Word = 0
+    wrong_score: Word = 0
+    right_score: Word = 0
 
-    def broken(self, classes: int) -> list[str]:
-        """Return the names of the rules that do not hold."""
-        rules = {
-            "memory": 1 <= self.memory <= 1024,
-            "error": 0 <= self.error_num < self.error_den <= 1000,
-            "error_reference": 0 <= self.error_reference <= 65535,
-            "error_shut": 0 <= self.error_shut <= 32767,
-            "error_first": 0 <= self.error_first <= 65535,
-            "scores": 0 <= self.wrong_score <= 65535 and 0 <= self.right_score <= 65535,
-        }
-        return [name for name, holds in rules.items() if not holds]
+    def rules(self) -> dict[str, bool]:
+        """Return whether each rule holds, by name."""
+        return {"error": self.error_num < self.error_den}
 
     def numbers(self) -> list[int]:
         """Return the fields in the order of section 2."""
@@ -121,100 +111,88 @@ class Feedback:
 
 
 @dataclass(frozen=True)
-class Params:
+class Params(Part):
     """The fields of section 2, under the same names and in the same order."""
 
-    version: int
-    signals: int
-    classes: int
-    features: int
-    zero_point: int
-    lags: tuple[int, ...]
-    lag_weights: tuple[int, ...]
-    coef: tuple[int, ...]
-    clean_mean: tuple[int, ...]
-    bias: int
-    doubt_mix: int
-    blend: int
-    level_num: int
-    level_den: int
-    reference: int
-    anchor: int
-    about: int
-    horizon: int
-    expected_start: int
-    slope: int
-    steep_slope: int
-    knee: int
-    budget_num: int
-    budget_den: int
-    burst: int
-    warmup: int
-    rise_reference: int
-    fall_reference: int
-    rise_limit: int
-    rise_cap: int
-    fall_limit: int
-    fall_cap: int
-    rise_clear: int
-    hold: int
+    version: Annotated[int, 5, 5]
+    signals: Annotated[int, 1, 2**SIGNAL_COUNT - 1]
+    classes: Annotated[int, 2, 1000]
+    features: Annotated[int, 0, 256]
+    zero_point: Annotated[int, -128, 127]
+    lags: Annotated[tuple[int, ...], 1, 64]
+    lag_weights: Annotated[tuple[int, ...], 0, 32768]
+    coef: Coef
+    clean_mean: Annotated[tuple[int, ...], 0, 65535]
+    bias: Bias
+    doubt_mix: Annotated[int, 0, 65536]
+    blend: Annotated[int, 0, 65536]
+    level_num: Annotated[int, 1, 999]
+    level_den: Annotated[int, 2, 1000]
+    reference: Word
+    anchor: Annotated[int, 0, 1]
+    about: Annotated[int, 0, 1]
+    horizon: Annotated[int, 0, 12]
+    expected_start: Word
+    slope: Annotated[int, 0, 2**24]
+    steep_slope: Annotated[int, 1, 2**24]
+    knee: Annotated[int, 0, 2**24]
+    budget_num: Annotated[int, 0, 1000]
+    budget_den: Annotated[int, 1, 1000]
+    burst: Annotated[int, 1, 10000]
+    warmup: Annotated[int, 0, 2**32 - 1]
+    rise_reference: Word
+    fall_reference: Word
+    rise_limit: Sum
+    rise_cap: Sum
+    fall_limit: Sum
+    fall_cap: Sum
+    rise_clear: Sum
+    hold: Annotated[int, 0, 63]
     evidence: Evidence | None = None
     instant: Instant | None = None
-    centers: tuple[int, ...] | None = None
+    centers: Annotated[tuple[int, ...] | None, -128, 127] = None
     feedback: Feedback | None = None
 
     def __post_init__(self) -> None:
         """Refuse what section 2 does not allow: a vector with bad parameters would prove nothing."""
-        lags, past = self.lags, any(self.uses(n) for n in (0, 1, 2))
-        rules = {
-            "version": self.version == 5,
-            "signals": 1 <= self.signals < 2**SIGNAL_COUNT,
-            "classes": 2 <= self.classes <= 1000,
-            "features": 0 <= self.features <= 256,
-            "features used": self.features > 0 or not any(self.uses(n) for n in (1, 6, 7, 9)),
-            "zero_point": -128 <= self.zero_point <= 127,
-            "lags": list(lags) == sorted(set(lags)) and all(1 <= lag <= 64 for lag in lags),
-            "lags empty": bool(lags) or not past,
-            "lag_weights": len(self.lag_weights) == len(lags) and all(w >= 0 for w in self.lag_weights),
-            "lag_weights sum": not lags or (sum(self.lag_weights) == 32768 and self.lag_weights[0] > 0),
-            "coef": len(self.coef) == SIGNAL_COUNT and all(-32768 <= c <= 32767 for c in self.coef),
-            "clean_mean": len(self.clean_mean) == SIGNAL_COUNT
-            and all(0 <= m <= 65535 for m in self.clean_mean),
-            "bias": abs(self.bias) <= 256 * 65536,
-            "doubt_mix": 0 <= self.doubt_mix <= 65536,
-            "blend": 0 <= self.blend <= 65536,
-            "level": 1 <= self.level_num < self.level_den <= 1000,
-            "reference": 0 <= self.reference <= 65535,
-            "anchor": self.anchor == 0 or (self.anchor == 1 and self.instant is not None),
-            "about": self.about == 0 or (self.about == 1 and self.instant is not None),
-            "horizon": self.horizon == 0 or 4 <= self.horizon <= 12,
-            "expected_start": 0 <= self.expected_start <= (65535 if self.horizon else 0),
-            "signal 8": not self.uses(8) or self.instant is not None,
-            "signal 5": not self.uses(5) or self.evidence is not None,
-            "signal 9": not self.uses(9) or (self.evidence is not None and self.uses(7)),
-            "centers": (self.centers is not None) == self.uses(7),
-            "centers shape": self.centers is None or len(self.centers) == self.classes * self.features,
-            "centers range": all(-128 <= value <= 127 for value in self.centers or ()),
-            "slope": 0 <= self.slope <= self.steep_slope,
-            "steep_slope": 1 <= self.steep_slope <= 2**24 // max(1, self.level_den),
-            "knee": 0 <= self.knee <= 2**24 and self.slope * self.knee <= 2**24,
-            "budget": 0 <= self.budget_num <= self.budget_den and 1 <= self.budget_den <= 1000,
-            "burst": 1 <= self.burst <= 10000,
-            "warmup": 0 <= self.warmup < 2**32,
-            "alarm references": 0 <= self.rise_reference <= 65535 and 0 <= self.fall_reference <= 65535,
-            "rise": 0 < self.rise_limit <= self.rise_cap <= 2**30 or self.rise_limit == self.rise_cap == 0,
-            "fall": 0 < self.fall_limit <= self.fall_cap <= 2**30 or self.fall_limit == self.fall_cap == 0,
-            "rise_clear": 0 <= self.rise_clear < max(1, self.rise_limit),
-            "hold": 0 <= self.hold <= 63,
-        }
-        rules["evidence alone"] = self.evidence is None or self.fall_limit == 0
-        rules["evidence looks"] = self.evidence is None or self.uses(4) or self.uses(7)
-        rules["feedback rise_cap"] = self.feedback is None or self.rise_cap <= 2**28
-        broken = [name for name, holds in rules.items() if not holds]
+        broken = self.broken()
         for head in (self.evidence, self.instant, self.feedback):
-            broken += [] if head is None else head.broken(self.classes)
+            broken += [] if head is None else head.broken()
         if broken:
             raise ValueError(f"parameters out of range: {', '.join(broken)}")
+
+    def rules(self) -> dict[str, bool]:
+        """Return whether each rule holds, by name."""
+        lags, past = self.lags, any(self.uses(n) for n in (0, 1, 2))
+        learns, sums = self.instant is not None, self.evidence is not None
+        tables = [each.coef for each in (self, self.evidence, self.instant) if each is not None]
+        return {
+            "features used": self.features > 0 or not any(self.uses(n) for n in (1, 6, 7, 9)),
+            "lags": list(lags) == sorted(set(lags)),
+            "lags empty": bool(lags) or not past,
+            "lag_weights": len(self.lag_weights) == len(lags),
+            "lag_weights sum": not lags or (sum(self.lag_weights) == 32768 and self.lag_weights[0] > 0),
+            "coef shape": all(len(each) == SIGNAL_COUNT for each in (self.clean_mean, *tables)),
+            "level": self.level_num < self.level_den,
+            "anchor and about": learns or self.anchor == self.about == 0,
+            "horizon": self.horizon == 0 or self.horizon >= 4,
+            "expected_start": self.horizon > 0 or self.expected_start == 0,
+            "signal 8": learns or not self.uses(8),
+            "signal 5": sums or not self.uses(5),
+            "signal 9": (sums and self.uses(7)) or not self.uses(9),
+            "centers": (self.centers is not None) == self.uses(7),
+            "centers shape": self.centers is None or len(self.centers) == self.classes * self.features,
+            "slope": self.slope <= self.steep_slope <= 2**24 // max(1, self.level_den),
+            "knee": self.slope * self.knee <= 2**24,
+            "budget": self.budget_num <= self.budget_den,
+            "rise": 0 < self.rise_limit <= self.rise_cap or self.rise_limit == self.rise_cap == 0,
+            "fall": 0 < self.fall_limit <= self.fall_cap or self.fall_limit == self.fall_cap == 0,
+            "rise_clear": self.rise_clear < max(1, self.rise_limit),
+            "evidence shape": self.evidence is None or len(self.evidence.offset) == self.classes,
+            "evidence alone": not sums or self.fall_limit == 0,
+            "evidence looks": not sums or self.uses(4) or self.uses(7),
+            "feedback rise_cap": self.feedback is None or self.rise_cap <= 2**28,
+        }
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Params:

@@ -18,7 +18,7 @@ from ...monitor.signals import SLOW
 from .. import alarms
 from ..alarms import ALLOWANCE_NATS, FEWEST, HOLD, choose_evidence_limit, clear_at
 from ..arrays import added, alarm_on, evidence, leaky_mean
-from ..learn_head import CLIP, Moments, Part, deviations, learn_moments, learn_sum, standard_sum
+from ..learn_head import CLIP, Moments, Part, deviations, learn_moments, slow_sum
 from ..signal_table import Flags, Floats, shift_kinds
 from .evidence import parts_of
 from .state import FitState, Summed
@@ -120,7 +120,7 @@ def careful_sum(state: FitState) -> Summed:
     assert head is not None
     names = [name for name in SLOW if name in state.params.signals]
     columns = [part.table.of(names) / ONE for part in parts]
-    coef, bias = (learn_sum if state.learned else standard_sum)(parts, columns)
+    coef, bias = slow_sum(parts, columns, state.learned)
     given = dict(zip(names, coef.tolist(), strict=True))
     head = replace(head, coef={**head.coef, **given}, bias=bias, allowance=ALLOWANCE_NATS)
     runs, findings = clean_sums(parts, head), {"slow": given, "bias": head.bias}
@@ -183,10 +183,7 @@ SHORTEST = 30  # steps of a stretch below which it says nothing about a delay
 
 
 def find_left_out(state: FitState, learned: bool) -> dict[str, Any] | None:
-    """Return how an alarm does on each kind of shift that costs accuracy; None with fewer than two.
-
-    Evidence and limit are learned again without the kind, in floats; centers and clean steps stay the same.
-    """
+    """Return how alarms do on costly kinds of shift that they were not learned from; None below two."""
     log, parts = state.log, alarm_parts(state)
     if log.kinds is None or sum(part.clean.sum() for part in parts) < FEWEST:
         return None
@@ -236,7 +233,7 @@ def _alarms(parts: Sequence[Part], params: Params, run_length: int, learned: boo
     """Return where the alarm is on, in each part."""
     moments = (learn_moments if learned else deviations)(parts, params.signals, params.classes)
     columns = [slow_columns(part, moments, params) for part in parts]
-    coef, bias = (learn_sum if learned else standard_sum)(parts, columns)
+    coef, bias = slow_sum(parts, columns, learned)
     pairs = zip(columns, parts, strict=True)
     sums = [np.clip(x @ coef + bias, -CLIP, CLIP) * part.looks - ALLOWANCE_NATS for x, part in pairs]
     clean = [each[run] for each, part in zip(sums, parts, strict=True) for run in part.runs]

@@ -143,14 +143,10 @@ def _run_length_elsewhere(state: FitState) -> dict[str, int] | None:
     alarms = steps = inside = 0
     for here, there in ((0, 1), (1, 0)):
         alarm = choose_limits(state.summed, halves[here], state)
-        if alarm.rise is None and alarm.fall is None:
-            continue  # a half of too few steps for an alarm shows nothing
-        for side, sign in ((alarm.rise, 1), (alarm.fall, -1)):
-            if side is not None:
-                reference = alarm.mean + sign * side.allowance
-                raised, during = alarms_in(halves[there], reference, sign, side, alarm.hold)
-                alarms, inside = alarms + raised, inside + during
-        steps += sum(len(run) for run in halves[there])
+        if alarm.rise is not None or alarm.fall is not None:  # a half of too few steps shows nothing
+            raised, during = alarms_in(halves[there], alarm)
+            alarms, inside = alarms + raised, inside + during
+            steps += sum(map(len, halves[there]))
     return {"false_alarms": alarms, "steps": steps, "alarm_steps": inside} if steps else None
 
 

@@ -1,9 +1,8 @@
-"""Fourth stage: coefficients and bias of the uncertainty, learned from errors where the log has labels.
+"""Fourth stage: coefficients and bias of the uncertainty, learned from errors where the log has labels."""
 
-With s, how far the past counts, z = (1 - s) * (bias + signals of one step) + s * (bias + all signals) is
-linear in its coefficients, so one regression on products of s and the signals learns both heads. The shuffle
-shows what holds where time says nothing; every log has one for free.
-"""
+# With s, how far the past counts, z = (1 - s) * (bias + signals of one step) + s * (bias + all signals) is
+# linear: one regression on products of s and the signals learns both heads. The shuffle shows what holds
+# where time says nothing.
 
 from __future__ import annotations
 
@@ -91,8 +90,11 @@ def _learn_both(state: FitState) -> Floats:
     options, table, wrong, shuffle = state.options, state.table, state.errors, state.shuffle
     instant = state.params.instant
     assert wrong is not None and shuffle is not None and instant is not None
-    state.weighed, losses = _carrying(state)
     parts = [(each, errors, each.settled) for each, errors, _ in state.orders()]
+    losses: dict[str, float] = {}
+    if state.log.kinds is not None:
+        kinds = [state.log.kinds.astype(np.int64)[order] for *_, order in state.orders()]
+        state.weighed, losses = choose_weighed(state.weighed, parts, kinds, options, state.request.seed)
     if len(state.tables) > 1 and state.clean.log.labels is not None:
         clean = state.tables[1]
         missed = np.asarray(clean.subject != state.clean.log.labels)
@@ -169,16 +171,6 @@ def _no_worse(state: FitState, learned: Gated) -> Gated:
     return stock
 
 
-def _carrying(state: FitState) -> tuple[tuple[str, ...], dict[str, float]]:
-    """Leave features out of the uncertainty where they mislead on kinds of shift that were left out."""
-    if state.log.kinds is None:
-        return state.weighed, {}
-    kinds, orders = state.log.kinds.astype(np.int64), state.orders()
-    parts = [(table, errors, table.settled) for table, errors, _ in orders]
-    every = [kinds[order] for *_, order in orders]
-    return choose_weighed(state.weighed, parts, every, state.options, state.request.seed)
-
-
 def _need_both(target: Any) -> None:
     errors, correct = int(target.sum()), int((~target).sum())
     if errors < FEWEST or correct < FEWEST:
@@ -200,11 +192,7 @@ Part = tuple[SignalTable, Flags, Flags]
 def choose_weighed(
     names: tuple[str, ...], parts: Sequence[Part], kinds: Sequence[Ints], options: FitOptions, seed: int
 ) -> tuple[tuple[str, ...], dict[str, float]]:
-    """Return the signals that the uncertainty weighs: all, or those without features if these mislead.
-
-    What features do under one kind of shift may say the opposite under another. Also return the losses on
-    kinds that were left out; none where there is nothing to choose.
-    """
+    """Return the signals that the uncertainty weighs, and losses on kinds that were left out of a choice."""
     bare = tuple(name for name in names if name not in FEATURE_BASED)
     left_out = [int(kind) for kind in np.unique(kinds[0]) if kind]
     if len(bare) in (0, len(names)) or len(left_out) < 2:

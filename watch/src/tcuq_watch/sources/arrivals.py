@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tcuq.base.errors import one_line
-from tcuq.io.values import Softmax
+from tcuq.log.log import Softmax
 from tcuq.log.quantize import sigmoid_pairs
 
 from ..engine.events import MAX_NAME, Events

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from tcuq.base.errors import InputError
 from tcuq.io.sources import STANDARD
-from tcuq.io.values import Softmax
+from tcuq.log.log import Softmax
 
 from .files import ENDINGS, FileSource
 from .links import BAUD, Link

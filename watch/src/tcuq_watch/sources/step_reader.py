@@ -20,9 +20,10 @@ from tcuq.io.binary_frames import DecisionsFrame, Decoder, Item, StateFrame, Tex
 from tcuq.io.decision_files import LIMITS
 from tcuq.io.log_rows import NAMES, written_int8
 from tcuq.io.rows import name_in_csv
-from tcuq.io.values import Softmax, check_label
+from tcuq.io.values import check_label
 from tcuq.log.class_names import checked_names, class_number
 from tcuq.log.columns import Layout
+from tcuq.log.log import Softmax
 from tcuq.monitor.signals import NUMBER, REASONS
 from tcuq.monitor.steps import NO_REASON, STEP_DTYPE
 
