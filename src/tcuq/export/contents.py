@@ -252,9 +252,9 @@ class Contents:
         """What a network gives beside its outputs, in words."""
         return f"{self.width} wide features" if self.wide else f"{self.width} int8 features {self.units}"
 
-    def text(self, file: str, folder: str = "shared", **more: Any) -> str:
+    def text(self, file: str, **more: Any) -> str:
         """Return a file of the templates with the values of this monitor."""
-        return fill(_template(f"{folder}/{file}"), {**self.fields, **more})
+        return fill(_template(file), {**self.fields, **more})
 
 
 MAX_CLASS_NAME = 255

@@ -17,7 +17,7 @@ def monitor_header(contents: Contents) -> str:
     """Return the header that declares a monitor's parameters, and what stands before the monitor."""
     summary = f"A monitor of {contents.shape}. Signals: {', '.join(contents.params.signals)}."
     return contents.text(
-        "monitor.h",
+        "shared/monitor.h",
         summary="\n * ".join(textwrap.wrap(summary, 100)),
         layout=contents.params.integers()["version"],
     )
@@ -26,7 +26,7 @@ def monitor_header(contents: Contents) -> str:
 def names_header(contents: Contents) -> str:
     """Return the header with the names of the classes."""
     entries = "".join(f"    {string_of(name)},\n" for name in contents.params.names or ())
-    return contents.text("names.h", entries=entries)
+    return contents.text("shared/names.h", entries=entries)
 
 
 def monitor_source(contents: Contents) -> str:
@@ -37,7 +37,7 @@ def monitor_source(contents: Contents) -> str:
     if contents.projection is not None:
         lists |= {part: getattr(contents.projection, part) for part in ("matrix", "bias", "shift")}
     rows = {field: "\n".join(rows_of(values.ravel().tolist())) + "\n" for field, values in lists.items()}
-    return contents.text("monitor.c", params=params_source(contents.params, contents.name), **rows)
+    return contents.text("shared/monitor.c", params=params_source(contents.params, contents.name), **rows)
 
 
 def params_source(params: Params, name: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from ..base.checks import known
@@ -35,14 +35,16 @@ tcuq_projection.h, tcuq_projection.c | wide features to those of the monitor
 _LICENSE = "tcuq_LICENSE.txt | the license of everything here (MIT)\n"
 
 
-def _rows(contents: Contents, form: Form, paths: Collection[str]) -> Iterator[str]:
-    """Give a row for every file or group of files that this package has."""
+def _rows(contents: Contents, form: Form) -> Iterator[tuple[dict[str, str], str]]:
+    """Give files that belong together, with the templates of those that the form adds, and what they are."""
     for rows, added in ((_PARTS, False), (form.rows, True), (_LICENSE, False)):
         for row in fill(rows, contents.fields).splitlines():
             names, what = row.split(" | ")
-            files = [file if added else form.place(file) for file in names.split(", ")]
-            if files[-1] in paths:
-                yield f"| {', '.join(f'`{file}`' for file in files)} | {what} |\n"
+            pairs = [name.partition(" = ") for name in names.split(", ")]
+            if added:
+                yield {name: template or f"{form.name}/{name}" for name, _, template in pairs}, what
+            else:
+                yield {form.place(name): "" for name, _, _ in pairs}, what
 
 
 _DEFAULT = "#define TCUQ_SIGNALS (TCUQ_ALL_SIGNALS | TCUQ_OWN_REFERENCE)"
@@ -113,20 +115,28 @@ def arranged(contents: Contents, check: SelfCheck, form: Form) -> dict[str, str]
     if contents.params.feedback is not None:
         # Left out by default; on some platforms nobody can set a flag for a library.
         texts["tcuq.h"] = texts["tcuq.h"].replace(_DEFAULT, f"{_DEFAULT[:-1]} | TCUQ_FEEDBACK)")
-    texts = {form.place(file): text for file, text in texts.items()} | form.files(contents)
-    texts["README.md"] = form.readme(
-        contents,
-        rows="".join(_rows(contents, form, texts)),
-        ram=f"{contents.fields['ram']:,}",
-        state=f"{contents.params.state_bytes:,}",
-        constants=f"{contents.constant_bytes:,}",
-        check=f"{check.table_bytes:,}",
-        with_saves="" if check.saves else None,
-        and_states=", and saved states" if check.saves else "",
-        about=check.about,
-        alarms=check.alarms,
-    )
-    return texts
+    texts = {form.place(file): text for file, text in texts.items()}
+    fields, rows = form.fields(contents), list(_rows(contents, form))
+    for files, _ in rows:
+        texts |= {file: contents.text(path, **fields) for file, path in files.items() if path}
+    table = [
+        f"| {', '.join(f'`{file}`' for file in files)} | {what} |\n"
+        for files, what in rows
+        if [*files][-1] in texts
+    ]
+    fields |= {
+        "use": contents.text(f"{form.name}/README.md", **fields),
+        "rows": "".join(table),
+        "ram": f"{contents.fields['ram']:,}",
+        "state": f"{contents.params.state_bytes:,}",
+        "constants": f"{contents.constant_bytes:,}",
+        "check": f"{check.table_bytes:,}",
+        "with_saves": "" if check.saves else None,
+        "and_states": ", and saved states" if check.saves else "",
+        "about": check.about,
+        "alarms": check.alarms,
+    }
+    return texts | {"README.md": contents.text("shared/README.md", **fields)}
 
 
 def _glue(contents: Contents) -> str:
@@ -139,9 +149,9 @@ def _glue(contents: Contents) -> str:
         "posteriors": "outputs" if softmax is None else "posteriors",
         "with_floats": "" if floats else None,
     }
-    run = contents.text(f"{contents.glue}.h", "glue", **fields)
-    rounding = contents.text("rounding.h", "glue") if floats else None
-    return contents.text("glue.h", "glue", **fields, run=run, rounding=rounding)
+    run = contents.text(f"glue/{contents.glue}.h", **fields)
+    rounding = contents.text("glue/rounding.h") if floats else None
+    return contents.text("glue/glue.h", **fields, run=run, rounding=rounding)
 
 
 def export(

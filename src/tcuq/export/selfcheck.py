@@ -257,7 +257,7 @@ class SelfCheck:
     def header(self) -> str:
         """Return the text of its header."""
         states = ", and saved states," if self.saves else ""
-        return self.contents.text("selfcheck.h", about=self.about, steps=self.steps, states_too=states)
+        return self.contents.text("shared/selfcheck.h", about=self.about, steps=self.steps, states_too=states)
 
     def source(self) -> str:
         """Return the text of its source."""
@@ -270,18 +270,18 @@ class SelfCheck:
         center = "64u + (tcuq_check_draw(at) & 127u)"
         if params.centers is not None:
             center = "(uint32_t)(tcuq_check_params->centers[at] + 128)"
-        labels = contents.text("selfcheck_labels.c", every=EVERY) if params.feedback is not None else None
-        checks = (contents.text("part_check.c", **part, PART=part["part"].upper()) for part in self._parts)
+        labels = contents.text("shared/selfcheck_labels.c", every=EVERY) if params.feedback is not None else None
+        checks = (contents.text("shared/part_check.c", **part, PART=part["part"].upper()) for part in self._parts)
         return contents.text(
-            "selfcheck.c",
+            "shared/selfcheck.c",
             save=int(self.saves),
             tables="".join(
                 _rows(f"{contents.name}_check_{part['table']}", part["given"]) for part in self._parts
             )
             or None,
             part_checks="".join(checks) or None,
-            part_calls="".join(contents.text("part_call.c", **part) for part in self._parts) or None,
-            feature_loop=contents.text("selfcheck_features.c", center=center) if params.features else None,
+            part_calls="".join(contents.text("shared/part_call.c", **part) for part in self._parts) or None,
+            feature_loop=contents.text("shared/selfcheck_features.c", center=center) if params.features else None,
             features_parameter=", int8_t *features" if params.features else "",
             labels=labels,
             stretch=LENGTH,
