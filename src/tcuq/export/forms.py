@@ -38,11 +38,11 @@ version of tcuq. """
 def _examples(contents: Contents) -> Fields:
     """Return what examples in C have in common."""
     name = contents.name
-    step = contents.text("shared/take_step.c", features=f"{name}_features" if contents.width else "NULL")
+    step = contents.text("take_step.c", features=f"{name}_features" if contents.width else "NULL")
     return {
-        "in_c": contents.text("shared/in_c.md", posteriors="posteriors" if contents.table is None else "probs"),
-        "model": contents.text("shared/model.c"),
-        "stop_on": contents.text("shared/stop_on.cpp"),
+        "in_c": contents.text("in_c.md", posteriors="posteriors" if contents.table is None else "probs"),
+        "model": contents.text("model.c"),
+        "stop_on": contents.text("stop_on.cpp"),
         "take_step": textwrap.indent(step, 8 * " "),
         "sketch_step": textwrap.indent(step, "  "),
         "answer": f"{name}_names[step.answer]" if contents.params.names else "step.answer",
@@ -60,7 +60,7 @@ def _c(contents: Contents) -> Fields:
     row, features = f"{params.classes} {contents.fields['outputs']}", "NULL"
     if width:
         row += f" and {width} {'wide ' if contents.wide else ''}features"
-        features = "features" if contents.wide else f"row + {contents.macro}_CLASSES"
+        features = "features" if contents.wide else f"row + {contents.name.upper()}_CLASSES"
     return {
         "columns": "\n * ".join(textwrap.wrap(columns, 98)),
         "row": row,
@@ -213,7 +213,7 @@ _ALL = (
         "c",
         rows="""\
 main.c | an example for a computer; no part of a firmware
-examples/send_frames.c = shared/send_frames.c | an example that sends frames; no part of a firmware either
+examples/send_frames.c = send_frames.c | an example that sends frames; no part of a firmware either
 """,
         advice="""\
 try it: cd @folder@ && cc -std=c99 main.c @sources@ -o try_@name@
@@ -235,7 +235,7 @@ linker refuses.
         "arduino",
         rows="""\
 src/@name@_arduino.h = arduino/library.h | includes all of it
-examples/Watch/Watch.ino = shared/sketch.cpp | an example sketch
+examples/Watch/Watch.ino = sketch.cpp | an example sketch
 examples/SendFrames/SendFrames.ino | a sketch that sends frames to a computer
 library.properties, keywords.txt | what the editor reads
 """,
@@ -261,8 +261,8 @@ refuses.
         "platformio",
         rows="""\
 library.json | name, version and folders for PlatformIO
-examples/native/platformio.ini, examples/native/src/main.c = shared/watch.c | an example for this computer
-examples/arduino/platformio.ini, examples/arduino/src/main.cpp = shared/sketch.cpp | an example for Arduino boards
+examples/native/platformio.ini, examples/native/src/main.c = watch.c | an example for this computer
+examples/arduino/platformio.ini, examples/arduino/src/main.cpp = sketch.cpp | an example for Arduino boards
 """,
         advice="""\
 try it: cd @folder@/examples/native && pio run -t exec
@@ -283,7 +283,7 @@ use it: put the folder into lib/ of your project
         rows="""\
 zephyr/module.yml, zephyr/Kconfig, zephyr/CMakeLists.txt | what makes this folder a module
 samples/watch/CMakeLists.txt, samples/watch/prj.conf, samples/watch/sample.yaml | of the sample
-samples/watch/src/main.c = shared/watch.c | a sample that begins with the self-check
+samples/watch/src/main.c = watch.c | a sample that begins with the self-check
 """,
         advice="""\
 try it: west build -b native_sim @folder@/samples/watch -t run
@@ -306,7 +306,7 @@ use it: add the folder to EXTRA_ZEPHYR_MODULES and CONFIG_TCUQ_@NAME@=y to prj.c
 CMakeLists.txt, Kconfig, idf_component.yml | what makes this folder a component
 examples/watch/CMakeLists.txt | of the example
 examples/watch/main/CMakeLists.txt, examples/watch/main/idf_component.yml | of the example
-examples/watch/main/watch_main.c = shared/watch.c | an example that begins with the self-check
+examples/watch/main/watch_main.c = watch.c | an example that begins with the self-check
 """,
         advice="""\
 @with_renamed@name the folder tcuq_@lower@: ESP-IDF takes the name of a component from it
@@ -333,8 +333,8 @@ use it: put the folder into components/ of your project, as components/tcuq_@low
         "cmake",
         rows="""\
 CMakeLists.txt | library `tcuq::@name@`, example, test, installation
-examples/watch.c = shared/watch.c | an example for a computer, which begins with the self-check
-examples/send_frames.c = shared/send_frames.c | an example that sends frames
+examples/watch.c = watch.c | an example for a computer, which begins with the self-check
+examples/send_frames.c = send_frames.c | an example that sends frames
 """,
         advice="""\
 try it: cd @folder@ && cmake -B build && cmake --build build && ctest --test-dir build

@@ -136,7 +136,7 @@ def arranged(contents: Contents, check: SelfCheck, form: Form) -> dict[str, str]
         "about": check.about,
         "alarms": check.alarms,
     }
-    return texts | {"README.md": contents.text("shared/README.md", **fields)}
+    return texts | {"README.md": contents.text("README.md", **fields)}
 
 
 def _glue(contents: Contents) -> str:
