@@ -120,7 +120,7 @@ def document(
 
 def packed(facts: Facts) -> dict[str, Any]:
     """Return what the scripts of the page draw from."""
-    content = data.pack_timeline(facts.steps, facts.log, facts.wrong) | {
+    content = data.pack_timeline(facts.steps, facts.bits, facts.wrong) | {
         "first": facts.first,
         "top": plot.risk_top(facts.steps),
         "reasons": data.reasons(),

@@ -16,7 +16,7 @@ from ..log.log import Log
 from ..log.quantize import quantize_probs
 from ..monitor.monitor import signal_columns
 from ..monitor.params import Params
-from .data import checked, recomputed
+from .data import checked, flag_bits, recomputed
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -203,6 +203,7 @@ class Facts:
     why: str  # the signals are not shown
     names: tuple[str, ...] | None
     about: str  # what the risk speaks of, and accuracy is told of: "prediction" or "answer"
+    bits: npt.NDArray[np.uint8]  # one byte a step, see `data.FLAGGED`
     choices: dict[str, Bools]  # steps by decision: "act", "ask", "hold"
     errors: dict[str, Bools] | None  # steps at which "prediction" and "answer" are wrong; None without labels
     response: Response | None  # of the alarm to known shifts; None where the log does not tell them
@@ -274,6 +275,7 @@ def facts_of(
     return Facts(
         *(steps, params, log, first, values, why, named),
         about="answer" if params is None else params.about,
+        bits=flag_bits(steps, log),
         choices=choices(steps),
         errors=errors,
         response=None if log is None else response(steps["alarm"], log),
