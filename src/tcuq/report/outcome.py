@@ -80,9 +80,9 @@ def _severity(values: Floats, first: int) -> str:
     ticks = tuple((t, short(t)) for t in nice_ticks(low - room, high + room, 5))
     least, most, last = (decimal(float(v), 2) for v in (values.min(), values.max(), values[-1]))
     words = (
-        f"At the end {keyed('severity', last)}, at worst {keyed('severity-most', most)}. The slow mean of the "
-        "evidence of a degradation: above 0, the last steps look degraded. It ranks devices by how bad they "
-        "are"
+        f"At the end {keyed('severity', last)}, at worst {keyed('severity-most', most)}. The slow mean of "
+        "the evidence of a degradation: above 0, the last steps look degraded. It ranks devices by how bad "
+        "they are"
     )
     up = Axis(low - room, high + room, "severity", ticks=ticks)
     return _course(values, first, up, f"From {least} to {most}.", "How bad it is", words)

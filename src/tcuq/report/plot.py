@@ -232,7 +232,10 @@ def lane_plots(facts: Facts, axis: Axis, width: float = SIZE, height: float = SI
     """Return thin rows that show where steps were flagged, asks, wrong, on hold, or shifted."""
     steps, bits, log, changes = len(facts.steps), facts.bits, facts.log, []
     per = per_cell(steps, TIMELINE_CELLS)
-    rows = {"flagged": [("flagged", 0.0, 1.0, bits & FLAGGED)], "ask": [("abstain", 0.0, 1.0, bits & ASK)]}
+    rows: dict[str, list[tuple[str, float, float, npt.NDArray[Any]]]] = {
+        "flagged": [("flagged", 0, 1, bits & FLAGGED)],
+        "ask": [("abstain", 0, 1, bits & ASK)],
+    }
     if facts.wrong is not None:
         rows["wrong"] = [("wrong", 0.0, 1.0, facts.wrong)]
     # A hatch cannot be told in a thin lane; there a rise is the upper half and a fall the lower one.
