@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
+from textwrap import indent
 from typing import Any
 
 import numpy as np
@@ -21,14 +22,20 @@ from ..monitor.params import Params
 from ..monitor.signals import PROFILES, mask
 from .projection import IntegerProjection, check_outputs
 
+_FILE = re.compile(r"^(.*)@([\w/]+\.\w+)@\n", re.M)
+_CONDITION = re.compile(r"@with(out)?_(\w+)@")
 _NAME = re.compile(r"@(\w+)@(\n?)")
 
 
 def fill(text: str, fields: Mapping[str, Any]) -> str:
-    """Return a text with its @names@ replaced; a line with a name that stands for None is left out."""
-    absent = "|".join(name for name, value in fields.items() if value is None)
-    if absent:
-        text = re.sub(rf"^.*@({absent})@.*\n?", "", text, flags=re.M)
+    """Return a text with @names@ replaced; lines with None, a false @with_...@ or true @without_...@ go."""
+    lines = text.splitlines(keepends=True)
+    text = "".join(
+        _CONDITION.sub("", line)
+        for line in lines
+        if all(bool(fields[name]) != bool(out) for out, name in _CONDITION.findall(line))
+        and not any(fields[name] is None for name, _ in _NAME.findall(_CONDITION.sub("", line)))
+    )
 
     def value(found: re.Match[str]) -> str:
         shown = str(fields[found[1]])
@@ -39,7 +46,9 @@ def fill(text: str, fields: Mapping[str, Any]) -> str:
 
 @cache
 def _template(path: str) -> str:
-    return text_of(f"export/templates/{path}.in")
+    """Return a template; what stands before the name of another one stands before each of its lines."""
+    text = text_of(f"export/templates/{path}.in")
+    return _FILE.sub(lambda found: indent(_template(found[2]), found[1], lambda line: True), text)
 
 
 PARAMS_BYTES, EVIDENCE_BYTES, INSTANT_BYTES, FEEDBACK_BYTES, PROJECTION_BYTES = 160, 64, 24, 16, 16
@@ -159,11 +168,6 @@ class Contents:
         """Everything about this monitor that a text may name."""
         params, scale, wide = self.params, self.logits_scale, self.wide
         softmax = "scale 1/256, zero point -128"
-        there = {
-            **{part: getattr(params, part) is not None for part in ("names", "evidence", "feedback")},
-            **{"logits": scale is not None, "wide": wide, "width": self.width},
-            **{"features": params.features, "horizon": params.horizon},
-        }
         runtime, runtime_header = RUNTIMES.get(self.glue or "", ("", ""))
         fields: dict[str, Any] = {
             "name": self.name,
@@ -190,6 +194,7 @@ class Contents:
             "and_features": ", features" if params.features else "",
             "scale": f"{scale or 0:g}",
             "outputs": "posteriors" if scale is None else "logits",
+            "posteriors": "posteriors" if scale is None else "probs",
             "outputs_text": f"Posteriors as an int8 softmax leaves them: {softmax}."
             if scale is None
             else f"Logits as int8, scale {scale:g}.",
@@ -207,8 +212,9 @@ class Contents:
             "definition": self.flags.removeprefix("-D"),
             "flags": self.flags,
             "sources": " ".join(self.sources),
-            **{f"with_{part}": "" if has else None for part, has in there.items()},
-            **{f"without_{part}": None if has else "" for part, has in there.items()},
+            "logits": scale,
+            "wide": wide,
+            **{part: getattr(params, part) for part in ("names", "evidence", "feedback")},
         }
         if self.width:
             fields["inputs"] += f" and {self.given}" + " (`wide`)" * wide

@@ -35,20 +35,6 @@ They share the files that begin with `tcuq`. Export each one into a folder of it
 version of tcuq. """
 
 
-def _examples(contents: Contents) -> Fields:
-    """Return what examples in C have in common."""
-    name = contents.name
-    step = contents.text("take_step.c", features=f"{name}_features" if contents.width else "NULL")
-    return {
-        "in_c": contents.text("in_c.md", posteriors="posteriors" if contents.table is None else "probs"),
-        "model": contents.text("model.c"),
-        "stop_on": contents.text("stop_on.cpp"),
-        "take_step": textwrap.indent(step, 8 * " "),
-        "sketch_step": textwrap.indent(step, "  "),
-        "answer": f"{name}_names[step.answer]" if contents.params.names else "step.answer",
-    }
-
-
 def _c(contents: Contents) -> Fields:
     """Return what a row of the example holds, and what is printed of it."""
     params, width = contents.params, contents.width
@@ -110,8 +96,6 @@ def _micropython(contents: Contents) -> Fields:
         "arguments": 3 if width else 2,
         "probs": "probs" if softmax else "given",
         "features": "features" if wide else "read" if width else "NULL",
-        "label_methods": contents.text("micropython/labels.c") if params.feedback else None,
-        "name_function": contents.text("micropython/names.c") if params.names else None,
     }
 
 
@@ -120,7 +104,7 @@ def _rust(contents: Contents) -> Fields:
     softmax, row = contents.table is not None, f"[i8; {fields['WIDE']}FEATURES]"
     features = f"int8 features {contents.units}"
     return {
-        "with_through": "" if softmax or wide else None,
+        "through": softmax or wide,
         "compiled": "".join(f'    "{file}",\n' for file in contents.sources),
         "entries": "".join(f"    {rust_string(name)},\n" for name in params.names or ()),
         "and_given": f", and {contents.given}" if width else "",
@@ -128,9 +112,6 @@ def _rust(contents: Contents) -> Fields:
         "step_inputs": f",\n    /// and {features}" if params.features else "",
         "features_in": ", features: &[i8; FEATURES]" if params.features else "",
         "pointer": "features.as_ptr()" if params.features else "core::ptr::null()",
-        "label_methods": contents.text("rust/labels.rs") if params.feedback else None,
-        "softmax": contents.text("rust/softmax.rs") if softmax else None,
-        "project": contents.text("rust/project.rs") if wide else None,
         "returned": (f"Logits as int8, scale {fields['scale']}" if softmax else "Posteriors as int8")
         + (", and features as int8" if width else ""),
         "type": f"([i8; CLASSES], {row})" if width else "[i8; CLASSES]",
@@ -178,12 +159,13 @@ class Form:
         """Return everything that its texts may name."""
         own = {**_WORDS, "together": self.together, **self.words}
         words = {name: text and fill(text, contents.fields) for name, text in own.items()}
-        return {**contents.fields, **_examples(contents), **words, **self.further(contents)}
+        answer = f"{contents.name}_names[step.answer]" if contents.params.names else "step.answer"
+        return {**contents.fields, "answer": answer, **words, **self.further(contents)}
 
     def hints(self, contents: Contents, folder: str) -> list[str]:
         """Return the lines that follow an export into a folder."""
         renamed = Path(folder).resolve().name != f"tcuq_{contents.name.lower()}"
-        more = {"folder": shlex.quote(folder), "with_renamed": "" if renamed else None}
+        more = {"folder": shlex.quote(folder), "renamed": renamed}
         return fill(self.advice, {**contents.fields, **more}).splitlines()
 
     def check_name(self, name: str) -> str:

@@ -131,7 +131,7 @@ def arranged(contents: Contents, check: SelfCheck, form: Form) -> dict[str, str]
         "state": f"{contents.params.state_bytes:,}",
         "constants": f"{contents.constant_bytes:,}",
         "check": f"{check.table_bytes:,}",
-        "with_saves": "" if check.saves else None,
+        "saves": check.saves,
         "and_states": ", and saved states" if check.saves else "",
         "about": check.about,
         "alarms": check.alarms,
@@ -147,11 +147,10 @@ def _glue(contents: Contents) -> str:
         "output_zero": -128 if softmax is None else 0,
         "feature_scale": f"{contents.params.feature_scale!r}f",
         "posteriors": "outputs" if softmax is None else "posteriors",
-        "with_floats": "" if floats else None,
+        "floats": floats,
     }
     run = contents.text(f"glue/{contents.glue}.h", **fields)
-    rounding = contents.text("glue/rounding.h") if floats else None
-    return contents.text("glue/glue.h", **fields, run=run, rounding=rounding)
+    return contents.text("glue/glue.h", **fields, run=run)
 
 
 def export(
