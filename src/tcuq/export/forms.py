@@ -12,7 +12,6 @@ from typing import Any
 
 from ..base.errors import InputError
 from .contents import CORE_PRIVATE, Contents, fill
-from .generated import PLATFORMS
 
 Fields = dict[str, Any]
 
@@ -380,5 +379,5 @@ use it: tcuq_@lower@ = { path = "..." } under [dependencies] of your Cargo.toml
     ),
 )
 
-FORMS: dict[str, Form] = {name: form for name in PLATFORMS for form in _ALL if form.name == name}
-"""Every form by its name, in the order of the help."""
+FORMS = {form.name: form for form in _ALL}
+"""Every form by its name, in the order of `generated.PLATFORMS`."""

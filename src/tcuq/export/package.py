@@ -174,14 +174,10 @@ def export(
         Of the monitor, from `tcuq.fit` or a file.
     folder : path
         Made when it does not exist; the folder around it must.
-    name : str, default "monitor"
-        Name of the C constant, and of its header and source.
     force : bool, default False
         Replace files that are there already. A package of another form is never replaced: what it has and
         the new one has not would stay, and a compiler may take the old header.
-    form : str, default "c"
-        Package to write, one of `FORMS`: "c" for plain C files; see `sources`.
-    logits_scale, projection, glue : optional
+    name, form, logits_scale, projection, glue
         As of `sources`.
 
     Examples

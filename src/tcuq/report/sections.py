@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
 import numpy as np
@@ -313,19 +314,16 @@ def _debt(flags: FlagRate, debt: tuple[float, float], params: Params, first: int
 
 def reasons(facts: Facts) -> str:
     """Return how often each reason to ask came."""
-    codes = facts.steps["reason"][facts.choices["ask"]].astype(np.uint8)
+    codes = facts.steps["reason"][facts.choices["ask"]]
     lead = "The signal that stood out most, weighted by its coefficient, at each step that asks."
     if not len(codes):
         return section("reasons", "Reasons to ask", lead, fact("No step asks."))
-    counts = np.bincount(codes, minlength=256)
+    counts = sorted(Counter(codes.tolist()).items(), key=lambda pair: (-pair[1], pair[0]))
     items = []
-    for code in np.argsort(-counts, kind="stable"):
-        number = int(counts[code])
-        if not number:
-            break
+    for code, number in counts:
         name = reason_names([code])[0] or "none"
         meaning = MEANING.get(name, "no signal stood above its clean mean")
-        width = 100 * number / int(counts.max())
+        width = 100 * number / counts[0][1]
         items.append(
             f'<li><span class="name">{name}</span><span class="meaning">{escape(meaning)}</span>'
             f'<span class="bar"><i style="width:{width:.1f}%"></i></span>'

@@ -106,13 +106,13 @@ def window_lengths(steps: int) -> list[int]:
 
 @dataclass(frozen=True)
 class Delay:
-    """What the alarm did about one known shift; `steps` is None unless it was raised after its start."""
+    """What the alarm did about one known shift, up to a clean step, another kind or another segment."""
 
     start: int
     end: int
     kind: str
     outcome: str
-    steps: int | None
+    steps: int | None  # from the first shifted one to the alarm, None without one
 
 
 @dataclass(frozen=True)
@@ -168,11 +168,7 @@ def _harmless(log: Log) -> set[int]:
 
 
 def response(alarm: npt.NDArray[Any], log: Log) -> Response | None:
-    """Compare the alarm with the known shifts of a log; None when the log does not tell them.
-
-    The delay is counted from the first shifted step: 0 when the alarm is raised at that very step.
-    A shift ends at the first clean step, at the first of another kind, or where its segment ends.
-    """
+    """Compare the alarm with the known shifts of a log; None when the log does not tell them."""
     if log.shifted is None or log.kinds is None:
         return None
     delays, harmless, on = [], _harmless(log), np.asarray(alarm != 0)
