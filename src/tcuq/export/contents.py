@@ -127,13 +127,6 @@ class Contents:
         return {"core": [*CORE_SOURCES, "tcuq_frame.c"], **{part: [f"tcuq_{part}.c"] for part in there}}
 
     @property
-    def core_files(self) -> tuple[str, ...]:
-        """Files that every exported monitor of this kind shares."""
-        headers = [f"tcuq_{part}.h" for part in self.shared if part in ("softmax", "projection")]
-        sources = [file for files in self.shared.values() for file in files]
-        return ("tcuq.h", *CORE_PRIVATE, "tcuq_frame.h", *headers, *sources, "tcuq_LICENSE.txt")
-
-    @property
     def sources(self) -> tuple[str, ...]:
         """What a firmware compiles."""
         own = (f"{self.name}.c", f"{self.name}_selfcheck.c")
@@ -194,7 +187,7 @@ class Contents:
             "and_features": ", features" if params.features else "",
             "scale": f"{scale or 0:g}",
             "outputs": "posteriors" if scale is None else "logits",
-            "posteriors": "posteriors" if scale is None else "probs",
+            "stepped": "posteriors" if scale is None else "probs",
             "outputs_text": f"Posteriors as an int8 softmax leaves them: {softmax}."
             if scale is None
             else f"Logits as int8, scale {scale:g}.",
@@ -202,7 +195,8 @@ class Contents:
             if scale is None
             else f"`logits` as int8 (scale {scale:g})",
             "rest": 64 // max(1, params.classes - 1) - 128 if scale is None else 0,
-            "glue_file": f"{self.name}_{self.glue}.h".replace("-", "_") if self.glue else "",
+            "glue": self.glue,
+            "glue_file": f"{self.name}_{self.glue}.h".replace("-", "_"),
             "runtime": runtime,
             "runtime_header": runtime_header,
             "ring": params.ring_bytes,

@@ -6,6 +6,8 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from ..export.generated import plain_text
 from ..monitor.codec import ROWS, SCALE
 from ..monitor.params import Params
@@ -13,31 +15,19 @@ from ..monitor.signals import DESCRIPTION, SIGNALS
 from .contents import Contents
 
 
-def monitor_header(contents: Contents) -> str:
-    """Return the header that declares a monitor's parameters, and what stands before the monitor."""
-    summary = f"A monitor of {contents.shape}. Signals: {', '.join(contents.params.signals)}."
-    return contents.text(
-        "monitor.h",
-        summary="\n * ".join(textwrap.wrap(summary, 100)),
-        layout=contents.params.integers()["version"],
-    )
-
-
-def names_header(contents: Contents) -> str:
-    """Return the header with the names of the classes."""
-    entries = "".join(f"    {string_of(name)},\n" for name in contents.params.names or ())
-    return contents.text("names.h", entries=entries)
-
-
-def monitor_source(contents: Contents) -> str:
-    """Return the source that defines what the header declares."""
-    lists: dict[str, Any] = {}
-    if contents.table is not None:
-        lists["softmax"] = contents.table
-    if contents.projection is not None:
-        lists |= {part: getattr(contents.projection, part) for part in ("matrix", "bias", "shift")}
-    rows = {field: "\n".join(rows_of(values.ravel().tolist())) + "\n" for field, values in lists.items()}
-    return contents.text("monitor.c", params=params_source(contents.params, contents.name), **rows)
+def source_fields(contents: Contents) -> dict[str, Any]:
+    """Return what the headers and the source of a monitor hold beside what every text may name."""
+    params, through = contents.params, contents.projection
+    summary = f"A monitor of {contents.shape}. Signals: {', '.join(params.signals)}."
+    lists = {"softmax": contents.table}
+    lists |= {part: getattr(through, part, None) for part in ("matrix", "bias", "shift")}
+    return {
+        "summary": "\n * ".join(textwrap.wrap(summary, 100)),
+        "layout": params.integers()["version"],
+        "entries": "".join(f"    {string_of(name)},\n" for name in params.names or ()),
+        "params": params_source(params, contents.name),
+        **{part: "\n".join(rows_of(np.ravel(rows))) for part, rows in lists.items() if rows is not None},
+    }
 
 
 def params_source(params: Params, name: str) -> str:

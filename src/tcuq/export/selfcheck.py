@@ -212,13 +212,9 @@ class SelfCheck:
             at += 1 if at < 64 else self.stride
         return crc
 
-    def header(self) -> str:
-        """Return the text of its header."""
-        states = ", and saved states," if self.saves else ""
-        return self.contents.text("selfcheck.h", about=self.about, steps=self.steps, states_too=states)
-
-    def source(self) -> str:
-        """Return the text of its source."""
+    @property
+    def fields(self) -> dict[str, Any]:
+        """What its header and its source hold beside what every text may name."""
         contents, params = self.contents, self.contents.params
         length, den = self.steps // STRETCHES, params.integers()["level_den"]
         low, high = (round(bound * den) for bound in params.debt_bounds)
@@ -231,27 +227,29 @@ class SelfCheck:
         for part in self._parts:
             for each in parts:
                 parts[each] += contents.text(f"part_{each}.c", **part, PART=part["part"].upper())
-        return contents.text(
-            "selfcheck.c",
-            save=int(self.saves),
+        return {
+            "about": self.about,
+            "steps": self.steps,
+            "saves": self.saves,
+            "save": int(self.saves),
             **{f"part_{each}s": text or None for each, text in parts.items()},
-            center=center,
-            features_parameter=", int8_t *features" if params.features else "",
-            stretch=LENGTH,
-            short=SHORT,
-            long=", ".join(f"{{{a}, {b}, {c}}}" for a, b, c in self._long),
-            every=EVERY,
-            tried=TRIED * length,
-            reset=RESET * length,
-            even=256 // params.classes,
-            span=_span(params.classes),
-            fields="".join(crcs),
-            stride=self.stride,
-            low=low,
-            high=high,
-            steps_crc=zlib.crc32(np.concatenate(words, axis=1).tobytes()),
-            states_crc=self._states,
-        )
+            "center": center,
+            "features_parameter": ", int8_t *features" if params.features else "",
+            "stretch": LENGTH,
+            "short": SHORT,
+            "long": ", ".join(f"{{{a}, {b}, {c}}}" for a, b, c in self._long),
+            "every": EVERY,
+            "tried": TRIED * length,
+            "reset": RESET * length,
+            "even": 256 // params.classes,
+            "span": _span(params.classes),
+            "fields": "".join(crcs),
+            "stride": self.stride,
+            "low": low,
+            "high": high,
+            "steps_crc": zlib.crc32(np.concatenate(words, axis=1).tobytes()),
+            "states_crc": self._states,
+        }
 
 
 def _before(contents: Contents) -> Iterator[dict[str, Any]]:
