@@ -10,6 +10,7 @@ import numpy as np
 
 from ..export.generated import plain_text
 from ..monitor.codec import ROWS, SCALE
+from ..monitor.made import Row
 from ..monitor.params import Params
 from ..monitor.signals import DESCRIPTION, SIGNALS
 from .contents import Contents
@@ -44,62 +45,39 @@ def params_source(params: Params, name: str) -> str:
 
 def _entries(params: Params, part: str, name: str) -> list[str]:
     """Return the initializers of a struct in its order: C++ knows designators since C++20 only."""
-    fields = params.integers() if part == "params" else getattr(params, part).integers()
-    fields |= {"fingerprint": 0, "lag_count": len(params.lags)}
-    notes = _notes(params, part)
+    given = params if part == "params" else getattr(params, part)
+    fields = given.integers() | {"fingerprint": 0, "lag_count": len(params.lags)}
     lines = []
     for field, row in ROWS[part].items():
-        value, note = fields[field], notes.get(field)
+        value = fields[field]
         if row.kind == "signal":
             lines += _table(params, part, field, value, SCALE[row.unit])
             continue
+        note = _note(row, getattr(given, row.real, None), value)
         if row.kind != "one":
             text = f"{name}_{field}" if part == "params" else f"{name}_{part}_{field}"
             value = "NULL" if not value else f"&{text}" if row.kind == "part" else text
         elif field == "version":
             value = "TCUQ_PARAMS_VERSION"
-        else:
-            if note is None and row.unit in SCALE:
-                note = f"{value / SCALE[row.unit]:.4f}"
-            if field in ("signals", "fingerprint"):
-                value = f"0x{params.fingerprint if field == 'fingerprint' else format(value, '03X')}u"
-            elif row.low >= 0 and row.unit != "flags":
-                value = f"{value}u"
-        lines.append(f"    {value}, /* {field}{f': {note}' if note else ''} */")
+        elif field in ("signals", "fingerprint"):
+            value = f"0x{params.fingerprint if field == 'fingerprint' else format(value, '03X')}u"
+        elif field == "zero_point":
+            note = f": feature scale {params.feature_scale:g}"
+        elif row.low >= 0 and row.unit != "flags":
+            value = f"{value}u"
+        lines.append(f"    {value}, /* {field}{note} */")
     return lines
 
 
-def _notes(params: Params, part: str) -> dict[str, str]:
-    """Return what comments say of numbers that are no multiple of a unit, or that mean something else."""
-    if part == "evidence":
-        bet = params.evidence.bet if params.evidence is not None else None
-        return {"bet_base": "no bet" if bet is None else f"{bet[0]:.4f} + {bet[1]:.4f} x evidence"}
-    if part == "feedback" and params.feedback is not None:
-        share = params.feedback.max_error
-        return {
-            "error_num": "any share of errors" if share is None else f"{share:.4f} of labeled accepted steps",
-            "error_shut": f"{params.feedback.shut:g} errors",
-            "error_first": f"the {params.feedback.hard} is hard",
-        }
-    summed = "of evidence" if params.evidence else "risk x steps"
-    beyond = ", but for errors" if params.feedback is not None and params.feedback.above_budget else ""
-    notes = {
-        "fingerprint": "of all that follows; without it no state loads",
-        "zero_point": f"feature scale {params.feature_scale:g}",
-        "doubt_mix": f"{params.doubt_mix:.4f} confidence, the rest margin",
-        "blend": f"{params.blend:.4f} uncertainty, the rest low {params.anchor}",
-        "level_num": f"flag a share of {params.level:.4f}",
-        "anchor": f"risk leans on the {params.anchor}",
-        "about": f"signals, uncertainty and risk speak of the {params.about}",
-        "horizon": f"{params.horizon} steps" if params.horizon else "no expected accuracy",
-        "slope": f"{params.slope:.6f} risk a flag",
-        "steep_slope": f"{params.steep_slope:.6f} risk a flag",
-        "knee": f"{params.knee:g} flags",
-        "budget_num": f"abstain on a share of at most {params.budget:.4f}{beyond}",
-    }
-    for name, side in (("rise", params.alarm.rise), ("fall", params.alarm.fall)):
-        notes[f"{name}_limit"] = "this side is off" if side is None else f"{side.limit:.4f} {summed}"
-    return notes
+def _note(row: Row, real: Any, value: Any) -> str:
+    """Return what a comment says of a number: its real value, where that is another one."""
+    if row.kind != "one" or row.unit in ("int", "den", "mask", "count"):
+        return ""
+    if row.unit in SCALE:
+        return f": {value / SCALE[row.unit]:.4f}"
+    if row.unit == "ratio":
+        return f": {row.real} {'any' if real is None else f'{real:.4f}'}"
+    return f": {real:g}" if isinstance(real, float) else f": {real}"
 
 
 def _table(params: Params, part: str, field: str, values: Sequence[int], unit: int) -> list[str]:
