@@ -23,7 +23,7 @@ def test_an_axis_without_a_length_has_one_tick() -> None:
 def test_errors_of_very_many_steps_are_kept_as_shares() -> None:
     steps = np.zeros(300_000, dtype=STEP_DTYPE)
     wrong = np.arange(300_000) % 4 == 0
-    packed = data.pack_timeline(steps, None, wrong)
+    packed = data.pack_timeline(steps, data.flag_bits(steps, None), wrong)
     assert "per" in packed and "wrong_share" in packed
 
 
@@ -31,7 +31,7 @@ def test_errors_of_very_many_steps_are_kept_as_shares() -> None:
 def test_classes_beyond_a_byte_take_two(most: int, size: int) -> None:
     steps = np.zeros(2, dtype=STEP_DTYPE)
     steps["prediction"], steps["answer"] = [0, most], [most, 0]
-    packed = data.pack_timeline(steps, None, None)
+    packed = data.pack_timeline(steps, data.flag_bits(steps, None), None)
     assert packed["class_bytes"] == size
     for name in ("prediction", "answer"):
         held = np.frombuffer(base64.b64decode(packed[name]), dtype=f"<u{size}")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
+from textwrap import indent
 from typing import Any
 
 import numpy as np
@@ -15,29 +16,26 @@ from .._version import VERSION
 from ..base.errors import InputError, wrong_value
 from ..base.texts import text_of
 from ..export.generated import RUNTIMES
-from ..log.logits import softmax_table
+from ..log.logits import ENTRIES, softmax_table
 from ..monitor.cost import cost
 from ..monitor.params import Params
 from ..monitor.signals import PROFILES, mask
 from .projection import IntegerProjection, check_outputs
 
+_FILE = re.compile(r"^(.*)@([\w/]+\.\w+)@\n", re.M)
+_CONDITION = re.compile(r"@with(out)?_(\w+)@")
 _NAME = re.compile(r"@(\w+)@(\n?)")
 
 
 def fill(text: str, fields: Mapping[str, Any]) -> str:
-    r"""Return a text with its @names@ replaced; a line with a name that stands for None is left out.
-
-    Examples
-    --------
-    >>> text = "@names@@kws@.h\n@files@\n@kws@.c\n"
-    >>> print(fill(text, {"kws": "door", "names": None, "files": "a.c\nb.c\n"}), end="")
-    a.c
-    b.c
-    door.c
-    """
-    absent = "|".join(name for name, value in fields.items() if value is None)
-    if absent:
-        text = re.sub(rf"^.*@({absent})@.*\n?", "", text, flags=re.M)
+    """Return a text with @names@ replaced; lines with None, a false @with_...@ or true @without_...@ go."""
+    lines = text.splitlines(keepends=True)
+    text = "".join(
+        _CONDITION.sub("", line)
+        for line in lines
+        if all(bool(fields[name]) != bool(out) for out, name in _CONDITION.findall(line))
+        and not any(fields[name] is None for name, _ in _NAME.findall(_CONDITION.sub("", line)))
+    )
 
     def value(found: re.Match[str]) -> str:
         shown = str(fields[found[1]])
@@ -48,27 +46,26 @@ def fill(text: str, fields: Mapping[str, Any]) -> str:
 
 @cache
 def _template(path: str) -> str:
-    return text_of(f"export/templates/{path}.in")
+    """Return a template; what stands before the name of another one stands before each of its lines."""
+    text = text_of(f"export/templates/{path}.in")
+    return _FILE.sub(lambda found: indent(_template(found[2]), found[1], lambda line: True), text)
 
 
-PARAMS_BYTES, EVIDENCE_BYTES, INSTANT_BYTES, FEEDBACK_BYTES = 160, 64, 24, 16
-"""`sizeof` tcuq_params_t, tcuq_evidence_t, tcuq_instant_t and tcuq_feedback_t with 32-bit pointers."""
+PARAMS_BYTES, EVIDENCE_BYTES, INSTANT_BYTES, FEEDBACK_BYTES, PROJECTION_BYTES = 160, 64, 24, 16, 16
+"""`sizeof` tcuq_params_t and so on with 32-bit pointers."""
 
-CORE_HEADERS = ("tcuq.h",)
 CORE_SOURCES = (*("tcuq.c", "tcuq_beliefs.c", "tcuq_error.c"), *("tcuq_signals.c", "tcuq_state.c"))
 CORE_PRIVATE = ("tcuq_internal.h", "tcuq_fields.h", "tcuq_tables.h")
-"""Files of the core: what a program includes, what it compiles, and what only the core reads."""
+"""Files of the core: what a program compiles, and what only the core reads."""
 
 OWN_REFERENCE, FEEDBACK = 0x10000, 0x20000
 """`TCUQ_OWN_REFERENCE` and `TCUQ_FEEDBACK`."""
 
 
 def build_mask(params: Params) -> int:
-    """Return the least `TCUQ_SIGNALS` of a build that these parameters run in.
-
-    A build for the signals of the paper alone sums no evidence; one without `disbelief` learns nothing.
-    """
+    """Return the least `TCUQ_SIGNALS` of a build that these parameters run in."""
     signals: int = params.integers()["signals"]
+    # A build for the signals of the paper alone sums no evidence; one without `disbelief` learns nothing.
     if params.instant is not None:
         signals |= mask(("disbelief",))
     elif params.evidence is not None and set(params.signals) <= set(PROFILES["paper"]):
@@ -78,10 +75,6 @@ def build_mask(params: Params) -> int:
     if params.feedback is not None:
         signals |= FEEDBACK
     return signals
-
-
-PROJECTION_BYTES = 16
-"""`sizeof(tcuq_projection_t)` with 32-bit pointers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,16 +94,15 @@ class Contents:
             way = "fit a log without features (tcuq record --features none)"
             raise InputError("conflict", f"{RUNTIMES[self.glue][0]} gives out no features; {way}")
         check_name(self.name)
-        check_names(self.params.names)
+        for number, name in enumerate(self.params.names or ()):
+            size = len(name.encode("utf-8", "replace"))
+            if size > MAX_CLASS_NAME:
+                problem = f"name of class {number} is {size} bytes long"
+                raise InputError("limit", f"{problem}, expected at most {MAX_CLASS_NAME}")
         if self.logits_scale is not None:
             softmax_table(self.logits_scale)
         if self.projection is not None:
             check_outputs(self.projection.outputs, self.params)
-
-    @property
-    def macro(self) -> str:
-        """The beginning of this monitor's macros."""
-        return self.name.upper()
 
     @cached_property
     def table(self) -> npt.NDArray[np.uint16] | None:
@@ -135,13 +127,6 @@ class Contents:
         return {"core": [*CORE_SOURCES, "tcuq_frame.c"], **{part: [f"tcuq_{part}.c"] for part in there}}
 
     @property
-    def core_files(self) -> tuple[str, ...]:
-        """Files that every exported monitor of this kind shares."""
-        headers = [f"tcuq_{part}.h" for part in self.shared if part in ("softmax", "projection")]
-        sources = [file for files in self.shared.values() for file in files]
-        return (*CORE_HEADERS, *CORE_PRIVATE, "tcuq_frame.h", *headers, *sources, "tcuq_LICENSE.txt")
-
-    @property
     def sources(self) -> tuple[str, ...]:
         """What a firmware compiles."""
         own = (f"{self.name}.c", f"{self.name}_selfcheck.c")
@@ -163,16 +148,10 @@ class Contents:
         """Bytes of NAME.c with 32-bit pointers."""
         params, through = self.params, self.projection
         size = PARAMS_BYTES + 3 * len(params.lags)
-        if params.evidence is not None:
-            size += EVIDENCE_BYTES + 2 * params.classes
-        if params.instant is not None:
-            size += INSTANT_BYTES
-        if params.feedback is not None:
-            size += FEEDBACK_BYTES
-        if params.centers is not None:
-            size += params.classes * params.features
-        if self.table is not None:
-            size += 2 * len(self.table)
+        size += (params.evidence is not None) * (EVIDENCE_BYTES + 2 * params.classes)
+        size += (params.instant is not None) * INSTANT_BYTES + (params.feedback is not None) * FEEDBACK_BYTES
+        size += (params.centers is not None) * params.classes * params.features
+        size += (self.table is not None) * 2 * ENTRIES
         if through is not None:
             size += PROJECTION_BYTES + through.matrix.size + 5 * through.outputs
         return size
@@ -182,20 +161,10 @@ class Contents:
         """Everything about this monitor that a text may name."""
         params, scale, wide = self.params, self.logits_scale, self.wide
         softmax = "scale 1/256, zero point -128"
-        there = {
-            "logits": scale is not None,
-            "wide": wide,
-            "width": self.width,
-            "features": params.features,
-            "names": params.names is not None,
-            "evidence": params.evidence is not None,
-            "feedback": params.feedback is not None,
-            "horizon": params.horizon,
-        }
         runtime, runtime_header = RUNTIMES.get(self.glue or "", ("", ""))
         fields: dict[str, Any] = {
             "name": self.name,
-            "NAME": self.macro,
+            "NAME": self.name.upper(),
             "lower": self.name.lower(),
             "banner": f"Generated by tcuq {VERSION} export; "
             "change the parameters and export again instead of editing.",
@@ -218,6 +187,7 @@ class Contents:
             "and_features": ", features" if params.features else "",
             "scale": f"{scale or 0:g}",
             "outputs": "posteriors" if scale is None else "logits",
+            "stepped": "posteriors" if scale is None else "probs",
             "outputs_text": f"Posteriors as an int8 softmax leaves them: {softmax}."
             if scale is None
             else f"Logits as int8, scale {scale:g}.",
@@ -225,7 +195,8 @@ class Contents:
             if scale is None
             else f"`logits` as int8 (scale {scale:g})",
             "rest": 64 // max(1, params.classes - 1) - 128 if scale is None else 0,
-            "glue_file": f"{self.name}_{self.glue}.h".replace("-", "_") if self.glue else "",
+            "glue": self.glue,
+            "glue_file": f"{self.name}_{self.glue}.h".replace("-", "_"),
             "runtime": runtime,
             "runtime_header": runtime_header,
             "ring": params.ring_bytes,
@@ -235,8 +206,9 @@ class Contents:
             "definition": self.flags.removeprefix("-D"),
             "flags": self.flags,
             "sources": " ".join(self.sources),
-            **{f"with_{part}": "" if has else None for part, has in there.items()},
-            **{f"without_{part}": None if has else "" for part, has in there.items()},
+            "logits": scale,
+            "wide": wide,
+            **{part: getattr(params, part) for part in ("names", "evidence", "feedback")},
         }
         if self.width:
             fields["inputs"] += f" and {self.given}" + " (`wide`)" * wide
@@ -252,23 +224,13 @@ class Contents:
         """What a network gives beside its outputs, in words."""
         return f"{self.width} wide features" if self.wide else f"{self.width} int8 features {self.units}"
 
-    def text(self, file: str, folder: str = "shared", **more: Any) -> str:
+    def text(self, file: str, **more: Any) -> str:
         """Return a file of the templates with the values of this monitor."""
-        return fill(_template(f"{folder}/{file}"), {**self.fields, **more})
+        return fill(_template(file), {**self.fields, **more})
 
 
 MAX_CLASS_NAME = 255
 """Bytes of a class name in UTF-8; C99 promises strings of 4095 after escapes of four characters a byte."""
-
-
-def check_names(names: Sequence[str] | None) -> None:
-    """Refuse a class name that is longer than a C string may be."""
-    for number, name in enumerate(names or ()):
-        size = len(name.encode("utf-8", "replace"))
-        if size > MAX_CLASS_NAME:
-            raise InputError(
-                "limit", f"name of class {number} is {size} bytes long, expected at most {MAX_CLASS_NAME}"
-            )
 
 
 MAX_NAME = 31
@@ -337,21 +299,17 @@ def check_name(name: str) -> str:
     """
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) or len(name) > MAX_NAME:
         raise wrong_value("name", name, f"a letter, then letters, digits and _, at most {MAX_NAME} in all")
+    problem = ""
     if name in TAKEN or name.lower() == "main" or name.endswith("_t"):
-        raise InputError("value", f"name is {name!r}, a word that C or C++ uses already; choose another one")
-    if name.endswith(ENDINGS):
-        raise InputError(
-            "value",
-            f"name is {name!r}, but {', '.join(ENDINGS)} end the names of its own files; choose another",
-        )
-    if name == name.upper():
-        raise InputError("value", f"name is {name!r}, but capitals are for macros; use lower case")
-    # File systems and macros do not tell Tcuq from tcuq.
-    if name.lower().startswith("tcuq"):
-        raise InputError(
-            "value",
-            f"name is {name!r}, but names that begin with tcuq belong to the core; choose another one",
-        )
+        problem = "a word that C or C++ uses already; choose another one"
+    elif name.endswith(ENDINGS):
+        problem = f"but {', '.join(ENDINGS)} end the names of its own files; choose another"
+    elif name == name.upper():
+        problem = "but capitals are for macros; use lower case"
+    elif name.lower().startswith("tcuq"):  # file systems and macros do not tell Tcuq from tcuq
+        problem = "but names that begin with tcuq belong to the core; choose another one"
+    if problem:
+        raise InputError("value", f"name is {name!r}, {problem}")
     return name
 
 

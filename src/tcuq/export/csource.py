@@ -3,127 +3,81 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
+
+import numpy as np
 
 from ..export.generated import plain_text
 from ..monitor.codec import ROWS, SCALE
+from ..monitor.made import Row
 from ..monitor.params import Params
-from ..monitor.signals import DESCRIPTION, SIGNALS, mask
+from ..monitor.signals import DESCRIPTION, SIGNALS
 from .contents import Contents
 
 
-def monitor_header(contents: Contents) -> str:
-    """Return the header that declares a monitor's parameters, and what stands before the monitor."""
-    summary = f"A monitor of {contents.shape}. Signals: {', '.join(contents.params.signals)}."
-    return contents.text(
-        "monitor.h",
-        summary="\n * ".join(textwrap.wrap(summary, 100)),
-        layout=contents.params.integers()["version"],
-    )
-
-
-def names_header(contents: Contents) -> str:
-    """Return the header with the names of the classes."""
-    entries = "".join(f"    {string_of(name)},\n" for name in contents.params.names or ())
-    return contents.text("names.h", entries=entries)
-
-
-def monitor_source(contents: Contents) -> str:
-    """Return the source that defines what the header declares."""
-    lists: dict[str, Any] = {}
-    if contents.table is not None:
-        lists["softmax"] = contents.table
-    if contents.projection is not None:
-        lists |= {part: getattr(contents.projection, part) for part in ("matrix", "bias", "shift")}
-    rows = {field: "\n".join(rows_of(values.ravel().tolist())) + "\n" for field, values in lists.items()}
-    return contents.text("monitor.c", params=params_source(contents.params, contents.name), **rows)
+def source_fields(contents: Contents) -> dict[str, Any]:
+    """Return what the headers and the source of a monitor hold beside what every text may name."""
+    params, through = contents.params, contents.projection
+    summary = f"A monitor of {contents.shape}. Signals: {', '.join(params.signals)}."
+    lists = {"softmax": contents.table}
+    lists |= {part: getattr(through, part, None) for part in ("matrix", "bias", "shift")}
+    return {
+        "summary": "\n * ".join(textwrap.wrap(summary, 100)),
+        "layout": params.integers()["version"],
+        "entries": "".join(f"    {string_of(name)},\n" for name in params.names or ()),
+        "params": params_source(params, contents.name),
+        **{part: "\n".join(rows_of(np.ravel(rows))) for part, rows in lists.items() if rows is not None},
+    }
 
 
 def params_source(params: Params, name: str) -> str:
-    """Return the source that defines a monitor's parameters, real values in comments.
-
-    Values stand in the order of the struct, without designators, which C++ knows since C++20 only.
-    """
+    """Return the source that defines a monitor's parameters, real values in comments."""
     lines = [f'#include "{name}.h"', "", *_lags(params, name), *_centers(params, name)]
     for part in ("instant", "evidence", "feedback"):
-        head = getattr(params, part)
-        if head is not None:
-            if part == "evidence":
-                lines += _by_class(
-                    params, "int16_t", f"{name}_evidence_offset", head.integers()["offset"], 256
-                )
-            lines += [
-                f"static const tcuq_{part}_t {name}_{part} = {{",
-                *_entries(params, part, name),
-                "};",
-                "",
-            ]
-    return (
-        "\n".join([*lines, f"const tcuq_params_t {name} = {{", *_entries(params, "params", name), "};"])
-        + "\n"
-    )
+        if (head := getattr(params, part)) is not None:
+            lines += _offsets(params, name, head.integers()["offset"]) if part == "evidence" else []
+            start = f"static const tcuq_{part}_t {name}_{part} = {{"
+            lines += [start, *_entries(params, part, name), "};", ""]
+    lines += [f"const tcuq_params_t {name} = {{", *_entries(params, "params", name), "};"]
+    return "\n".join(lines) + "\n"
 
 
 def _entries(params: Params, part: str, name: str) -> list[str]:
-    """Return the initializers of a struct, one a row of the schema."""
-    fields = params.integers() if part == "params" else getattr(params, part).integers()
-    fields |= {"fingerprint": 0, "lag_count": len(params.lags)}
-    notes = _notes(params, part)
+    """Return the initializers of a struct in its order: C++ knows designators since C++20 only."""
+    given = params if part == "params" else getattr(params, part)
+    fields = given.integers() | {"fingerprint": 0, "lag_count": len(params.lags)}
     lines = []
     for field, row in ROWS[part].items():
-        value, note = fields[field], notes.get(field)
+        value = fields[field]
         if row.kind == "signal":
             lines += _table(params, part, field, value, SCALE[row.unit])
             continue
+        note = _note(row, getattr(given, row.real, None), value)
         if row.kind != "one":
             text = f"{name}_{field}" if part == "params" else f"{name}_{part}_{field}"
             value = "NULL" if not value else f"&{text}" if row.kind == "part" else text
         elif field == "version":
             value = "TCUQ_PARAMS_VERSION"
-        else:
-            if note is None and row.unit in SCALE:
-                note = f"{value / SCALE[row.unit]:.4f}"
-            hexed = {
-                "signals": f"0x{mask(params.signals):03X}u",
-                "fingerprint": f"0x{params.fingerprint}u",
-            }.get(field)
-            value = hexed or (value if row.low < 0 or row.unit == "flags" else f"{value}u")
-        lines.append(f"    {value}, /* {field}{f': {note}' if note else ''} */")
+        elif field in ("signals", "fingerprint"):
+            value = f"0x{params.fingerprint if field == 'fingerprint' else format(value, '03X')}u"
+        elif field == "zero_point":
+            note = f": feature scale {params.feature_scale:g}"
+        elif row.low >= 0 and row.unit != "flags":
+            value = f"{value}u"
+        lines.append(f"    {value}, /* {field}{note} */")
     return lines
 
 
-def _notes(params: Params, part: str) -> dict[str, str]:
-    """Return what comments say of numbers that are no multiple of a unit, or that mean something else."""
-    if part == "evidence":
-        bet = params.evidence.bet if params.evidence is not None else None
-        return {"bet_base": "no bet" if bet is None else f"{bet[0]:.4f} + {bet[1]:.4f} x evidence"}
-    if part == "feedback" and params.feedback is not None:
-        share = params.feedback.max_error
-        return {
-            "error_num": "any share of errors" if share is None else f"{share:.4f} of labeled accepted steps",
-            "error_shut": f"{params.feedback.shut:g} errors",
-            "error_first": f"the {params.feedback.hard} is hard",
-        }
-    summed = "of evidence" if params.evidence else "risk x steps"
-    beyond = ", but for errors" if params.feedback is not None and params.feedback.above_budget else ""
-    notes = {
-        "fingerprint": "of all that follows; without it no state loads",
-        "zero_point": f"feature scale {params.feature_scale:g}",
-        "doubt_mix": f"{params.doubt_mix:.4f} confidence, the rest margin",
-        "blend": f"{params.blend:.4f} uncertainty, the rest low {params.anchor}",
-        "level_num": f"flag a share of {params.level:.4f}",
-        "anchor": f"risk leans on the {params.anchor}",
-        "about": f"signals, uncertainty and risk speak of the {params.about}",
-        "horizon": f"{params.horizon} steps" if params.horizon else "no expected accuracy",
-        "slope": f"{params.slope:.6f} risk a flag",
-        "steep_slope": f"{params.steep_slope:.6f} risk a flag",
-        "knee": f"{params.knee:g} flags",
-        "budget_num": f"abstain on a share of at most {params.budget:.4f}{beyond}",
-    }
-    for name, side in (("rise", params.alarm.rise), ("fall", params.alarm.fall)):
-        notes[f"{name}_limit"] = "this side is off" if side is None else f"{side.limit:.4f} {summed}"
-    return notes
+def _note(row: Row, real: Any, value: Any) -> str:
+    """Return what a comment says of a number: its real value, where that is another one."""
+    if row.kind != "one" or row.unit in ("int", "den", "mask", "count"):
+        return ""
+    if row.unit in SCALE:
+        return f": {value / SCALE[row.unit]:.4f}"
+    if row.unit == "ratio":
+        return f": {row.real} {'any' if real is None else f'{real:.4f}'}"
+    return f": {real:g}" if isinstance(real, float) else f": {real}"
 
 
 def _table(params: Params, part: str, field: str, values: Sequence[int], unit: int) -> list[str]:
@@ -145,14 +99,19 @@ def rows_of(values: Iterable[int]) -> list[str]:
     return textwrap.wrap(", ".join(map(str, values)), 100, initial_indent="    ", subsequent_indent="    ")
 
 
-def string_of(text: str) -> str:
-    r"""Return a text as a C string literal of printable ASCII; other bytes of its UTF-8 are octal.
+def braced(rows: Iterable[Iterable[int]]) -> Iterator[str]:
+    """Give the lines of an initializer of rows."""
+    for row in rows:
+        first, *rest = rows_of(row)
+        *before, last = [f"    {{{first.strip()}", *rest]
+        yield from (*before, f"{last}}},")
 
-    Octal, because an escape of three digits ends there whatever follows; no ? stays, which could begin a
-    trigraph.
-    """
+
+def string_of(text: str) -> str:
+    """Return a text as a C string literal of printable ASCII; other bytes of its UTF-8 are octal."""
+    # Octal, because an escape of three digits ends there whatever follows; no ? stays, which could begin a
+    # trigraph. Half of a surrogate pair, which JSON can say, has no UTF-8.
     plain = {ord(sign): sign for sign in map(chr, range(32, 127))} | {34: r"\"", 92: r"\\", 63: r"\?"}
-    # Half of a surrogate pair, which JSON can say, has no UTF-8.
     return '"' + "".join(plain.get(byte, f"\\{byte:03o}") for byte in text.encode("utf-8", "replace")) + '"'
 
 
@@ -160,8 +119,7 @@ def _lags(params: Params, name: str) -> list[str]:
     p = params.integers()
     if not p["lags"]:
         return []
-    lags = ", ".join(f"{lag}" for lag in p["lags"])
-    weights = ", ".join(f"{weight}" for weight in p["lag_weights"])
+    lags, weights = (", ".join(map(str, p[field])) for field in ("lags", "lag_weights"))
     real = ", ".join(f"{weight / 32768:.4f}" for weight in p["lag_weights"])
     return [
         f"static const uint8_t {name}_lags[] = {{{lags}}};",
@@ -175,22 +133,19 @@ def _centers(params: Params, name: str) -> list[str]:
         return []
     lines = [f"static const int8_t {name}_centers[] = {{ /* mean features on clean data, class by class */"]
     for number, row in enumerate(params.centers):
-        lines += [f"    /* {_class(params, number)} */", *_continued(rows_of(row))]
+        lines += [f"    /* {_class(params, number)} */", *rows_of(row)]
+        lines[-1] += ","
     return [*lines, "};", ""]
 
 
-def _by_class(params: Params, kind: str, name: str, values: Sequence[int], unit: int) -> list[str]:
-    """Return a table with one entry a class; names of classes in comments where there are some."""
-    start = f"static const {kind} {name}[] = {{ /* one a class, value * {unit} */"
-    if params.names is None:
-        return [start, *rows_of(values), "};"]
-    lines = [f"    {value}, /* {_class(params, number)} */" for number, value in enumerate(values)]
+def _offsets(params: Params, name: str, values: Sequence[int]) -> list[str]:
+    """Return the offsets of evidence; names of classes in comments where there are some."""
+    lines = rows_of(values)
+    if params.names is not None:
+        lines = [f"    {value}, /* {_class(params, number)} */" for number, value in enumerate(values)]
+    start = f"static const int16_t {name}_evidence_offset[] = {{ /* one a class, value * 256 */"
     return [start, *lines, "};"]
 
 
 def _class(params: Params, number: int) -> str:
     return f"class {number}" + (f": {plain_text(params.names[number])}" if params.names is not None else "")
-
-
-def _continued(lines: list[str]) -> list[str]:
-    return [*lines[:-1], f"{lines[-1]},"]

@@ -18,15 +18,9 @@ _NO_LINK = (errno.EPERM, errno.EACCES, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK
 
 
 def write_folder(folder: str | Path, texts: Mapping[str, str | bytes]) -> None:
-    """Put files into a folder so that it holds all of the new ones or all of the old ones at any moment.
-
-    A copy of the whole folder is built beside it, with the new files in place of the old ones, and then
-    takes its place in one rename. Everything else in the folder stays as it is: other files are linked into
-    the copy, not rewritten. Where the system cannot exchange two folders in one operation, the folder is
-    missing between two renames; `recover` brings it back when the process was killed just there. The folder
-    around it must exist. Texts are written as UTF-8; their paths have ``/`` between the parts. An `OSError`
-    names the folder, which then holds all old files or all new ones.
-    """
+    """Put files into a folder so that it holds all of the new ones or all of the old ones at any moment."""
+    # Where the system cannot exchange two folders in one operation, the folder is missing between two
+    # renames; `recover` brings it back when the process was killed just there.
     target = Path(folder).resolve()
     refuse_fixed(target)
     try:
@@ -138,7 +132,7 @@ def _lock(shop: Path, target: Path) -> int | None:
 
 
 def _stage(target: Path, new: Path, texts: Mapping[str, str | bytes]) -> None:
-    """Build what the folder will be."""
+    """Build a copy of the folder with the new files; others are linked into it, not rewritten."""
     os.mkdir(new)
     copied: list[tuple[Path, Path]] = []
     if target.exists():

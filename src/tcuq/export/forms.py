@@ -12,7 +12,6 @@ from typing import Any
 
 from ..base.errors import InputError
 from .contents import CORE_PRIVATE, Contents, fill
-from .generated import PLATFORMS
 
 Fields = dict[str, Any]
 
@@ -35,21 +34,6 @@ They share the files that begin with `tcuq`. Export each one into a folder of it
 version of tcuq. """
 
 
-def _examples(contents: Contents) -> Fields:
-    """Return what examples in C have in common."""
-    name = contents.name
-    step = contents.text("take_step.c", features=f"{name}_features" if contents.width else "NULL")
-    return {
-        "in_c": contents.text("in_c.md", posteriors="posteriors" if contents.table is None else "probs"),
-        "feature_buffers": contents.text("feature_buffers.c") or None,
-        "read_model": contents.text("read_model.c"),
-        "stop_on": contents.text("stop_on.cpp"),
-        "take_step": textwrap.indent(step, 8 * " "),
-        "sketch_step": textwrap.indent(step, "  "),
-        "answer": f"{name}_names[step.answer]" if contents.params.names else "step.answer",
-    }
-
-
 def _c(contents: Contents) -> Fields:
     """Return what a row of the example holds, and what is printed of it."""
     params, width = contents.params, contents.width
@@ -61,7 +45,7 @@ def _c(contents: Contents) -> Fields:
     row, features = f"{params.classes} {contents.fields['outputs']}", "NULL"
     if width:
         row += f" and {width} {'wide ' if contents.wide else ''}features"
-        features = "features" if contents.wide else f"row + {contents.macro}_CLASSES"
+        features = "features" if contents.wide else f"row + {contents.name.upper()}_CLASSES"
     return {
         "columns": "\n * ".join(textwrap.wrap(columns, 98)),
         "row": row,
@@ -72,7 +56,7 @@ def _c(contents: Contents) -> Fields:
 
 def _arduino(contents: Contents) -> Fields:
     """Return the words that the editor colors; name and kind are parted by one tab."""
-    rows = map(str.split, contents.text("keywords", "arduino").splitlines())
+    rows = map(str.split, contents.text("arduino/keywords").splitlines())
     return {"keywords": "".join(f"{word}\t{kind}\n" for kind, *words in rows for word in words)}
 
 
@@ -94,9 +78,9 @@ def _micropython(contents: Contents) -> Fields:
     params, fields, wide, width = contents.params, contents.fields, contents.wide, contents.width
     make = cmake = ""
     for part, files in contents.shared.items():
-        make += contents.text("shared.mk", "micropython", part=part.upper(), files=" ".join(files))
+        make += contents.text("micropython/shared.mk", part=part.upper(), files=" ".join(files))
         listed = "".join(f"        ${{CMAKE_CURRENT_LIST_DIR}}/src/{file}\n" for file in files)
-        cmake += contents.text("shared.cmake", "micropython", part=part, files=listed)
+        cmake += contents.text("micropython/shared.cmake", part=part, files=listed)
     name, softmax = f"tcuq_{contents.name}.name(step.answer)", contents.table is not None
     outputs = f"logits of scale {fields['scale']}" if softmax else "posteriors: scale 1/256, zero point -128"
     return {
@@ -111,33 +95,22 @@ def _micropython(contents: Contents) -> Fields:
         "arguments": 3 if width else 2,
         "probs": "probs" if softmax else "given",
         "features": "features" if wide else "read" if width else "NULL",
-        "label_methods": contents.text("labels.c", "micropython") if params.feedback else None,
-        "name_function": contents.text("names.c", "micropython") if params.names else None,
     }
 
 
 def _rust(contents: Contents) -> Fields:
     params, fields, wide, width = contents.params, contents.fields, contents.wide, contents.width
     softmax, row = contents.table is not None, f"[i8; {fields['WIDE']}FEATURES]"
-    used = {"project": wide, "softmax": softmax, "FEATURES": width and not wide, "NAMES": params.names}
-    names = ("project", "selfcheck", "softmax", "Monitor", "CLASSES", "FEATURES", "NAMES", "RING_WORDS")
-    imports = [name for name in names if used.get(name, True)] + ["WIDE_FEATURES"] * wide
     features = f"int8 features {contents.units}"
     return {
-        "with_through": "" if softmax or wide else None,
-        "ring_words": params.ring_bytes // 4,
+        "through": softmax or wide,
         "compiled": "".join(f'    "{file}",\n' for file in contents.sources),
-        "source_count": len(contents.sources) + 1,
         "entries": "".join(f"    {rust_string(name)},\n" for name in params.names or ()),
         "and_given": f", and {contents.given}" if width else "",
         "and_reference": ", &features" if width else "",
         "step_inputs": f",\n    /// and {features}" if params.features else "",
         "features_in": ", features: &[i8; FEATURES]" if params.features else "",
         "pointer": "features.as_ptr()" if params.features else "core::ptr::null()",
-        "label_methods": contents.text("labels.rs", "rust") if params.feedback else None,
-        "softmax": contents.text("softmax.rs", "rust") if softmax else None,
-        "project": contents.text("project.rs", "rust") if wide else None,
-        "imports": ", ".join(imports),
         "returned": (f"Logits as int8, scale {fields['scale']}" if softmax else "Posteriors as int8")
         + (", and features as int8" if width else ""),
         "type": f"([i8; CLASSES], {row})" if width else "[i8; CLASSES]",
@@ -163,15 +136,14 @@ class Form:
     """The package of one platform: where the monitor's files go, what is added, which names are taken."""
 
     name: str
-    rows: str  # files that are added, and what they are, as README.md lists them
+    rows: str  # files that are added, with their templates, and what they are, as README.md lists them
     advice: str  # lines that follow an export
     together: str  # how two monitors come into one program
     words: Mapping[str, str | None] = field(default_factory=dict)
-    programs: Mapping[str, str] = field(default_factory=dict)  # files that several platforms have
-    fields: Callable[[Contents], Fields] = lambda contents: {}
+    further: Callable[[Contents], Fields] = lambda contents: {}
     manifest: str = "main.c"  # a file that forms with the same folders have not
-    includes: str = ""  # folder of what programs include
-    compiled: str = ""  # folder of what is compiled
+    includes: str = "include"  # folder of what programs include
+    compiled: str = "src"  # folder of what is compiled
     license: str = "LICENSE"
     platform: str = ""  # whose names these patterns are
     taken: str = ""
@@ -182,32 +154,17 @@ class Form:
         folder = self.includes if public else self.compiled
         return self.license if file == "tcuq_LICENSE.txt" else str(PurePosixPath(folder, file))
 
-    def _fields(self, contents: Contents) -> Fields:
+    def fields(self, contents: Contents) -> Fields:
         """Return everything that its texts may name."""
         own = {**_WORDS, "together": self.together, **self.words}
         words = {name: text and fill(text, contents.fields) for name, text in own.items()}
-        return {**contents.fields, **_examples(contents), **words, **self.fields(contents)}
-
-    def readme(self, contents: Contents, **more: Any) -> str:
-        """Return its README.md."""
-        fields = self._fields(contents)
-        use = contents.text("README.md", self.name, **fields)
-        return contents.text("README.md", **{**fields, "use": use, **more})
-
-    def files(self, contents: Contents) -> dict[str, str]:
-        """Return what is added to the files of the monitor, text by path."""
-        names = [name for row in self.rows.splitlines() for name in row.partition(" | ")[0].split(", ")]
-        fields, found = self._fields(contents), {}
-        for name in names:
-            shared = self.programs.get(name)
-            text = contents.text(shared or name, "shared" if shared else self.name, **fields)
-            found[fill(name, contents.fields)] = text
-        return found
+        answer = f"{contents.name}_names[step.answer]" if contents.params.names else "step.answer"
+        return {**contents.fields, "answer": answer, **words, **self.further(contents)}
 
     def hints(self, contents: Contents, folder: str) -> list[str]:
         """Return the lines that follow an export into a folder."""
         renamed = Path(folder).resolve().name != f"tcuq_{contents.name.lower()}"
-        more = {"folder": shlex.quote(folder), "with_renamed": "" if renamed else None}
+        more = {"folder": shlex.quote(folder), "renamed": renamed}
         return fill(self.advice, {**contents.fields, **more}).splitlines()
 
     def check_name(self, name: str) -> str:
@@ -237,7 +194,7 @@ _ALL = (
         "c",
         rows="""\
 main.c | an example for a computer; no part of a firmware
-examples/send_frames.c | an example that sends frames; no part of a firmware either
+examples/send_frames.c = send_frames.c | an example that sends frames; no part of a firmware either
 """,
         advice="""\
 try it: cd @folder@ && cc -std=c99 main.c @sources@ -o try_@name@
@@ -249,16 +206,17 @@ into one folder (the second time with `--force`; README.md and main.c are then t
 two and compile the `tcuq` files of one of them: those of both would define every function twice, which the
 linker refuses.
 """,
+        includes="",
+        compiled="",
         license="tcuq_LICENSE.txt",
         words={"title": "@name@", "frames": _SEND_EXAMPLE},
-        programs={"examples/send_frames.c": "send_frames.c"},
-        fields=_c,
+        further=_c,
     ),
     Form(
         "arduino",
         rows="""\
-src/@name@_arduino.h | includes all of it
-examples/Watch/Watch.ino | an example sketch
+src/@name@_arduino.h = arduino/library.h | includes all of it
+examples/Watch/Watch.ino = sketch.cpp | an example sketch
 examples/SendFrames/SendFrames.ino | a sketch that sends frames to a computer
 library.properties, keywords.txt | what the editor reads
 """,
@@ -273,11 +231,9 @@ refuses.
             "frames": "The example SendFrames does so over `Serial`.",
             "sketch_includes": "#include <@name@_arduino.h>\n",
         },
-        programs={"examples/Watch/Watch.ino": "sketch.cpp"},
-        fields=_arduino,
+        further=_arduino,
         manifest="library.properties",
         includes="src",
-        compiled="src",
         license="src/tcuq_LICENSE.txt",
         platform="Arduino sketches",
         taken=_ARDUINO,
@@ -286,8 +242,8 @@ refuses.
         "platformio",
         rows="""\
 library.json | name, version and folders for PlatformIO
-examples/native/platformio.ini, examples/native/src/main.c | an example for this computer
-examples/arduino/platformio.ini, examples/arduino/src/main.cpp | an example for Arduino boards
+examples/native/platformio.ini, examples/native/src/main.c = watch.c | an example for this computer
+examples/arduino/platformio.ini, examples/arduino/src/main.cpp = sketch.cpp | an example for Arduino boards
 """,
         advice="""\
 try it: cd @folder@/examples/native && pio run -t exec
@@ -299,10 +255,7 @@ use it: put the folder into lib/ of your project
             "sketch_includes": "#include <Arduino.h>\n#include <@name@.h>\n#include <@name@_selfcheck.h>\n"
             "@with_names@#include <@name@_names.h>\n"
         },
-        programs={"examples/native/src/main.c": "watch.c", "examples/arduino/src/main.cpp": "sketch.cpp"},
         manifest="library.json",
-        includes="include",
-        compiled="src",
         platform="the examples",
         taken=_WATCH + _ARDUINO,
     ),
@@ -311,7 +264,7 @@ use it: put the folder into lib/ of your project
         rows="""\
 zephyr/module.yml, zephyr/Kconfig, zephyr/CMakeLists.txt | what makes this folder a module
 samples/watch/CMakeLists.txt, samples/watch/prj.conf, samples/watch/sample.yaml | of the sample
-samples/watch/src/main.c | a sample that begins with the self-check
+samples/watch/src/main.c = watch.c | a sample that begins with the self-check
 """,
         advice="""\
 try it: west build -b native_sim @folder@/samples/watch -t run
@@ -323,11 +276,8 @@ use it: add the folder to EXTRA_ZEPHYR_MODULES and CONFIG_TCUQ_@NAME@=y to prj.c
             "say": "printk",
             "pause": "        k_msleep(100);",
         },
-        programs={"samples/watch/src/main.c": "watch.c"},
-        fields=_zephyr,
+        further=_zephyr,
         manifest="zephyr/module.yml",
-        includes="include",
-        compiled="src",
         platform="Zephyr",
         taken=f"{_WATCH} printk device kernel zephyr app k_* z_* sys_* arch_* zephyr_* *_trim",
     ),
@@ -337,7 +287,7 @@ use it: add the folder to EXTRA_ZEPHYR_MODULES and CONFIG_TCUQ_@NAME@=y to prj.c
 CMakeLists.txt, Kconfig, idf_component.yml | what makes this folder a component
 examples/watch/CMakeLists.txt | of the example
 examples/watch/main/CMakeLists.txt, examples/watch/main/idf_component.yml | of the example
-examples/watch/main/watch_main.c | an example that begins with the self-check
+examples/watch/main/watch_main.c = watch.c | an example that begins with the self-check
 """,
         advice="""\
 @with_renamed@name the folder tcuq_@lower@: ESP-IDF takes the name of a component from it
@@ -355,11 +305,8 @@ use it: put the folder into components/ of your project, as components/tcuq_@low
             "failed": "return;",
             "passed": None,
         },
-        programs={"examples/watch/main/watch_main.c": "watch.c"},
-        fields=_compiled('        "src/{}"\n'),
+        further=_compiled('        "src/{}"\n'),
         manifest="idf_component.yml",
-        includes="include",
-        compiled="src",
         platform="ESP-IDF",
         taken=f"{_WATCH} app_main freertos sdkconfig esp_* idf_* vTask* xTask* *_trim",
     ),
@@ -367,8 +314,8 @@ use it: put the folder into components/ of your project, as components/tcuq_@low
         "cmake",
         rows="""\
 CMakeLists.txt | library `tcuq::@name@`, example, test, installation
-examples/watch.c | an example for a computer, which begins with the self-check
-examples/send_frames.c | an example that sends frames
+examples/watch.c = watch.c | an example for a computer, which begins with the self-check
+examples/send_frames.c = send_frames.c | an example that sends frames
 """,
         advice="""\
 try it: cd @folder@ && cmake -B build && cmake --build build && ctest --test-dir build
@@ -376,18 +323,15 @@ use it: add_subdirectory(...), then target_link_libraries(... tcuq::@name@)
 """,
         together=_TWO_FOLDERS + "Link both libraries: the linker takes the core from the first.",
         words={"frames": _SEND_EXAMPLE},
-        programs={"examples/watch.c": "watch.c", "examples/send_frames.c": "send_frames.c"},
-        fields=_compiled("  src/{}\n"),
+        further=_compiled("  src/{}\n"),
         manifest="examples/watch.c",
-        includes="include",
-        compiled="src",
         platform="the example",
         taken=f"{_WATCH} uart_write send_frame *_watch *_frames",
     ),
     Form(
         "micropython",
         rows="""\
-modtcuq_@name@.c | classes Monitor and Frames, function selfcheck() for Python
+modtcuq_@name@.c = micropython/module.c | classes Monitor and Frames, function selfcheck() for Python
 micropython.mk, micropython.cmake | what MicroPython's build reads
 examples/watch.py | an example that begins with the self-check
 """,
@@ -402,10 +346,9 @@ use it: import tcuq_@name@
 `frames = tcuq_@name@.Frames(boot)`, after each step `uart.write(frames.add(monitor))`, and once a second
 `uart.write(frames.flush())`.""",
         },
-        fields=_micropython,
+        further=_micropython,
         manifest="micropython.mk",
         includes="src",
-        compiled="src",
         platform="MicroPython",
         taken="module_* monitor_* frames_* int8_values check micropython fields mp_* m_* vstr_* qstr*",
     ),
@@ -414,7 +357,7 @@ use it: import tcuq_@name@
         rows="""\
 Cargo.toml, build.rs | the crate, and how it compiles its C
 src/lib.rs | `Monitor`, `Step` and the self-check, safe to call
-csrc/@name@_rust.c | what `src/lib.rs` calls
+csrc/@name@_rust.c = rust/wrapper.c | what `src/lib.rs` calls
 examples/watch.rs | an example for a computer, which begins with the self-check
 """,
         advice="""\
@@ -427,7 +370,7 @@ use it: tcuq_@lower@ = { path = "..." } under [dependencies] of your Cargo.toml
             "selfcheck": "selfcheck()",
             "frames": 'From Rust, declare its functions `extern "C"`; they are in `csrc/`.',
         },
-        fields=_rust,
+        further=_rust,
         manifest="Cargo.toml",
         includes="csrc",
         compiled="csrc",
@@ -436,5 +379,5 @@ use it: tcuq_@lower@ = { path = "..." } under [dependencies] of your Cargo.toml
     ),
 )
 
-FORMS: dict[str, Form] = {name: form for name in PLATFORMS for form in _ALL if form.name == name}
-"""Every form by its name, in the order of the help."""
+FORMS = {form.name: form for form in _ALL}
+"""Every form by its name, in the order of `generated.PLATFORMS`."""

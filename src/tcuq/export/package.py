@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from ..base.checks import known
@@ -13,37 +12,27 @@ from ..export.folders import prepare, write_folder
 from ..export.generated import RUNTIMES
 from ..monitor.params import Params
 from .contents import Contents, fill
-from .csource import monitor_header, monitor_source, names_header
-from .forms import FORMS, Form
+from .csource import source_fields
+from .forms import FORMS, Fields, Form
 from .projection import IntegerProjection
 from .selfcheck import SelfCheck
 
 _PARTS = """\
-@name@.h, @name@.c | the parameters of this monitor, real values in comments
-@name@_names.h | names of the classes, for those who print them
-@name@_selfcheck.h, @name@_selfcheck.c | whether this build gives the right bits; not needed to run
-@glue_file@ | glue: runs the network in @runtime@ and takes a step
+@name@.h = monitor.h, @name@.c = monitor.c | the parameters of this monitor, real values in comments
+@with_names@@name@_names.h = names.h | names of the classes, for those who print them
+@name@_selfcheck.h = selfcheck.h, @name@_selfcheck.c = selfcheck.c | \
+whether this build gives the right bits; not needed to run
+@with_glue@@glue_file@ = glue/glue.h | glue: runs the network in @runtime@ and takes a step
 tcuq.h | the monitor's functions and parameters, each one explained
 tcuq.c, tcuq_beliefs.c, tcuq_signals.c, tcuq_state.c | the monitor itself
-tcuq_feedback.c | what labels that come late change
+@with_feedback@tcuq_feedback.c | what labels that come late change
 tcuq_error.c | which parameter is refused, in words; only a program that asks carries it
 tcuq_internal.h, tcuq_fields.h, tcuq_tables.h | private to these files
 tcuq_frame.h, tcuq_frame.c | steps as frames for a computer; only a program that sends some carries it
-tcuq_softmax.h, tcuq_softmax.c | posteriors from int8 logits
-tcuq_projection.h, tcuq_projection.c | wide features to those of the monitor
+@with_logits@tcuq_softmax.h, tcuq_softmax.c | posteriors from int8 logits
+@with_wide@tcuq_projection.h, tcuq_projection.c | wide features to those of the monitor
 """
 _LICENSE = "tcuq_LICENSE.txt | the license of everything here (MIT)\n"
-
-
-def _rows(contents: Contents, form: Form, paths: Collection[str]) -> Iterator[str]:
-    """Give a row for every file or group of files that this package has."""
-    for rows, added in ((_PARTS, False), (form.rows, True), (_LICENSE, False)):
-        for row in fill(rows, contents.fields).splitlines():
-            names, what = row.split(" | ")
-            files = [file if added else form.place(file) for file in names.split(", ")]
-            if files[-1] in paths:
-                yield f"| {', '.join(f'`{file}`' for file in files)} | {what} |\n"
-
 
 _DEFAULT = "#define TCUQ_SIGNALS (TCUQ_ALL_SIGNALS | TCUQ_OWN_REFERENCE)"
 """What tcuq.h compiles in where no flag says otherwise."""
@@ -97,51 +86,54 @@ def sources(
 
 def arranged(contents: Contents, check: SelfCheck, form: Form) -> dict[str, str]:
     """Return the files of a monitor with its self-check, as one form has them."""
-    name = contents.name
-    texts = {
-        f"{name}.h": monitor_header(contents),
-        f"{name}.c": monitor_source(contents),
-        f"{name}_selfcheck.h": check.header(),
-        f"{name}_selfcheck.c": check.source(),
-    }
-    if contents.params.names is not None:
-        texts[f"{name}_names.h"] = names_header(contents)
-    for file in contents.core_files:
-        texts[file] = text_of(f"export/c/{file}" if file.startswith(_BESIDE) else f"core/{file}")
-    if contents.glue is not None:
-        texts[contents.fields["glue_file"]] = _glue(contents)
+    given = {**contents.fields, **source_fields(contents), **check.fields, **_glue(contents)}
+    own, table = form.fields(contents), ""
+    texts: dict[str, str] = {}
+    for rows, added in ((_PARTS, False), (form.rows, True), (_LICENSE, False)):
+        for row in fill(rows, contents.fields).splitlines():
+            names, what = row.split(" | ")
+            files = {}
+            for name, _, template in (each.partition(" = ") for each in names.split(", ")):
+                if added:
+                    files[name] = contents.text(template or f"{form.name}/{name}", **own)
+                elif template:
+                    files[form.place(name)] = contents.text(template, **given)
+                else:
+                    folder = "export/c" if name.startswith(_BESIDE) else "core"
+                    files[form.place(name)] = text_of(f"{folder}/{name}")
+            texts |= files
+            table += f"| {', '.join(f'`{file}`' for file in files)} | {what} |\n"
     if contents.params.feedback is not None:
         # Left out by default; on some platforms nobody can set a flag for a library.
-        texts["tcuq.h"] = texts["tcuq.h"].replace(_DEFAULT, f"{_DEFAULT[:-1]} | TCUQ_FEEDBACK)")
-    texts = {form.place(file): text for file, text in texts.items()} | form.files(contents)
-    texts["README.md"] = form.readme(
-        contents,
-        rows="".join(_rows(contents, form, texts)),
-        ram=f"{contents.fields['ram']:,}",
-        state=f"{contents.params.state_bytes:,}",
-        constants=f"{contents.constant_bytes:,}",
-        check=f"{check.table_bytes:,}",
-        with_saves="" if check.saves else None,
-        and_states=", and saved states" if check.saves else "",
-        about=check.about,
-        alarms=check.alarms,
-    )
-    return texts
+        header = form.place("tcuq.h")
+        texts[header] = texts[header].replace(_DEFAULT, f"{_DEFAULT[:-1]} | TCUQ_FEEDBACK)")
+    own |= {
+        "use": contents.text(f"{form.name}/README.md", **own),
+        "rows": table,
+        "ram": f"{contents.fields['ram']:,}",
+        "state": f"{contents.params.state_bytes:,}",
+        "constants": f"{contents.constant_bytes:,}",
+        "check": f"{check.table_bytes:,}",
+        "saves": check.saves,
+        "about": check.about,
+        "alarms": check.alarms,
+    }
+    return texts | {"README.md": contents.text("README.md", **own)}
 
 
-def _glue(contents: Contents) -> str:
-    """Return the header that runs the network in its runtime and takes a step."""
-    softmax, floats = contents.logits_scale, contents.glue in ("edge-impulse", "executorch", "emlearn")
+def _glue(contents: Contents) -> Fields:
+    """Return what the header holds that runs the network in its runtime and takes a step."""
+    if contents.glue is None:
+        return {}
+    softmax = contents.logits_scale
     fields = {
         "output_scale": f"{softmax or 1 / 256!r}f",
         "output_zero": -128 if softmax is None else 0,
         "feature_scale": f"{contents.params.feature_scale!r}f",
         "posteriors": "outputs" if softmax is None else "posteriors",
-        "with_floats": "" if floats else None,
+        "floats": contents.glue in ("edge-impulse", "executorch", "emlearn"),
     }
-    run = contents.text(f"{contents.glue}.h", "glue", **fields)
-    rounding = contents.text("rounding.h", "glue") if floats else None
-    return contents.text("glue.h", "glue", **fields, run=run, rounding=rounding)
+    return fields | {"run": contents.text(f"glue/{contents.glue}.h", **fields)}
 
 
 def export(
@@ -165,14 +157,10 @@ def export(
         Of the monitor, from `tcuq.fit` or a file.
     folder : path
         Made when it does not exist; the folder around it must.
-    name : str, default "monitor"
-        Name of the C constant, and of its header and source.
     force : bool, default False
         Replace files that are there already. A package of another form is never replaced: what it has and
         the new one has not would stay, and a compiler may take the old header.
-    form : str, default "c"
-        Package to write, one of `FORMS`: "c" for plain C files; see `sources`.
-    logits_scale, projection, glue : optional
+    name, form, logits_scale, projection, glue
         As of `sources`.
 
     Examples

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
@@ -17,7 +16,7 @@ from ..log.logits import posteriors
 from ..monitor.monitor import RIGHT, WRONG, Monitor
 from ..monitor.params import Params
 from .contents import Contents
-from .csource import rows_of
+from .csource import braced
 
 Int8 = npt.NDArray[np.int8]
 Ints = npt.NDArray[np.int64]
@@ -81,7 +80,7 @@ def _draw(n: npt.ArrayLike) -> npt.NDArray[np.uint32]:
 
 
 def _inputs(params: Params, step: Ints, long: tuple[Kind, ...]) -> tuple[Int8, Int8]:
-    """Return the rows that `tcuq_check_input` makes, see templates/shared/selfcheck.c.in."""
+    """Return the rows that `tcuq_check_input` makes, see templates/selfcheck.c.in."""
     classes, stretch, drawn = params.classes, step // LENGTH, _draw(step).astype(np.int64)
     kind = np.array([0, 0, 2, 0])[stretch % 4] + (drawn & 255) % np.array([2, 4, 4, 8])[stretch % 4]
     stay = np.where((stretch // 4 % 2 != 0) | (kind == 4), 1, np.where(stretch % 4 == 0, 64, 12))
@@ -140,32 +139,20 @@ def _span(classes: int) -> int:
     return 512 // classes + 2
 
 
-@dataclass(frozen=True, eq=False)
 class SelfCheck:
     """What the self-check of a monitor runs, and what must come out; the same for the same parameters."""
 
-    contents: Contents
-
-    @property
-    def saves(self) -> bool:
-        """Whether saved states are checked."""
-        return self.contents.params.state_bytes <= LARGEST_STATE
-
-    @property
-    def stride(self) -> int:
-        """Bytes from one changed place of a state to the next, behind the first 64."""
-        return max(1, (self.contents.params.state_bytes - 68) // PLACES | 1)
-
-    @property
-    def steps(self) -> int:
-        """Steps that are taken."""
-        return len(self._run[0])
-
-    @property
-    def about(self) -> str:
-        """What happens, in words."""
+    def __init__(self, contents: Contents) -> None:
+        self.contents, size = contents, contents.params.state_bytes
+        self.saves = size <= LARGEST_STATE
+        # Bytes from one changed place of a state to the next, behind the first 64.
+        self.stride = max(1, (size - 68) // PLACES | 1)
+        self._fields, self._signals, self._states, self._long = self._run()
+        self.steps = len(self._fields)
+        self._parts = list(_before(contents))
+        self.table_bytes = sum(part["given"].size for part in self._parts)
         count = {name: np.count_nonzero(self.column(name)) for name in ("flagged", "abstain", "alarm")}
-        return (
+        self.about = (
             f"{self.steps} steps: {count['flagged']} flagged, {count['abstain']} abstain, "
             f"{count['alarm']} in alarm"
         )
@@ -179,9 +166,8 @@ class SelfCheck:
 
     def column(self, field: str) -> Ints:
         """Return one field of all steps."""
-        return np.asarray(self._run[0][:, STEP_FIELDS.index(field)])
+        return np.asarray(self._fields[:, STEP_FIELDS.index(field)])
 
-    @cached_property
     def _run(self) -> tuple[Ints, Ints, int, tuple[Kind, ...]]:
         params = self.contents.params
         for more in (False, True):
@@ -227,86 +213,65 @@ class SelfCheck:
         return crc
 
     @property
-    def table_bytes(self) -> int:
-        """Bytes of its tables."""
-        return sum(part["given"].size for part in self._parts)
-
-    @cached_property
-    def _parts(self) -> list[dict[str, Any]]:
-        """Checks of what stands before the monitor, see templates/shared/part_check.c.in."""
-        contents, name = self.contents, self.contents.name
-        found: list[dict[str, Any]] = []
-        if contents.table is not None:
-            classes = np.arange(contents.params.classes)
-            drawn = _draw(classes).astype(np.int64)
-            # Near each other, anywhere, and at the two ends of the table.
-            given = np.stack([drawn % 16 - 8, drawn % 256 - 128, np.where(classes == 1, 127, -128)])
-            call = f"tcuq_softmax({name}_softmax, {name}_check_logits[row], {contents.macro}_CLASSES, got)"
-            out = posteriors(given.astype(np.int8), contents.table)
-            found.append({"part": "softmax", "table": "logits", "size": "CLASSES", "call": call})
-            found[-1] |= {"given": given, "digest": zlib.crc32(out.tobytes())}
-        if contents.projection is not None:
-            drawn = _draw(np.arange(contents.width)).astype(np.int64)
-            given = np.stack([drawn % 256 - 128, drawn % 40 - 20])
-            call = f"tcuq_project(&{name}_projection, {name}_check_wide[row], got)"
-            out = contents.projection(given.astype(np.int8))
-            found.append({"part": "projection", "table": "wide", "size": "FEATURES", "call": call})
-            found[-1] |= {"given": given, "digest": zlib.crc32(out.tobytes())}
-        return found
-
-    def header(self) -> str:
-        """Return the text of its header."""
-        states = ", and saved states," if self.saves else ""
-        return self.contents.text("selfcheck.h", about=self.about, steps=self.steps, states_too=states)
-
-    def source(self) -> str:
-        """Return the text of its source."""
+    def fields(self) -> dict[str, Any]:
+        """What its header and its source hold beside what every text may name."""
         contents, params = self.contents, self.contents.params
         length, den = self.steps // STRETCHES, params.integers()["level_den"]
         low, high = (round(bound * den) for bound in params.debt_bounds)
-        fields, signals, states, kinds = self._run
-        words = [fields.astype("<u4").view(np.uint8), signals.astype("<u2").view(np.uint8)]
+        words = [self._fields.astype("<u4").view(np.uint8), self._signals.astype("<u2").view(np.uint8)]
         crcs = (f"    crc = tcuq_check_crc(crc, (uint32_t)got.{field}, 4);\n" for field in STEP_FIELDS)
         center = "64u + (tcuq_check_draw(at) & 127u)"
         if params.centers is not None:
             center = "(uint32_t)(tcuq_check_params->centers[at] + 128)"
-        labels = contents.text("selfcheck_labels.c", every=EVERY) if params.feedback is not None else None
-        checks = (contents.text("part_check.c", **part, PART=part["part"].upper()) for part in self._parts)
-        return contents.text(
-            "selfcheck.c",
-            save=int(self.saves),
-            tables="".join(
-                _rows(f"{contents.name}_check_{part['table']}", part["given"]) for part in self._parts
-            )
-            or None,
-            part_checks="".join(checks) or None,
-            part_calls="".join(contents.text("part_call.c", **part) for part in self._parts) or None,
-            feature_loop=contents.text("selfcheck_features.c", center=center) if params.features else None,
-            features_parameter=", int8_t *features" if params.features else "",
-            labels=labels,
-            stretch=LENGTH,
-            short=SHORT,
-            with_long="" if kinds else None,
-            without_long=None if kinds else "",
-            long=", ".join(f"{{{a}, {b}, {c}}}" for a, b, c in kinds),
-            every=EVERY,
-            tried=TRIED * length,
-            reset=RESET * length,
-            even=256 // params.classes,
-            span=_span(params.classes),
-            fields="".join(crcs),
-            stride=self.stride,
-            low=low,
-            high=high,
-            steps_crc=zlib.crc32(np.concatenate(words, axis=1).tobytes()),
-            states_crc=states,
-        )
+        parts: dict[str, str] = dict.fromkeys(("table", "check", "call"), "")
+        for part in self._parts:
+            for each in parts:
+                parts[each] += contents.text(f"part_{each}.c", **part, PART=part["part"].upper())
+        return {
+            "about": self.about,
+            "steps": self.steps,
+            "saves": self.saves,
+            "save": int(self.saves),
+            **{f"part_{each}s": text or None for each, text in parts.items()},
+            "center": center,
+            "features_parameter": ", int8_t *features" if params.features else "",
+            "stretch": LENGTH,
+            "short": SHORT,
+            "long": ", ".join(f"{{{a}, {b}, {c}}}" for a, b, c in self._long),
+            "every": EVERY,
+            "tried": TRIED * length,
+            "reset": RESET * length,
+            "even": 256 // params.classes,
+            "span": _span(params.classes),
+            "fields": "".join(crcs),
+            "stride": self.stride,
+            "low": low,
+            "high": high,
+            "steps_crc": zlib.crc32(np.concatenate(words, axis=1).tobytes()),
+            "states_crc": self._states,
+        }
 
 
-def _rows(name: str, table: Ints) -> str:
-    lines = [f"static const int8_t {name}[{table.shape[0]}][{table.shape[1]}] = {{"]
-    for row in table.tolist():
-        first, *rest = rows_of(row)
-        lines += [f"    {{{first.strip()}", *rest]
-        lines[-1] += "},"
-    return "\n".join([*lines, "};\n"])
+def _before(contents: Contents) -> Iterator[dict[str, Any]]:
+    """Give the checks of what stands before the monitor, see templates/part_check.c.in."""
+    name = contents.name
+    if contents.table is not None:
+        classes = np.arange(contents.params.classes)
+        drawn = _draw(classes).astype(np.int64)
+        # Near each other, anywhere, and at the two ends of the table.
+        given = np.stack([drawn % 16 - 8, drawn % 256 - 128, np.where(classes == 1, 127, -128)])
+        call = f"tcuq_softmax({name}_softmax, {name}_check_logits[row], {name.upper()}_CLASSES, got)"
+        out = posteriors(given.astype(np.int8), contents.table)
+        yield _part("softmax", "logits", "CLASSES", call, given, out)
+    if contents.projection is not None:
+        drawn = _draw(np.arange(contents.width)).astype(np.int64)
+        given = np.stack([drawn % 256 - 128, drawn % 40 - 20])
+        call = f"tcuq_project(&{name}_projection, {name}_check_wide[row], got)"
+        yield _part("projection", "wide", "FEATURES", call, given, contents.projection(given.astype(np.int8)))
+
+
+def _part(part: str, table: str, size: str, call: str, given: Ints, out: Int8) -> dict[str, Any]:
+    rows, width = given.shape
+    fields = {"part": part, "table": table, "size": size, "call": call, "given": given, "width": width}
+    listed = "".join(f"{line}\n" for line in braced(given.tolist()))
+    return fields | {"count": rows, "rows": listed, "digest": zlib.crc32(out.tobytes())}

@@ -99,13 +99,6 @@ def pack_stretches(log: Log | None) -> list[tuple[int, int, str]]:
     return [(a.start, a.stop, shift_shown(int(log.kinds[a.start]), log.shift_names)) for a in stretches]
 
 
-def kind_changes(log: Log | None) -> list[int] | None:
-    """Return the steps at which one known shift follows another directly; None where no step is shifted."""
-    if log is None or log.shifted is None:
-        return None
-    return [step for step in log.change_points() if step and log.shifted[step - 1]]
-
-
 def _shares(hits: npt.NDArray[np.bool_], per: int) -> npt.NDArray[np.uint8]:
     """Return the share of hits in each cell in 1/255, never 0 where there is a hit."""
     mean = Cells.of(hits, per).mean
@@ -113,37 +106,30 @@ def _shares(hits: npt.NDArray[np.bool_], per: int) -> npt.NDArray[np.uint8]:
 
 
 def pack_timeline(
-    decisions: npt.NDArray[Any], log: Log | None, wrong: npt.NDArray[np.bool_] | None
+    decisions: npt.NDArray[Any], bits: npt.NDArray[np.uint8], wrong: npt.NDArray[np.bool_] | None
 ) -> dict[str, Any]:
     """Return the timeline: every step up to `EXACT_STEPS`, cells beyond."""
     steps = len(decisions)
-    risk, threshold = words(decisions["risk"]), words(decisions["threshold"])
-    bits = flag_bits(decisions, log)
-    packed: dict[str, Any] = {"steps": steps, "per": 1}
-    if steps <= EXACT_STEPS:
-        prediction, answer = decisions["prediction"], decisions["answer"]
-        packed |= {"risk": base(risk), "threshold": base(threshold), "flags": base(bits)}
-        packed["reason"] = base(reason_places(decisions["reason"]))
-        wide = min(prediction.min(), answer.min()) < 0 or max(prediction.max(), answer.max()) > 255
-        packed["class_bytes"] = 2 if wide else 1
-        packed["prediction"] = base(prediction.astype(np.uint16 if wide else np.uint8))
-        if (answer != prediction).any():
-            packed["answer"] = base(answer.astype(np.uint16 if wide else np.uint8))
-        if wrong is not None:
-            packed["wrong"] = base(np.packbits(wrong, bitorder="little"))
-        return packed
-    per = per_cell(steps, CELLS)
-    packed["per"] = per
-    cells = Cells.of(risk, per)
-    packed |= {"risk_low": base(cells.low), "risk_high": base(cells.high)}
-    packed["risk"] = base(np.rint(cells.mean).astype(np.uint16))
-    limits = Cells.of(threshold, per)
-    packed |= {"threshold_low": base(limits.low), "threshold": base(limits.high)}
-    packed["flags"] = base(np.bitwise_or.reduceat(bits, cells.starts))
-    packed["flagged_share"] = base(_shares((bits & FLAGGED) != 0, per))
-    packed["ask_share"] = base(_shares((bits & ASK) != 0, per))
+    per = 1 if steps <= EXACT_STEPS else per_cell(steps, CELLS)
+    risk, threshold = (Cells.of(words(decisions[name]), per) for name in ("risk", "threshold"))
+    packed: dict[str, Any] = {"steps": steps, "per": per, "threshold": base(threshold.high)}
+    packed["risk"] = base(np.rint(risk.mean).astype(np.uint16))
+    packed["flags"] = base(np.bitwise_or.reduceat(bits, risk.starts))
+    if per > 1:
+        packed |= {"risk_low": base(risk.low), "risk_high": base(risk.high)}
+        packed["threshold_low"] = base(threshold.low)
+        shares = {"flagged": (bits & FLAGGED) != 0, "ask": (bits & ASK) != 0, "wrong": wrong}
+        told = {f"{name}_share": hits for name, hits in shares.items() if hits is not None}
+        return packed | {name: base(_shares(hits, per)) for name, hits in told.items()}
+    prediction, answer = decisions["prediction"], decisions["answer"]
+    wide = min(prediction.min(), answer.min()) < 0 or max(prediction.max(), answer.max()) > 255
+    packed |= {"reason": base(reason_places(decisions["reason"])), "class_bytes": 1 + int(wide)}
+    kind = np.uint16 if wide else np.uint8
+    packed["prediction"] = base(prediction.astype(kind))
+    if (answer != prediction).any():
+        packed["answer"] = base(answer.astype(kind))
     if wrong is not None:
-        packed["wrong_share"] = base(_shares(wrong, per))
+        packed["wrong"] = base(np.packbits(wrong, bitorder="little"))
     return packed
 
 
@@ -153,15 +139,10 @@ def pack_signals(signals: npt.NDArray[np.float64], columns: list[int]) -> dict[s
     per = 1 if steps <= EXACT_SIGNAL_STEPS else per_cell(steps, SIGNAL_CELLS)
     rows = []
     for column in columns:
-        values = np.clip(np.rint(signals[:, column] * 255), 0, 255).astype(np.uint8)
-        row = {"name": SIGNALS[column]}
-        if per == 1:
-            row["mean"] = base(values)
-        else:
-            cells = Cells.of(values, per)
-            row |= {"low": base(cells.low), "high": base(cells.high)}
-            row["mean"] = base(np.rint(cells.mean).astype(np.uint8))
-        rows.append(row)
+        cells = Cells.of(np.clip(np.rint(signals[:, column] * 255), 0, 255).astype(np.uint8), per)
+        rows.append({"name": SIGNALS[column], "mean": base(np.rint(cells.mean).astype(np.uint8))})
+        if per > 1:
+            rows[-1] |= {"low": base(cells.low), "high": base(cells.high)}
     return {"per": per, "rows": rows}
 
 

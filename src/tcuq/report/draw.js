@@ -73,6 +73,23 @@ function segment(pen, x1, y1, x2, y2) {
   pen.stroke();
 }
 
+function polygon(pen, color, ...points) {
+  pen.fillStyle = color;
+  pen.beginPath();
+  for (const [x, y] of points) pen.lineTo(x, y);
+  pen.fill();
+}
+
+// How words beside a chart are written, and its thin lines drawn.
+function lettered(pen, ink, align, baseline) {
+  pen.fillStyle = ink.muted;
+  pen.strokeStyle = ink.line;
+  pen.lineWidth = 1;
+  pen.font = "11.5px " + ink.font;
+  pen.textAlign = align;
+  pen.textBaseline = baseline;
+}
+
 function within(pen, left, top, width, height, draw) {
   pen.save();
   pen.beginPath();
@@ -154,11 +171,7 @@ function polyline({ pen, xs }, values, y, thick) {
 function timeTicks(pen, view, width, y, first, ink) {
   const x = scaleX(view, width);
   const step = Math.max(1, niceStep((view.to - view.from) / Math.max(2, (width - GUTTER) / 110)));
-  pen.fillStyle = ink.muted;
-  pen.strokeStyle = ink.line;
-  pen.lineWidth = 1;
-  pen.textAlign = "center";
-  pen.textBaseline = "top";
+  lettered(pen, ink, "center", "top");
   for (let t = Math.ceil((first + view.from) / step) * step; t < first + view.to; t += step) {
     const at = Math.round(x(t - first)) + 0.5;
     const text = t.toLocaleString("en");
@@ -172,11 +185,7 @@ function drawSignal(canvas, row, stream, view, last, ink) {
   const chart = begun(canvas, row, stream, view), { pen, width, height } = chart;
   const top = 3, bottom = height - (last ? AXIS : 3);
   const y = (value) => bottom - (value / 255) * (bottom - top);
-  pen.font = "11.5px " + ink.font;
-  pen.textAlign = "right";
-  pen.textBaseline = "middle";
-  pen.fillStyle = ink.muted;
-  pen.strokeStyle = ink.line;
+  lettered(pen, ink, "right", "middle");
   for (const [value, text] of [[0, "0"], [255, "1"]]) {
     const at = Math.round(y(value)) + 0.5;
     segment(pen, GUTTER, at, width - RIGHT, at);

@@ -45,21 +45,24 @@ def _series(facts: Facts, name: str, had: bool | None) -> Floats | None:
     return values if shown else None
 
 
-def _persistence(values: Floats, look: Floats | None, first: int) -> str:
-    plot = Plot(
-        "Persistence over time",
-        f"From {decimal(float(values.min()))} to {decimal(float(values.max()))}, mean "
-        f"{decimal(float(values.mean()))}.",
-        steps_axis(len(values), first),
-        Axis(0, 1, "persistence"),
-        "medium",
-    )
+def _course(values: Floats, first: int, up: Axis, told: str, caption: str, words: str) -> str:
+    """Return the figure of what the monitor has learned, step by step."""
+    title = f"{up.label.capitalize()} over time"
+    plot = Plot(title, told, steps_axis(len(values), first), up, "medium")
+    if up.low < 0:
+        plot.line([0, len(values)], [0.0, 0.0], "level")
     plot.cells(Cells.most(values, CELLS), "risk")
-    last = keyed("persistence", decimal(float(values[-1])))
-    mean = keyed("persistence-mean", decimal(float(values.mean())))
+    return figure(caption, plot.html() + fact(f"{words}."))
+
+
+def _persistence(values: Floats, look: Floats | None, first: int) -> str:
+    low, high, mean, last = (
+        decimal(float(v)) for v in (values.min(), values.max(), values.mean(), values[-1])
+    )
     words = (
-        f"Mean {mean}, at the end {last}. 0: neighboring steps have nothing to do with each other, and each "
-        "is judged alone. Near 1: classes stay, and the past counts"
+        f"Mean {keyed('persistence-mean', mean)}, at the end {keyed('persistence', last)}. 0: neighboring "
+        "steps have nothing to do with each other, and each is judged alone. Near 1: classes stay, and the "
+        "past counts"
     )
     if look is not None:
         words += (
@@ -67,29 +70,22 @@ def _persistence(values: Floats, look: Floats | None, first: int) -> str:
             "something new; near 0.125 the same again, as a camera on one object does, and the alarm counts "
             "it by as much"
         )
-    return figure("How long classes stay", plot.html() + fact(f"{words}."))
+    told = f"From {low} to {high}, mean {mean}."
+    return _course(values, first, Axis(0, 1, "persistence"), told, "How long classes stay", words)
 
 
 def _severity(values: Floats, first: int) -> str:
     low, high = float(min(0.0, values.min())), float(max(0.0, values.max()))
     room = 0.05 * (high - low) or 1.0
     ticks = tuple((t, short(t)) for t in nice_ticks(low - room, high + room, 5))
-    plot = Plot(
-        "Severity over time",
-        f"From {decimal(float(values.min()), 2)} to {decimal(float(values.max()), 2)}.",
-        steps_axis(len(values), first),
-        Axis(low - room, high + room, "severity", ticks=ticks),
-        "medium",
-    )
-    plot.line([0, len(values)], [0.0, 0.0], "level")
-    plot.cells(Cells.most(values, CELLS), "risk")
-    last = keyed("severity", decimal(float(values[-1]), 2))
-    most = keyed("severity-most", decimal(float(values.max()), 2))
+    least, most, last = (decimal(float(v), 2) for v in (values.min(), values.max(), values[-1]))
     words = (
-        f"At the end {last}, at worst {most}. The slow mean of the evidence of a degradation: above 0, the "
-        "last steps look degraded. It ranks devices by how bad they are."
+        f"At the end {keyed('severity', last)}, at worst {keyed('severity-most', most)}. The slow mean of "
+        "the evidence of a degradation: above 0, the last steps look degraded. It ranks devices by how bad "
+        "they are"
     )
-    return figure("How bad it is", plot.html() + fact(words))
+    up = Axis(low - room, high + room, "severity", ticks=ticks)
+    return _course(values, first, up, f"From {least} to {most}.", "How bad it is", words)
 
 
 def _accuracy(facts: Facts, expected: Floats) -> str:

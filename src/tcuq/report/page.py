@@ -55,23 +55,13 @@ def asset(name: str) -> str:
 
 
 def policy(style: str, scripts: Sequence[str]) -> str:
-    """Return a content security policy: nothing is loaded or sent, and only these texts are run.
-
-    Positions are written as style attributes, which cannot be listed one by one; with nothing to load,
-    they can do no harm.
-    """
+    """Return a content security policy: nothing is loaded or sent, and only these texts are run."""
     allowed = " ".join(f"'{content_hash(text)}'" for text in scripts)
-    return "; ".join(
-        (
-            "default-src 'none'",
-            f"script-src {allowed}",
-            "style-src 'unsafe-inline'",  # for browsers that do not know the next two
-            f"style-src-elem '{content_hash(style)}'",
-            "style-src-attr 'unsafe-inline'",
-            "base-uri 'none'",
-            "form-action 'none'",
-        )
-    )
+    # Positions are written as style attributes, which cannot be listed one by one; with nothing to load, they
+    # can do no harm. Browsers that do not know the rules for elements and attributes take the one for both.
+    styles = f"style-src 'unsafe-inline'; style-src-elem '{content_hash(style)}'"
+    scripted = f"default-src 'none'; script-src {allowed}; {styles}; style-src-attr 'unsafe-inline'"
+    return f"{scripted}; base-uri 'none'; form-action 'none'"
 
 
 def content_hash(text: str) -> str:
@@ -91,25 +81,23 @@ def head(title: str, style: str, allowed: str) -> str:
     )
 
 
-def document(
-    title: str, sentence: str, tiles: str, body: str, params: Params | None, packed: dict[str, Any]
-) -> str:
-    """Return the page around its parts."""
+def document(facts: Facts, title: str, sentence: str, body: str) -> str:
+    """Return the page around its sections."""
     # "<" could end the element early; JSON has an escape for it.
-    content = json.dumps(packed, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
-    settings = "" if params is None else f"<h2>Settings</h2>{sections.settings(params)}"
+    content = json.dumps(packed(facts), separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    settings = "" if facts.params is None else f"<h2>Settings</h2>{sections.settings(facts.params)}"
     code = "".join(asset(name) for name in SCRIPTS)
     code = f'(function () {{\n"use strict";\n{code}}})();'
     style = f"\n{asset('report.css')}"
     # What must not be relied on must not look like a result.
     failed = sentence.startswith("DO NOT")
-    warned, fail = (' class="warned"', '<b class="fail">FAIL</b> ') if failed else ("", "")
+    warned, fail = ' class="warned"' * failed, '<b class="fail">FAIL</b> ' * failed
     return (
         f"{head(title, style, policy(style, (FIRST, code, LAST)))}<script>{FIRST}</script></head><body>"
         f'<svg class="defs" aria-hidden="true">{plot.HATCHES}</svg>'
         f'<header{warned}><p class="kind">tcuq {DASH} report of a monitored stream</p>'
         f'<h1>{escape(title)}</h1><p class="verdict" data-key="verdict">{fail}{escape(sentence)}</p>'
-        f"{tiles}</header>"
+        f"{sections.tiles(facts)}</header>"
         f"<main>{body}</main><footer>{settings}<p>{escape(NOT_PROMISED)}</p>"
         "<p>Steps are counted from 0, the first step of the monitor. "
         f"Made with tcuq {escape(VERSION)}.</p></footer>"
@@ -120,7 +108,7 @@ def document(
 
 def packed(facts: Facts) -> dict[str, Any]:
     """Return what the scripts of the page draw from."""
-    content = data.pack_timeline(facts.steps, facts.log, facts.wrong) | {
+    content = data.pack_timeline(facts.steps, facts.bits, facts.wrong) | {
         "first": facts.first,
         "top": plot.risk_top(facts.steps),
         "reasons": data.reasons(),
@@ -189,14 +177,7 @@ def render(
     if params is not None:
         parts.append(outcome.left_out(params.notes.get("fit")))
     parts.append(sections.reasons(facts))
-    return document(
-        title or TITLE,
-        verdict or sections.verdict(facts),
-        sections.tiles(facts),
-        "".join(parts),
-        params,
-        packed(facts),
-    )
+    return document(facts, title or TITLE, verdict or sections.verdict(facts), "".join(parts))
 
 
 def write_report(

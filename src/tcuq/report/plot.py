@@ -1,7 +1,4 @@
-"""A small plot, the figures that need no script, and one picture of a run for notebooks and files.
-
-The marks are an SVG that stretches, the words around it HTML that does not.
-"""
+"""A small plot, the figures that need no script, and one picture of a run for notebooks and files."""
 
 from __future__ import annotations
 
@@ -18,7 +15,8 @@ from ..base.atomic_files import write_whole
 from ..base.errors import InputError
 from ..base.texts import text_of
 from ..log.log import Log
-from .data import ASK, FALL, FLAGGED, RISE, SHIFTED, Cells, checked, flag_bits, kind_changes, per_cell
+from .data import ASK, BORDER, FALL, FLAGGED, RISE, SHIFTED, Cells, per_cell
+from .summary import Facts, facts_of
 from .text import count, escape, percent, short
 
 SIZE = 1000
@@ -79,7 +77,7 @@ class Axis:
 
 @dataclass
 class Plot:
-    """Collects marks; `html` gives the figure, and stretches the drawing of this width and height."""
+    """Collects marks, an SVG that stretches; `html` puts words around them that do not."""
 
     title: str
     description: str
@@ -210,71 +208,56 @@ def risk_top(decisions: npt.NDArray[Any]) -> float:
     return axis_top(max(1.02 * float(decisions["risk"].max()), threshold, 0.1))
 
 
-def risk_plot(
-    decisions: npt.NDArray[Any], log: Log | None, axis: Axis, width: float = SIZE, height: float = SIZE
-) -> Plot:
+def risk_plot(facts: Facts, axis: Axis, width: float = SIZE, height: float = SIZE) -> Plot:
     """Return risk, threshold, asks and alarm over time; the drawing has this width and height."""
-    top, bits = risk_top(decisions), flag_bits(decisions, log)
-    risk = Cells.most(decisions["risk"], TIMELINE_CELLS)
-    plot = Plot(
-        "Risk and threshold over time",
-        "Range and mean of the risk, the threshold, and shaded stretches where the alarm was raised.",
-        axis,
-        Axis(0, top, "risk"),
-        "tall",
-        width=width,
-        height=height,
-    )
+    steps, bits, top = facts.steps, facts.bits, risk_top(facts.steps)
+    risk, threshold = (Cells.most(steps[name], TIMELINE_CELLS) for name in ("risk", "threshold"))
+    text = "Range and mean of the risk, the threshold, and shaded stretches where the alarm was raised."
+    up = Axis(0, top, "risk")
+    plot = Plot("Risk and threshold over time", text, axis, up, "tall", width=width, height=height)
     plot.boxes(runs(bits & SHIFTED), 0, top, "shift tint")
     plot.boxes(runs(bits & SHIFTED), 0.985 * top, top, "shift rim")
     plot.boxes(runs(bits & RISE), 0, top, "in-rise")
     plot.boxes(runs(bits & FALL), 0, top, "in-fall")
     plot.cells(risk, "risk")
-    plot.line(risk.middle, Cells.most(decisions["threshold"], TIMELINE_CELLS).mean, "threshold")
+    plot.line(risk.middle, threshold.mean, "threshold")
     asks = np.flatnonzero(bits & ASK)
-    if len(decisions) <= TIMELINE_CELLS and len(asks):
-        plot.dots(asks + 0.5, decisions["risk"][asks], "abstain")
-    borders = [] if log is None else [piece.start for piece in log.pieces()[1:]]
-    plot.borders(borders, top)
+    if len(steps) <= TIMELINE_CELLS and len(asks):
+        plot.dots(asks + 0.5, steps["risk"][asks], "abstain")
+    plot.borders(np.flatnonzero(bits & BORDER).tolist(), top)
     return plot
 
 
-def lane_plots(
-    decisions: npt.NDArray[Any],
-    log: Log | None,
-    wrong: npt.NDArray[np.bool_] | None,
-    axis: Axis,
-    width: float = SIZE,
-    height: float = SIZE,
-) -> list[Plot]:
+def lane_plots(facts: Facts, axis: Axis, width: float = SIZE, height: float = SIZE) -> list[Plot]:
     """Return thin rows that show where steps were flagged, asks, wrong, on hold, or shifted."""
-    steps, bits, changes = len(decisions), flag_bits(decisions, log), kind_changes(log)
-    full, upper, lower = (0.0, 1.0), (0.5, 1.0), (0.0, 0.5)
-    rows: list[tuple[str, list[tuple[str, tuple[float, float], Any]]]] = [
-        ("flagged", [("flagged", full, bits & FLAGGED)]),
-        ("ask", [("abstain", full, bits & ASK)]),
-    ]
-    if wrong is not None:
-        rows.append(("wrong", [("wrong", full, wrong)]))
+    steps, bits, log, changes = len(facts.steps), facts.bits, facts.log, []
+    per = per_cell(steps, TIMELINE_CELLS)
+    rows: dict[str, list[tuple[str, float, float, npt.NDArray[Any]]]] = {
+        "flagged": [("flagged", 0, 1, bits & FLAGGED)],
+        "ask": [("abstain", 0, 1, bits & ASK)],
+    }
+    if facts.wrong is not None:
+        rows["wrong"] = [("wrong", 0.0, 1.0, facts.wrong)]
     # A hatch cannot be told in a thin lane; there a rise is the upper half and a fall the lower one.
-    rows.append(("hold", [("rise", upper, bits & RISE), ("fall", lower, bits & FALL)]))
-    if changes is not None:
-        rows.append(("shift", [("shift", full, bits & SHIFTED)]))
+    rows["hold"] = [("rise", 0.5, 1.0, bits & RISE), ("fall", 0.0, 0.5, bits & FALL)]
+    if log is not None and log.shifted is not None:
+        rows["shift"] = [("shift", 0.0, 1.0, bits & SHIFTED)]
+        # Where one known shift follows another directly.
+        changes = [step for step in log.change_points() if step and log.shifted[step - 1]]
     lanes = []
-    for label, kinds in rows:
+    for label, kinds in rows.items():
         text, up = f"Where steps are: {label}.", Axis(0, 1, label, ticks=((-1, ""),))
         plot = Plot(f"Steps: {label}", text, axis, up, "lane", False, width, height)
-        for name, (low, high), hits in kinds:
+        for name, low, high, hits in kinds:
             # Stretches of whole cells keep the drawing small, whatever the number of steps.
-            per = per_cell(steps, TIMELINE_CELLS)
             cells = Cells.of(np.asarray(hits != 0), per)
             # Where steps do not stay what they are, the share of a cell says more than any hit in it.
-            shares = np.ceil(cells.mean * SHADES) if (low, high) == full else cells.high * SHADES
+            shares = np.ceil(cells.mean * SHADES) if high - low == 1 else cells.high * SHADES
             for shade in range(1, SHADES + 1):
                 edges = [(a * per, min(steps, b * per)) for a, b in runs(shares == shade)]
                 plot.boxes(edges, low, high, name, shade / SHADES)
         lanes.append(plot)
-    lanes[-1].borders(changes or [], 1)
+    lanes[-1].borders(changes, 1)
     return lanes
 
 
@@ -377,21 +360,19 @@ def plot_steps(steps: npt.NDArray[Any], log: Log | None = None, title: str | Non
     >>> "Door 2" in figure.svg and figure.svg.startswith("<svg")
     True
     """
-    rows, _ = checked(steps, None, log, None)
-    told = log is not None and log.labels is not None and not log.unlabeled
-    wrong = np.asarray(rows["answer"] != log.labels) if log is not None and told else None
-    bits = flag_bits(rows, log)
+    facts = replace(facts_of(steps, None, log, None, 0), about="answer")
+    rows, bits, wrong = facts.steps, facts.bits, facts.wrong
     width = WIDTH - LEFT - RIGHT
     axis = steps_axis(len(rows), 0)
     bare = replace(axis, label="")
-    panels = [risk_plot(rows, log, bare, width, RISK)]
+    panels = [risk_plot(facts, bare, width, RISK)]
     shown = np.isfinite(rows["expected_accuracy"]).all()
     if shown:
         recent = None if wrong is None else recent_accuracy(wrong)
         panels.append(accuracy_plot(rows["expected_accuracy"], recent, bare, width, ACCURACY, 4))
         panels[-1].y = replace(panels[-1].y, label="expected accuracy")
     shifts = bool((bits & SHIFTED).any())
-    lanes = lane_plots(rows, log if shifts else None, wrong, bare, width, LANE)
+    lanes = [lane for lane in lane_plots(facts, bare, width, LANE) if shifts or lane.y.label != "shift"]
     keys = [("line risk", "risk"), ("line threshold", "threshold")]
     if len(rows) > TIMELINE_CELLS:
         keys[:1] = [("line risk", "risk, mean"), ("fill risk", "risk, range")]

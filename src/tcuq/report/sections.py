@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
 import numpy as np
@@ -13,7 +14,7 @@ from ..monitor.alarm import alarm_words
 from ..monitor.params import Params
 from ..monitor.signals import MEANING, SIGNALS
 from ..monitor.steps import reason_names
-from .data import SHIFTED, Cells, flag_bits, pack_stretches
+from .data import BORDER, FALL, SHIFTED, Cells, pack_stretches
 from .describe import describe_params, render
 from .outcome import found_tile
 from .plot import Axis, Plot, axis_top, lane_plots, risk_plot, runs, steps_axis, unmarked
@@ -64,15 +65,12 @@ HINT = (
 
 def timeline(facts: Facts) -> str:
     """Return the chart of risk and threshold, which can be zoomed, and the same as a still figure."""
-    fell = ["fall"] if (facts.steps["alarm"] & 2).any() else []
-    kinds = ["range", "risk", "threshold", "abstain", "rise", *fell]
+    kinds = ["range", "risk", "threshold", "abstain", "rise"]
+    kinds += ["fall"] * bool((facts.bits & FALL).any())
     summed = None if facts.params is None else facts.evidence
     alarms = {side: f"hold: {alarm_words(raised, summed)}" for raised, side in ((1, "rise"), (2, "fall"))}
     words = {**LEGENDS, **alarms}
-    if facts.shifts:
-        kinds.append("shift")
-    if facts.log is not None and len(facts.log.pieces()) > 1:
-        kinds.append("border")
+    kinds += ["shift"] * facts.shifts + ["border"] * bool((facts.bits & BORDER).any())
     buttons = "".join(
         f'<button type="button" data-act="{act}" title="{hint}">{name}</button>'
         for act, name, hint in (
@@ -86,8 +84,7 @@ def timeline(facts: Facts) -> str:
     )
     steps, first = len(facts.steps), facts.first
     # As it is shown where scripts do not run, and in print.
-    drawn = [risk_plot(facts.steps, facts.log, steps_axis(steps, first, ""))]
-    drawn += lane_plots(facts.steps, facts.log, facts.wrong, unmarked(steps))
+    drawn = [risk_plot(facts, steps_axis(steps, first, "")), *lane_plots(facts, unmarked(steps))]
     drawn[-1].x, drawn[-1].kind = steps_axis(steps, first), "lane last"
     still = "".join(each.html() for each in drawn)
     lanes = 3 + (facts.wrong is not None) + ("shift" in kinds)
@@ -149,7 +146,7 @@ def acted(facts: Facts) -> str:
     keys = list(WORDS.items())
     if facts.shifts:
         keys.append(("shift", "known shift"))
-        plot.boxes(runs(flag_bits(facts.steps, facts.log) & SHIFTED), 1.03, 1.09, "shift rim")
+        plot.boxes(runs(facts.bits & SHIFTED), 1.03, 1.09, "shift rim")
     lead = (
         "What a device can do with each step: act on the answer, ask again where the monitor is not sure, "
         "hold while the alarm is on."
@@ -317,19 +314,16 @@ def _debt(flags: FlagRate, debt: tuple[float, float], params: Params, first: int
 
 def reasons(facts: Facts) -> str:
     """Return how often each reason to ask came."""
-    codes = facts.steps["reason"][facts.choices["ask"]].astype(np.uint8)
+    codes = facts.steps["reason"][facts.choices["ask"]]
     lead = "The signal that stood out most, weighted by its coefficient, at each step that asks."
     if not len(codes):
         return section("reasons", "Reasons to ask", lead, fact("No step asks."))
-    counts = np.bincount(codes, minlength=256)
+    counts = sorted(Counter(codes.tolist()).items(), key=lambda pair: (-pair[1], pair[0]))
     items = []
-    for code in np.argsort(-counts, kind="stable"):
-        number = int(counts[code])
-        if not number:
-            break
+    for code, number in counts:
         name = reason_names([code])[0] or "none"
         meaning = MEANING.get(name, "no signal stood above its clean mean")
-        width = 100 * number / int(counts.max())
+        width = 100 * number / counts[0][1]
         items.append(
             f'<li><span class="name">{name}</span><span class="meaning">{escape(meaning)}</span>'
             f'<span class="bar"><i style="width:{width:.1f}%"></i></span>'

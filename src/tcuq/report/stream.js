@@ -3,61 +3,42 @@
 
 const BIT = { flagged: 1, ask: 2, rise: 4, fall: 8, warm: 16, lowMass: 32, shifted: 64, border: 128 };
 
+// A loop: Uint8Array.from takes twenty times as long.
 function bytes(text) {
-  const raw = atob(text);
-  const out = new Uint8Array(raw.length);
+  const raw = atob(text), out = new Uint8Array(raw.length);
   for (let i = 0; i < raw.length; i++) out[i] = raw.charCodeAt(i);
   return out;
 }
 
-function words(text) {
-  return new Uint16Array(bytes(text).buffer);
-}
+const words = (text) => new Uint16Array(bytes(text).buffer);
 
 function unpack(data) {
-  const risk = words(data.risk);
-  const threshold = words(data.threshold);
+  const two = (name, other) => (data[name] ? words(data[name]) : other);
+  const one = (name) => (data[name] ? bytes(data[name]) : null);
+  const classes = data.class_bytes === 2 ? two : one;
+  const risk = two("risk"), threshold = two("threshold"), prediction = classes("prediction");
   const stream = {
     steps: data.steps, first: data.first, per: data.per, cells: risk.length, top: data.top, risk, threshold,
-    riskLow: data.risk_low ? words(data.risk_low) : risk,
-    riskHigh: data.risk_high ? words(data.risk_high) : risk,
-    thresholdLow: data.threshold_low ? words(data.threshold_low) : threshold,
-    flags: bytes(data.flags),
-    reason: data.reason ? bytes(data.reason) : null,
-    prediction: data.prediction ? (data.class_bytes === 2 ? words(data.prediction) : bytes(data.prediction)) : null,
+    riskLow: two("risk_low", risk), riskHigh: two("risk_high", risk), thresholdLow: two("threshold_low", threshold),
+    flags: one("flags"), reason: one("reason"), prediction, answer: classes("answer") || prediction,
     number: (i) => data.first + i,
     reasons: data.reasons, shifts: data.shifts, stretches: data.stretches, names: data.names || [], about: data.about,
   };
-  stream.answer = data.answer ? (data.class_bytes === 2 ? words(data.answer) : bytes(data.answer)) : stream.prediction;
   // Shares of a cell in 1/255: from the flags where a cell is one step, else as packed.
-  const shares = (packed, hit) => {
-    if (packed) return bytes(packed);
-    const out = new Uint8Array(stream.cells);
-    for (let i = 0; i < out.length; i++) out[i] = hit(i) ? 255 : 0;
-    return out;
-  };
-  stream.flagged = shares(data.flagged_share, (i) => stream.flags[i] & BIT.flagged);
-  stream.ask = shares(data.ask_share, (i) => stream.flags[i] & BIT.ask);
-  stream.wrong = null;
-  if (data.wrong || data.wrong_share) {
-    const bits = data.wrong ? bytes(data.wrong) : null;
-    stream.wrong = shares(data.wrong_share, (i) => (bits[i >> 3] >> (i & 7)) & 1);
-  }
+  const shares = (name, hit) => one(name + "_share") || stream.flags.map((_, i) => (hit(i) ? 255 : 0));
+  stream.flagged = shares("flagged", (i) => stream.flags[i] & BIT.flagged);
+  stream.ask = shares("ask", (i) => stream.flags[i] & BIT.ask);
+  const bits = one("wrong");
+  stream.wrong = bits || data.wrong_share ? shares("wrong", (i) => (bits[i >> 3] >> (i & 7)) & 1) : null;
   stream.onsets = [];
   const raised = BIT.rise | BIT.fall;
   for (let i = 0; i < stream.cells; i++) {
     if (stream.flags[i] & raised && !(i && stream.flags[i - 1] & raised)) stream.onsets.push(i * data.per);
   }
-  stream.signals = [];
-  if (data.signals) {
-    for (const row of data.signals.rows) {
-      const mean = bytes(row.mean);
-      stream.signals.push({
-        name: row.name, per: data.signals.per, cells: mean.length, mean,
-        low: row.low ? bytes(row.low) : mean, high: row.high ? bytes(row.high) : mean,
-      });
-    }
-  }
+  stream.signals = (data.signals ? data.signals.rows : []).map((row) => {
+    const mean = bytes(row.mean), low = row.low ? bytes(row.low) : mean, high = row.high ? bytes(row.high) : mean;
+    return { name: row.name, per: data.signals.per, cells: mean.length, mean, low, high };
+  });
   return stream;
 }
 

@@ -16,7 +16,7 @@ from ..log.log import Log
 from ..log.quantize import quantize_probs
 from ..monitor.monitor import signal_columns
 from ..monitor.params import Params
-from .data import checked, recomputed
+from .data import checked, flag_bits, recomputed
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -106,13 +106,13 @@ def window_lengths(steps: int) -> list[int]:
 
 @dataclass(frozen=True)
 class Delay:
-    """What the alarm did about one known shift; `steps` is None unless it was raised after its start."""
+    """What the alarm did about one known shift, up to a clean step, another kind or another segment."""
 
     start: int
     end: int
     kind: str
     outcome: str
-    steps: int | None
+    steps: int | None  # from the first shifted one to the alarm, None without one
 
 
 @dataclass(frozen=True)
@@ -168,11 +168,7 @@ def _harmless(log: Log) -> set[int]:
 
 
 def response(alarm: npt.NDArray[Any], log: Log) -> Response | None:
-    """Compare the alarm with the known shifts of a log; None when the log does not tell them.
-
-    The delay is counted from the first shifted step: 0 when the alarm is raised at that very step.
-    A shift ends at the first clean step, at the first of another kind, or where its segment ends.
-    """
+    """Compare the alarm with the known shifts of a log; None when the log does not tell them."""
     if log.shifted is None or log.kinds is None:
         return None
     delays, harmless, on = [], _harmless(log), np.asarray(alarm != 0)
@@ -203,6 +199,7 @@ class Facts:
     why: str  # the signals are not shown
     names: tuple[str, ...] | None
     about: str  # what the risk speaks of, and accuracy is told of: "prediction" or "answer"
+    bits: npt.NDArray[np.uint8]  # one byte a step, see `data.FLAGGED`
     choices: dict[str, Bools]  # steps by decision: "act", "ask", "hold"
     errors: dict[str, Bools] | None  # steps at which "prediction" and "answer" are wrong; None without labels
     response: Response | None  # of the alarm to known shifts; None where the log does not tell them
@@ -274,6 +271,7 @@ def facts_of(
     return Facts(
         *(steps, params, log, first, values, why, named),
         about="answer" if params is None else params.about,
+        bits=flag_bits(steps, log),
         choices=choices(steps),
         errors=errors,
         response=None if log is None else response(steps["alarm"], log),

@@ -78,9 +78,7 @@ function drawTimeline(canvas, stream, view, ink) {
   for (const own of stream.lanes || []) contents[own.name] = (from, to) => own.draw(pen, view, x, from, to, ink);
   lanes.forEach((lane, row) => {
     const from = bottom + 8 + row * LANE, to = from + LANE - 4;
-    pen.fillStyle = ink.muted;
-    pen.textAlign = "right";
-    pen.textBaseline = "middle";
+    lettered(pen, ink, "right", "middle");
     pen.fillText(lane, GUTTER - 8, (from + to) / 2);
     paint(ink.line, 0.45, from, to)(GUTTER, GUTTER + room);
     within(pen, GUTTER, from, room, to - from, () => contents[lane](from, to));
@@ -92,12 +90,7 @@ function drawTimeline(canvas, stream, view, ink) {
 // The axis of the risk, and the lines of its ticks.
 function drawScale(pen, stream, width, top, bottom, y, ink) {
   const step = niceStep(stream.top / 5);
-  pen.font = "11.5px " + ink.font;
-  pen.textAlign = "right";
-  pen.textBaseline = "middle";
-  pen.strokeStyle = ink.line;
-  pen.fillStyle = ink.muted;
-  pen.lineWidth = 1;
+  lettered(pen, ink, "right", "middle");
   for (let k = 0; k * step <= stream.top + 1e-9; k++) {
     const at = Math.round(y(k * step * 65536)) + 0.5;
     segment(pen, GUTTER, at, width - RIGHT, at);
@@ -117,12 +110,8 @@ function arrows(pen, run, from, to, ink) {
     run(bit, (a, b) => {
       const at = Math.max(a, GUTTER) + 7;
       if (b - at < 6) return;
-      pen.fillStyle = color;
-      pen.beginPath();
-      pen.moveTo(at - 4.5, middle - turn * 3.5);
-      pen.lineTo(at + 4.5, middle - turn * 3.5);
-      pen.lineTo(at, middle + turn * 4);
-      pen.fill();
+      const flat = middle - turn * 3.5;
+      polygon(pen, color, [at - 4.5, flat], [at + 4.5, flat], [at, middle + turn * 4]);
     });
   }
 }
@@ -166,18 +155,12 @@ function drawMarks(pen, stream, starts, xs, y, ink) {
   const gap = xs.length > 1 ? xs[1] - xs[0] : 20;
   const size = Math.max(3, Math.min(5, gap * 0.7));
   for (let g = 0; g < xs.length; g++) {
-    const flags = stream.flags[starts[g]], at = y(stream.risk[starts[g]]);
+    const flags = stream.flags[starts[g]], at = y(stream.risk[starts[g]]), x = xs[g];
     pen.beginPath();
     if (flags & BIT.ask) {
-      pen.moveTo(xs[g], at - size);
-      pen.lineTo(xs[g] + size, at);
-      pen.lineTo(xs[g], at + size);
-      pen.lineTo(xs[g] - size, at);
-      pen.closePath();
-      pen.fillStyle = ink.abstain;
-      pen.fill();
+      polygon(pen, ink.abstain, [x, at - size], [x + size, at], [x, at + size], [x - size, at]);
     } else if (gap > 5 || flags & BIT.flagged) {
-      pen.arc(xs[g], at, Math.min(3, size * 0.8), 0, 7);
+      pen.arc(x, at, Math.min(3, size * 0.8), 0, 7);
       pen.fillStyle = flags & BIT.flagged ? ink.card : ink.risk;
       pen.strokeStyle = ink.risk;
       pen.lineWidth = 1.4;

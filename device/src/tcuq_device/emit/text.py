@@ -8,7 +8,7 @@ from importlib import resources
 from tcuq._version import VERSION
 from tcuq.export import sources as exported
 from tcuq.export.contents import Contents
-from tcuq.export.csource import rows_of
+from tcuq.export.csource import braced
 from tcuq.export.selfcheck import STEP_FIELDS
 
 from ..boards import Board
@@ -117,17 +117,12 @@ def _inputs_header(name: str) -> str:
 
 
 def _inputs_source(application: Application) -> str:
-    rows = []
-    for row in application.inputs.tolist():
-        first, *rest = rows_of(row)
-        rows += [f"    {{{first.strip()}", *rest]
-        rows[-1] += "},"
     digests = ", ".join(f"0x{digest:08X}u" for digest in application.digests())
     lines = [
         '#include "app_inputs.h"',
         "",
         "const int8_t app_inputs[APP_STORED][APP_NETWORK_INPUT] = {",
-        *rows,
+        *braced(application.inputs.tolist()),
         "};",
         "",
         f"const uint32_t app_inputs_digests[APP_STORED] = {{{digests}}};",
