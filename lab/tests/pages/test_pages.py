@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from made_results import stream_line, write_answers, write_paper_result, write_streams
@@ -17,6 +18,7 @@ from tcuq_lab.cli import main
 from tcuq_lab.pages import MARKDOWN, build_pages, build_readme
 from tcuq_lab.pages.figures import load
 from tcuq_lab.pages.paper import FIRST, LAST
+from tcuq_lab.pages.plots import Panel, Series, curves, dots
 from tcuq_lab.pages.words import ROWS, STREAMS, TASKS
 from tcuq_lab.reproduce.packed import pack
 from tcuq_lab.reproduce.result_files import load_stream_result
@@ -26,7 +28,7 @@ PAPER = "results/paper.md"
 
 
 @pytest.fixture(scope="module")
-def pages() -> dict[str, str]:
+def pages() -> dict[str, Any]:
     return build_pages(RESULTS)
 
 
@@ -64,11 +66,24 @@ def any_fit(raw: dict[tuple[str, ...], float], *place: str) -> float:
     return next(value for value in there if value is not None)
 
 
-def test_the_pages_of_the_repository_are_what_its_results_give(pages: dict[str, str]) -> None:
-    for name, text in pages.items():
+def test_the_pages_of_the_repository_are_what_its_results_give(pages: dict[str, Any]) -> None:
+    for name, made in pages.items():
+        text = made if isinstance(made, str) else made.text(DOCS / name)
         assert (DOCS / name).read_text(encoding="utf-8") == text, f"{name} is stale: run make results"
     lying = {f"results/{path.name}" for path in (DOCS / "results").iterdir()}
     assert lying == set(pages) - {MARKDOWN}
+
+
+def test_a_picture_is_drawn_anew_where_its_figures_change(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    path = tmp_path / "a.svg"
+    for make in (dots, lambda title, rows, series: curves(title, [Panel(rows[0], "x", series)])):
+        one, other = (make("a < b", ["r"], [Series("s", "o", [(0, y), (1, 0.2)])]) for y in (0.5, 0.6))
+        path.write_text(one.svg())
+        assert one.text(path) == path.read_text() == one.svg() != other.text(path)
+        path.write_text(path.read_text().replace("svg", "SVG"))  # as another version may have drawn it
+        assert one.text(path) == path.read_text()
+        assert "a < b" in [each.text for each in ElementTree.fromstring(other.svg())]
 
 
 def test_the_first_page_is_short(pages: dict[str, str]) -> None:

@@ -59,7 +59,10 @@ def results(args: argparse.Namespace) -> int:
         for old in path.with_suffix("").glob("*.csv") if packed else ():
             if old not in packed:  # of a task that is gone
                 old.unlink()
-    texts = build_pages(source)
+    texts = {
+        name: made if isinstance(made, str) else made.text(out / name)
+        for name, made in build_pages(source).items()
+    }
     if (out / README).exists():
         texts[README] = build_readme(source, (out / README).read_text(encoding="utf-8"))
     pages = {name: update((out / name).resolve(), text) for name, text in texts.items()}

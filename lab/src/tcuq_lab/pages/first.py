@@ -30,7 +30,7 @@ from .figures import (
     on_mixed_paces,
 )
 from .losses import ASKED, DISTANCE, ERRORS, FALSE, FOUND, Comparison, losses, losses_table, short_list
-from .plots import Series, dots
+from .plots import Picture, Series, dots
 from .words import MADE, SPACE, count, grid, listed, page, percent, place_name, row_name, steps, task_name
 
 Place = tuple[str, str]
@@ -228,7 +228,7 @@ def _mean(field: Field, places: Sequence[Place], row: str) -> float:
     return fmean(found) if len(found) == len(places) and found else math.nan
 
 
-def overview(field: Field, form: str = "auto") -> str:
+def overview(field: Field, form: str = "auto") -> Picture:
     """Return the plot of the first page."""
     there = field.places(ERRORS, ANSWER)
     large = [place for place in there if place[0] not in SMALL]

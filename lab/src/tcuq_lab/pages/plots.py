@@ -1,50 +1,75 @@
-"""Plots as SVG that no library draws: the same figures give the same bytes everywhere.
+"""Plots of the pages, drawn by matplotlib when they are written, and held by what they show.
 
-Colors change with what the reader's system prefers; a page with a theme of its own shows the light or the
-dark form. The ground is drawn too. Series differ in shape as well as in color.
+A picture carries the digest of its figures: whether it is up to date does not depend on the version of the
+library. Its colors change with what the reader's system prefers; a page with a theme of its own shows the
+light or the dark form. Series differ in shape as well as in color.
 """
 
 from __future__ import annotations
 
+import hashlib
+import io
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from statistics import fmean
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tcuq.report.plot import nice_ticks
 from tcuq.report.text import escape
 
 from .figures import SEVERITIES, SUBSET, Sources
 from .words import row_name, task_name
 
-WIDTH = 760
-"""A page shows it about 700 px wide: letters of 13.5 px are at least 12 px there."""
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+FORMS = ("light", "dark")
+LOOK = 1
+"""To be raised when pictures of the same figures are to be drawn anew."""
 COLORS = {
-    "light": "svg{--bg:#fff;--ink:#18202b;--mut:#586374;--line:#dce1e8;--c:#586374;--s:#b85a00;--d:#7a2a8c;"
-    "--o:#0068a8}",
-    "dark": "svg{--bg:#151b23;--ink:#e8ecf2;--mut:#a0acbb;--line:#323c49;--c:#a0acbb;--s:#ffa14f;--d:#d79be6;"
-    "--o:#5bb6ee}",
+    "bg": ("#ffffff", "#151b23"),
+    "ink": ("#18202b", "#e8ecf2"),
+    "mut": ("#586374", "#a0acbb"),
+    "line": ("#dce1e8", "#323c49"),
+    "s": ("#b85a00", "#ffa14f"),
+    "d": ("#7a2a8c", "#d79be6"),
+    "o": ("#0068a8", "#5bb6ee"),
 }
-STYLE = """
-text{font:13.5px system-ui,-apple-system,"Segoe UI",Roboto,Arial,sans-serif;fill:var(--ink)}
-.t{font-size:16px;font-weight:600}.p{font-weight:600}.m{fill:var(--mut);font-size:13.1px}
-.g{stroke:var(--line)}.e{text-anchor:end}.h{text-anchor:middle}
-.c{stroke:var(--c);fill:var(--bg)}.s{stroke:var(--s);fill:var(--s)}
-.d{stroke:var(--d);fill:var(--d)}.o{stroke:var(--o);fill:var(--o)}
-path{stroke-width:1.6}path.l{fill:none;stroke-width:2.2}.k{stroke-dasharray:5 4}
-"""
-MARKS = {
-    "c": "m-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0",
-    "s": "m-4.5 4l4.5-8l4.5 8z",
-    "d": "m0-5l5 5l-5 5l-5-5z",
-    "o": "m-4-4h8v8h-8z",
+"""By name, in the light and in the dark form."""
+INK, MUTED, LINE, GROUND = (COLORS[name][0] for name in ("ink", "mut", "line", "bg"))
+MARKS: Mapping[str, Mapping[str, Any]] = {
+    "c": {"marker": "o", "color": MUTED, "markerfacecolor": GROUND},
+    "s": {"marker": "^", "color": COLORS["s"][0]},
+    "d": {"marker": "D", "color": COLORS["d"][0]},
+    "o": {"marker": "s", "color": COLORS["o"][0]},
 }
 """Ring, triangle, diamond and square."""
-
-
-ON = 0.7
-"""Where in its row a line lies."""
+STYLE: Mapping[str, Any] = {
+    "font.family": "DejaVu Sans",
+    "font.size": 10.5,
+    "text.color": INK,
+    "axes.labelcolor": MUTED,
+    "axes.edgecolor": LINE,
+    "axes.facecolor": GROUND,
+    "axes.axisbelow": True,
+    "axes.titlesize": 10.5,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "figure.facecolor": GROUND,
+    "grid.color": LINE,
+    "legend.frameon": False,
+    "xtick.color": LINE,
+    "xtick.labelcolor": MUTED,
+    "ytick.color": LINE,
+    "ytick.labelcolor": MUTED,
+    "svg.fonttype": "none",  # letters stay letters, which readers may search and enlarge
+    "svg.hashsalt": "tcuq",
+}
+WIDTH = 7.9
+"""Inches of 96 px: a page shows it about 700 px wide."""
 
 
 class Series(NamedTuple):
@@ -65,115 +90,133 @@ class Panel(NamedTuple):
     percent: bool = False
 
 
-def dots(title: str, rows: Sequence[str], series: Sequence[Series], form: str = "auto") -> str:
+class Picture(NamedTuple):
+    """A plot: its title, what it shows in words, its figures, and who draws it."""
+
+    title: str
+    said: str
+    shown: object
+    draw: Callable[[], Figure]
+    form: str = "auto"
+
+    @property
+    def mark(self) -> str:
+        """What a file of this very picture holds."""
+        shown = repr((LOOK, self.title, self.shown)).encode()
+        return f"<!-- figures {hashlib.sha256(shown).hexdigest()[:16]} -->"
+
+    def text(self, path: Path) -> str:
+        """Return what a file of it is to hold: what it holds already, where the figures are the same."""
+        there = path.read_text(encoding="utf-8") if path.exists() else ""
+        return there if self.mark in there else self.svg()
+
+    def svg(self) -> str:
+        """Draw it."""
+        try:
+            import matplotlib
+        except ImportError:
+            raise ImportError(
+                "matplotlib is needed to draw what has changed: pip install matplotlib"
+            ) from None
+        content = io.BytesIO()
+        with matplotlib.rc_context({**matplotlib.rcParamsDefault, "backend": "svg", **STYLE}):
+            nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+            self.draw().savefig(content, format="svg", metadata=nothing)
+        text = content.getvalue().decode()
+        text = re.sub(r"\s*<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
+        text = re.sub(r" +$", "", text, flags=re.MULTILINE)
+        for name, (light, _) in COLORS.items():
+            text = text.replace(light, f"var(--{name})")
+        light, dark = (
+            "svg{" + ";".join(f"--{name}:{pair[at]}" for name, pair in COLORS.items()) + "}" for at in (0, 1)
+        )
+        colors = {"light": light, "dark": dark, "auto": f"{light}@media(prefers-color-scheme:dark){{{dark}}}"}
+        begin, end = text.split(">", 1)
+        return (
+            f'{begin} role="img" aria-labelledby="t d">\n{self.mark}\n'
+            f'<title id="t">{escape(self.title)}</title>'
+            f'<desc id="d">{escape(self.said)}</desc><style>{colors[self.form]}</style>{end}'
+        )
+
+
+def dots(title: str, rows: Sequence[str], series: Sequence[Series], form: str = "auto") -> Picture:
     """Return a plot with a line for each row and a mark for each series, in percent."""
-    top, pitch, left, right = 92, 34, 20, 30  # names stand above their lines: phones show the left part
-    bottom = top + pitch * len(rows)
-    ticks = _ticks(100 * y for each in series for _, y in each.points)
-    wide = WIDTH - left - right
-    out = _legend(series, 235)
-    for tick in ticks:
-        x = left + wide * tick / ticks[-1]
-        out.append(f'<path class="g" d="M{x:.1f} {top}V{bottom}"/>')
-        out.append(f'<text class="m h" x="{x:.1f}" y="{bottom + 20}">{tick:g} %</text>')
-    for number, words in enumerate(rows):
-        y = top + pitch * (number + ON)
-        out.append(f'<text class="m" x="{left}" y="{y - 9:g}">{escape(words)}</text>')
-        out.append(f'<path class="g" d="M{left} {y:g}h{wide}"/>')
-    for each in series:
-        for row, value in each.points:
-            if math.isfinite(value):
-                out.append(_mark(each.mark, left + wide * 100 * value / ticks[-1], top + pitch * (row + ON)))
+
+    def draw() -> Figure:
+        figure, (axis,) = _figure(1, 1.1 + 0.36 * len(rows))
+        for each in series:
+            axis.plot([100 * y for _, y in each.points], [x for x, _ in each.points], **_look(each, line=""))
+        for row, words in enumerate(rows):  # above its line: phones show the left part
+            axis.annotate(
+                words, (0, row), (0, 7), ("axes fraction", "data"), "offset points", color=MUTED, fontsize=9.8
+            )
+        axis.set(xlim=(0, None), ylim=(len(rows) - 0.5, -0.9), yticks=range(len(rows)), yticklabels=[])
+        axis.tick_params(length=0)
+        axis.xaxis.set_major_formatter("{x:g} %")
+        axis.grid()
+        return _headed(figure, axis, title)
+
     said = "; ".join(
         f"{words}: "
         + ", ".join(f"{s.name} {100 * y:.1f} %" for s in series for r, y in s.points if r == number)
         for number, words in enumerate(rows)
     )
-    return _svg(title, said, bottom + 34, out, form)
+    return Picture(title, said, (rows, series), draw, form)
 
 
-def curves(title: str, panels: Sequence[Panel], form: str = "auto") -> str:
+def curves(title: str, panels: Sequence[Panel]) -> Picture:
     """Return line plots beside each other, with one legend: that of the first."""
-    legend = panels[0].series
-    top, high, left, gap = 84 + 20 * ((len(legend) + 1) // 2), 190, 52, 62
-    wide = (WIDTH - left - 22 - gap * (len(panels) - 1)) / len(panels)
-    out, said = _legend(legend), []
-    for number, panel in enumerate(panels):
-        x0 = left + number * (wide + gap)
-        scale = 100 if panel.percent else 1
-        xs = [x for each in panel.series for x, _ in each.points]
-        ends = min(xs, default=0.0), max(xs, default=1.0)
-        ticks = _ticks(scale * y for each in panel.series for _, y in each.points)
-        out.append(f'<text class="p" x="{x0:.1f}" y="{top - 14}">{escape(panel.title)}</text>')
-        for tick in ticks:
-            y = top + high * (1 - tick / ticks[-1])
-            out.append(f'<path class="g" d="M{x0:.1f} {y:.1f}h{wide:.1f}"/>')
-            unit = " %" if panel.percent else ""
-            out.append(f'<text class="m e" x="{x0 - 6:.1f}" y="{y + 4:.1f}">{tick:g}{unit}</text>')
-        for x in nice_ticks(*ends, 5):
-            at = x0 + wide * (x - ends[0]) / (ends[1] - ends[0])
-            out.append(f'<text class="m h" x="{at:.1f}" y="{top + high + 18}">{x:g}</text>')
-        out.append(
-            f'<text class="m h" x="{x0 + wide / 2:.1f}" y="{top + high + 38}">{escape(panel.below)}</text>'
-        )
-        for each in panel.series:
-            at_points = [
-                (x0 + wide * (x - ends[0]) / (ends[1] - ends[0]), top + high * (1 - scale * y / ticks[-1]))
-                for x, y in each.points
-                if math.isfinite(y)
-            ]
-            kind = f"l {each.mark}{' k' if each.dashed else ''}"
-            out.append(f'<path class="{kind}" d="M{"L".join(f"{x:.1f} {y:.1f}" for x, y in at_points)}"/>')
-            if len(at_points) <= 12:
-                out += [_mark(each.mark, x, y) for x, y in at_points]
-                values = ", ".join(f"{x:g}: {y:.3g}" for x, y in each.points if math.isfinite(y))
-                said.append(f"{panel.title}, {each.name}: {values}")
-    return _svg(title, "; ".join(said), top + high + 52, out, form)
+
+    def draw() -> Figure:
+        figure, axes = _figure(len(panels), 3.3 + 0.1 * len(panels[0].series))
+        for axis, panel in zip(axes, panels, strict=True):
+            for each in panel.series:
+                points = [(x, 100 * y if panel.percent else y) for x, y in each.points if math.isfinite(y)]
+                look = _look(each) if len(points) <= 12 else {**_look(each), "marker": ""}
+                axis.plot([x for x, _ in points], [y for _, y in points], **look)
+            axis.set(title=panel.title, xlabel=panel.below, ylim=(0, None))
+            axis.tick_params(length=0)
+            axis.grid(axis="y")
+            if panel.percent:
+                axis.yaxis.set_major_formatter("{x:g} %")
+        return _headed(figure, axes[0], title)
+
+    said = [
+        f"{panel.title}, {each.name}: " + ", ".join(f"{x:g}: {y:.3g}" for x, y in known)
+        for panel in panels
+        for each in panel.series
+        for known in [[(x, y) for x, y in each.points if math.isfinite(y)]]
+        if len(known) <= 12
+    ]
+    return Picture(title, "; ".join(said), panels, draw)
 
 
-def _ticks(values: Iterable[float]) -> list[float]:
-    """Return ticks from 0 to at least the largest value."""
-    known = [value for value in values if math.isfinite(value)]
-    top = max(known, default=1.0) or 1.0
-    ticks = nice_ticks(0, top, 5)
-    step = ticks[1] - ticks[0] if len(ticks) > 1 else top
-    return [step * number for number in range(math.ceil(top / step - 1e-9) + 1)]
+def _figure(panels: int, height: float) -> tuple[Figure, Sequence[Axes]]:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    return figure, figure.subplots(1, panels, squeeze=False)[0]
 
 
-def _legend(series: Sequence[Series], wide: int = 340) -> list[str]:
-    out = []
-    for number, each in enumerate(series):
-        x, y = 28 + wide * (number % 2), 50 + 20 * (number // 2)
-        if each.dashed:
-            out.append(f'<path class="l {each.mark} k" d="M{x - 14} {y}h28"/>')
-        out.append(_mark(each.mark, x, y))
-        out.append(f'<text x="{x + 20}" y="{y + 4.5:g}">{escape(each.name)}</text>')
-    return out
+def _look(series: Series, line: str = "-") -> dict[str, Any]:
+    line = "--" if series.dashed else line
+    return {**MARKS[series.mark], "linestyle": line, "label": series.name, "markersize": 6, "linewidth": 1.8}
 
 
-def _mark(mark: str, x: float, y: float) -> str:
-    return f'<path class="{mark}" d="M{x:.1f} {y:.1f}{MARKS[mark]}"/>'
-
-
-def _svg(title: str, said: str, height: float, body: Sequence[str], form: str) -> str:
-    colors = (
-        f"{COLORS['light']}\n@media(prefers-color-scheme:dark){{{COLORS['dark']}}}"
-        if form == "auto"
-        else COLORS[form]
+def _headed(figure: Figure, axis: Axes, title: str) -> Figure:
+    """Put the title and the legend above."""
+    bold = {"weight": "bold", "size": 12.5}
+    named = axis.get_legend_handles_labels()
+    figure.legend(
+        *named, loc="outside upper left", ncols=2, title=title, title_fontproperties=bold, alignment="left"
     )
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:g}" width="{WIDTH}" '
-        f'height="{height:g}" role="img" aria-labelledby="t d"><title id="t">{escape(title)}</title>'
-        f'<desc id="d">{escape(said)}</desc><style>\n{colors}{STYLE}</style>\n'
-        f'<rect width="{WIDTH}" height="{height:g}" rx="8" fill="var(--bg)"/>\n'
-        f'<text class="t" x="14" y="28">{escape(title)}</text>\n' + "\n".join(body) + "\n</svg>\n"
-    )
+    return figure
 
 
 SERIES = (("base", "c"), ("deep", "d"), ("tcuq_paper", "s"), ("tcuq", "o"))
 
 
-def severity_plot(sources: Sources) -> str:
+def severity_plot(sources: Sources) -> Picture:
     """Return AUPRC by severity: CIFAR-10-C, TinyImageNet-C, and ResNet-50 on TinyImageNet-C."""
     panels = []
     for title, experiment, task in (
@@ -196,7 +239,7 @@ def severity_plot(sources: Sources) -> str:
     return curves("Accuracy-drop detection, AUPRC by severity", panels)
 
 
-def coverage_plot(sources: Sources) -> str:
+def coverage_plot(sources: Sources) -> Picture:
     """Return errors among accepted answers over coverage, for each task of the experiment."""
     found = sources.repeat("selective")
     shares = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1)
@@ -243,7 +286,7 @@ def loss_curve(sources: Sources, dataset: str, probe: bool) -> list[tuple[float,
     return [(100 * at / last, fmean(curve[at] for curve in kept)) for at in range(last + 1)]
 
 
-def loss_plot(sources: Sources) -> str:
+def loss_plot(sources: Sources) -> Picture:
     """Return the loss at an exit with and without assistance, ours and the paper's."""
     series = [
         Series("with assistance, ours", "o", loss_curve(sources, "cifar10", False)),
@@ -266,7 +309,7 @@ def exit_figures(sources: Sources, measure: str) -> list[tuple[float, float]]:
     return [(exits, fmean(values)) for exits, values in sorted(found.items())]
 
 
-def exits_plot(sources: Sources) -> str:
+def exits_plot(sources: Sources) -> Picture:
     """Return accuracy and NLL by the number of assisting exits, ours and the paper's."""
     panels = []
     for title, measure, column in (("accuracy", "accuracy", "accuracy"), ("NLL", "nll", "NLL, nats")):
@@ -288,7 +331,7 @@ def _any(series: Series) -> bool:
     return any(math.isfinite(y) for _, y in series.points)
 
 
-PLOTS: Mapping[str, Callable[[Sources], str]] = MappingProxyType(
+PLOTS: Mapping[str, Callable[[Sources], Picture]] = MappingProxyType(
     {
         "severity.svg": severity_plot,
         "risk_coverage.svg": coverage_plot,
