@@ -9,18 +9,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 import numpy as np
 import numpy.typing as npt
 
+from tcuq.base.checks import integer
+
 from .method import Answer, Floats, Method, Observed, Recorded
 from .scores import Doubles, entropy, softmax, unsure
 
 if TYPE_CHECKING:
+    from torch import nn
+
     from ..zoo.heads import Heads
     from .passes import MethodCost
-from typing import TYPE_CHECKING
-
-from tcuq.base.checks import integer
-
-if TYPE_CHECKING:
-    from torch import nn
 
 
 class Rowwise(Method):

@@ -9,26 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from tcuq.metrics import auroc
+
 from .ensembles import Rowwise
 from .method import Recorded, check_clean
-from .scores import Doubles, Rows, softmax
+from .scores import Doubles, Rows, energy, entropy, margin, softmax, unsure
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from .passes import MethodCost
-from typing import TYPE_CHECKING
-
-from tcuq.metrics import auroc
-
-from .scores import energy, entropy, margin, unsure
-
-if TYPE_CHECKING:
-    from torch import Tensor
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 
 EPSILONS = (0.0025, 0.005, 0.01, 0.02, 0.04, 0.08)

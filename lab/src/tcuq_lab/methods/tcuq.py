@@ -8,26 +8,24 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from tcuq.log.log import Log
+from tcuq.base.fixed import ONE
+from tcuq.fitting import FitOptions, fit
+from tcuq.fitting.arrays import added_in_run
+from tcuq.log.log import MAX_FEATURES, Log
 from tcuq.monitor.cost import cost
 from tcuq.monitor.monitor import Monitor, watch
 from tcuq.monitor.params import Params
 
 from .method import Answer, FlaggedSteps, Floats, Labeled, Method, Monitored, Observed
 from .objective import Measure, objective
-from .projection import Projection
+from .projection import Projection, projection
 from .rules import Streaming
 
 if TYPE_CHECKING:
     from torch import nn
 
     from .passes import MethodCost
-from tcuq.base.fixed import ONE
-from tcuq.fitting import FitOptions, fit
-from tcuq.fitting.arrays import added_in_run
-from tcuq.log.log import MAX_FEATURES
 
-from .projection import projection
 
 SETTINGS = ("signals", "lags", "features", "blend", "l2")
 """Names of a setting's entries; all else that `altered` is told goes to `tcuq.fit`."""
