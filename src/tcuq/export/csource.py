@@ -19,7 +19,7 @@ from .contents import Contents
 def source_fields(contents: Contents) -> dict[str, Any]:
     """Return what the headers and the source of a monitor hold beside what every text may name."""
     params, through = contents.params, contents.projection
-    summary = f"A monitor of {contents.shape}. Signals: {', '.join(params.signals)}."
+    summary = f"A monitor of {contents.fields['shape']}. Signals: {', '.join(params.signals)}."
     lists = {"softmax": contents.table}
     lists |= {part: getattr(through, part, None) for part in ("matrix", "bias", "shift")}
     return {

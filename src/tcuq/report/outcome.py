@@ -156,7 +156,7 @@ def accuracy(shares: dict[str, dict[str, Share]]) -> str:
         for name, part in parts.items():
             rate, span = "none", ""
             if part.of:
-                low, high = part.interval()
+                low, high = metrics.wilson(part.hits, part.of)
                 span = f"{percent(low)}{NBSP}{DASH}{NBSP}{percent(high)}"
                 rate = percent(part.rate)
             cells = {"steps": count(part.of), "right": count(part.hits), "accuracy": rate, "interval": span}
