@@ -133,12 +133,6 @@ class Contents:
         return (*own, *(file for files in self.shared.values() for file in files))
 
     @property
-    def shape(self) -> str:
-        """Classes and features in words."""
-        features = self.params.features
-        return f"{self.params.classes} classes" + (f" and {features} features" if features else "")
-
-    @property
     def flags(self) -> str:
         """What leaves out the code of signals which are not used, as flags of a compiler."""
         return f"-DTCUQ_SIGNALS=0x{build_mask(self.params):03X}u"
@@ -161,6 +155,8 @@ class Contents:
         """Everything about this monitor that a text may name."""
         params, scale, wide = self.params, self.logits_scale, self.wide
         softmax = "scale 1/256, zero point -128"
+        units = f"(scale {params.feature_scale:g}, zero point {params.feature_zero_point})"
+        given = f"{self.width} wide features" if wide else f"{self.width} int8 features {units}"
         runtime, runtime_header = RUNTIMES.get(self.glue or "", ("", ""))
         fields: dict[str, Any] = {
             "name": self.name,
@@ -171,7 +167,9 @@ class Contents:
             "version": VERSION,
             "semver": semver_of(VERSION),
             "release": release_of(VERSION),
-            "shape": self.shape,
+            "shape": f"{params.classes} classes" + f" and {params.features} features" * bool(params.features),
+            "units": units,
+            "given": given,
             "sentence": f"Watches a classifier of {params.classes} classes without labels: "
             "accept, abstain, alarm.",
             "signals": ", ".join(params.signals),
@@ -211,18 +209,8 @@ class Contents:
             **{part: getattr(params, part) for part in ("names", "evidence", "feedback")},
         }
         if self.width:
-            fields["inputs"] += f" and {self.given}" + " (`wide`)" * wide
+            fields["inputs"] += f" and {given}" + " (`wide`)" * wide
         return fields
-
-    @property
-    def units(self) -> str:
-        """Units of the features, in words."""
-        return f"(scale {self.params.feature_scale:g}, zero point {self.params.feature_zero_point})"
-
-    @property
-    def given(self) -> str:
-        """What a network gives beside its outputs, in words."""
-        return f"{self.width} wide features" if self.wide else f"{self.width} int8 features {self.units}"
 
     def text(self, file: str, **more: Any) -> str:
         """Return a file of the templates with the values of this monitor."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from .contents import Contents
 def source_fields(contents: Contents) -> dict[str, Any]:
     """Return what the headers and the source of a monitor hold beside what every text may name."""
     params, through = contents.params, contents.projection
-    summary = f"A monitor of {contents.shape}. Signals: {', '.join(params.signals)}."
+    summary = f"A monitor of {contents.fields['shape']}. Signals: {', '.join(params.signals)}."
     lists = {"softmax": contents.table}
     lists |= {part: getattr(through, part, None) for part in ("matrix", "bias", "shift")}
     return {
@@ -33,20 +33,40 @@ def source_fields(contents: Contents) -> dict[str, Any]:
 
 def params_source(params: Params, name: str) -> str:
     """Return the source that defines a monitor's parameters, real values in comments."""
-    lines = [f'#include "{name}.h"', "", *_lags(params, name), *_centers(params, name)]
-    for part in ("instant", "evidence", "feedback"):
-        if (head := getattr(params, part)) is not None:
-            lines += _offsets(params, name, head.integers()["offset"]) if part == "evidence" else []
-            start = f"static const tcuq_{part}_t {name}_{part} = {{"
-            lines += [start, *_entries(params, part, name), "};", ""]
-    lines += [f"const tcuq_params_t {name} = {{", *_entries(params, "params", name), "};"]
-    return "\n".join(lines) + "\n"
+    lines = [f'#include "{name}.h"', ""]
+    for part in ("instant", "evidence", "feedback", "params"):
+        static, at, given = f"static const tcuq_{part}_t", f"{name}_{part}", getattr(params, part, params)
+        if part == "params":
+            static, at = "const tcuq_params_t", name
+        if given is not None:
+            fields = given.integers() | {"fingerprint": 0, "lag_count": len(params.lags)}
+            lines += [*_arrays(params, part, at, fields), f"{static} {at} = {{"]
+            lines += [*_entries(params, part, at, fields), "};", ""]
+    return "\n".join(lines)
 
 
-def _entries(params: Params, part: str, name: str) -> list[str]:
+def _arrays(params: Params, part: str, name: str, fields: Mapping[str, Any]) -> Iterator[str]:
+    """Give the lines of what a struct points to, a row a class where it is by class."""
+    for field, row in ROWS[part].items():
+        values = fields[field]
+        if not values or row.kind not in ("lag", "class", "class_x_feature"):
+            continue
+        rows: Any = [values] if row.kind == "lag" else params.centers
+        rows = [[value] for value in values] if row.kind == "class" else rows
+        kind = f"{'' if row.low < 0 else 'u'}int{8 if row.high < 256 else 16}_t"
+        yield f"static const {kind} {name}_{field}[] = {{"
+        for number, each in enumerate(rows):
+            note = f"class {number}" + (f": {plain_text(params.names[number])}" if params.names else "")
+            if row.kind == "lag":
+                note = f"{row.unit}: {', '.join(f'{value / SCALE.get(row.unit, 1):.4g}' for value in each)}"
+            *before, last = rows_of(each)
+            yield from (*before, f"{last}, /* {note} */")
+        yield from ("};", "")
+
+
+def _entries(params: Params, part: str, name: str, fields: Mapping[str, Any]) -> list[str]:
     """Return the initializers of a struct in its order: C++ knows designators since C++20 only."""
     given = params if part == "params" else getattr(params, part)
-    fields = given.integers() | {"fingerprint": 0, "lag_count": len(params.lags)}
     lines = []
     for field, row in ROWS[part].items():
         value = fields[field]
@@ -55,8 +75,7 @@ def _entries(params: Params, part: str, name: str) -> list[str]:
             continue
         note = _note(row, getattr(given, row.real, None), value)
         if row.kind != "one":
-            text = f"{name}_{field}" if part == "params" else f"{name}_{part}_{field}"
-            value = "NULL" if not value else f"&{text}" if row.kind == "part" else text
+            value = "&" * (row.kind == "part") + f"{name}_{field}" if value else "NULL"
         elif field == "version":
             value = "TCUQ_PARAMS_VERSION"
         elif field in ("signals", "fingerprint"):
@@ -113,39 +132,3 @@ def string_of(text: str) -> str:
     # trigraph. Half of a surrogate pair, which JSON can say, has no UTF-8.
     plain = {ord(sign): sign for sign in map(chr, range(32, 127))} | {34: r"\"", 92: r"\\", 63: r"\?"}
     return '"' + "".join(plain.get(byte, f"\\{byte:03o}") for byte in text.encode("utf-8", "replace")) + '"'
-
-
-def _lags(params: Params, name: str) -> list[str]:
-    p = params.integers()
-    if not p["lags"]:
-        return []
-    lags, weights = (", ".join(map(str, p[field])) for field in ("lags", "lag_weights"))
-    real = ", ".join(f"{weight / 32768:.4f}" for weight in p["lag_weights"])
-    return [
-        f"static const uint8_t {name}_lags[] = {{{lags}}};",
-        f"static const uint16_t {name}_lag_weights[] = {{{weights}}}; /* {real} */",
-        "",
-    ]
-
-
-def _centers(params: Params, name: str) -> list[str]:
-    if params.centers is None:
-        return []
-    lines = [f"static const int8_t {name}_centers[] = {{ /* mean features on clean data, class by class */"]
-    for number, row in enumerate(params.centers):
-        lines += [f"    /* {_class(params, number)} */", *rows_of(row)]
-        lines[-1] += ","
-    return [*lines, "};", ""]
-
-
-def _offsets(params: Params, name: str, values: Sequence[int]) -> list[str]:
-    """Return the offsets of evidence; names of classes in comments where there are some."""
-    lines = rows_of(values)
-    if params.names is not None:
-        lines = [f"    {value}, /* {_class(params, number)} */" for number, value in enumerate(values)]
-    start = f"static const int16_t {name}_evidence_offset[] = {{ /* one a class, value * 256 */"
-    return [start, *lines, "};"]
-
-
-def _class(params: Params, number: int) -> str:
-    return f"class {number}" + (f": {plain_text(params.names[number])}" if params.names is not None else "")

@@ -101,12 +101,12 @@ def _micropython(contents: Contents) -> Fields:
 def _rust(contents: Contents) -> Fields:
     params, fields, wide, width = contents.params, contents.fields, contents.wide, contents.width
     softmax, row = contents.table is not None, f"[i8; {fields['WIDE']}FEATURES]"
-    features = f"int8 features {contents.units}"
+    features = f"int8 features {fields['units']}"
     return {
         "through": softmax or wide,
         "compiled": "".join(f'    "{file}",\n' for file in contents.sources),
         "entries": "".join(f"    {rust_string(name)},\n" for name in params.names or ()),
-        "and_given": f", and {contents.given}" if width else "",
+        "and_given": f", and {fields['given']}" if width else "",
         "and_reference": ", &features" if width else "",
         "step_inputs": f",\n    /// and {features}" if params.features else "",
         "features_in": ", features: &[i8; FEATURES]" if params.features else "",

@@ -17,19 +17,11 @@ from ..monitor.signals import DESCRIPTION, SLOW
 from ..monitor.state import fingerprint, read_state
 
 
-def _up(value: float) -> str:
-    """Return an upper bound with three decimals that is still one."""
-    return f"{math.ceil(round(value * 1000, 9)) / 1000:.3f}"
-
-
-def _share(value: float) -> str:
-    return f"{float(Fraction(value).limit_denominator(1000)):.6g}"
-
-
 def bounds_in_words(params: Params, steps: int = 1000) -> list[str]:
     """Return what holds for every input, as sentences."""
-    share = _share(params.budget)
-    bound = f"within {_up(params.flag_bound(steps))} of {params.level:.3f}"
+    share = f"{float(Fraction(params.budget).limit_denominator(1000)):.6g}"
+    # Rounded up, so that it is still a bound.
+    bound = f"within {math.ceil(round(params.flag_bound(steps) * 1000, 9)) / 1000:.3f} of {params.level:.3f}"
     words = [
         f"after {steps:,} steps the flag rate is {bound}, whatever the input",
         f"at most {params.burst} + {share} n abstentions in any n steps, "

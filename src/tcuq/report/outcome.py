@@ -156,16 +156,12 @@ def accuracy(shares: dict[str, dict[str, Share]]) -> str:
         for name, part in parts.items():
             rate, span = "none", ""
             if part.of:
-                low, high = part.interval()
+                low, high = metrics.wilson(part.hits, part.of)
                 span = f"{percent(low)}{NBSP}{DASH}{NBSP}{percent(high)}"
                 rate = percent(part.rate)
             cells = {"steps": count(part.of), "right": count(part.hits), "accuracy": rate, "interval": span}
-            rows.append(
-                [
-                    escape(f"{name}, {what}s" if len(shares) > 1 else name),
-                    *(keyed(f"{prefix}{name}-{key}", words) for key, words in cells.items()),
-                ]
-            )
+            heading = escape(f"{name}, {what}s" if len(shares) > 1 else name)
+            rows.append([heading, *(keyed(f"{prefix}{name}-{key}", words) for key, words in cells.items())])
     titles = ["steps", "count", "right", "accuracy", "95 % interval (Wilson)"]
     return table(titles, rows, "numbers") + fact(
         "The intervals take steps as independent. Neighboring steps of a stream are not, "
@@ -197,23 +193,15 @@ def labeled(facts: Facts, log: Log, errors: dict[str, npt.NDArray[np.bool_]]) ->
         ("plain spot", f"confidence: {reached}, {percent(wrong[1])} wrong, limit chosen afterwards"),
     ]
     area_rows = [[names[0], keyed("aurc", areas[0])], [names[1], keyed("aurc-plain", areas[1])]]
-    body = (
-        accuracy(shares)
-        + answers(facts, errors)
-        + pair(
-            figure(
-                "Wrong answers by share acted on",
-                legend(keys)
-                + _coverage_curves(own, plain, acted, wrong)
-                + fact(
-                    "A curve sorts the whole stream at once, safest first; as run, the monitor decides step "
-                    "by step and holds while the alarm is on, so its point need not lie on its curve."
-                )
-                + table(["score", "area under the curve (lower is better)"], area_rows),
-            ),
-            _calibration(metrics.reliability(sure, ~errors["prediction"])),
-        )
+    curves = legend(keys) + _coverage_curves(own, plain, acted, wrong)
+    curves += fact(
+        "A curve sorts the whole stream at once, safest first; as run, the monitor decides step by step and "
+        "holds while the alarm is on, so its point need not lie on its curve."
     )
+    curves += table(["score", "area under the curve (lower is better)"], area_rows)
+    calibration = _calibration(metrics.reliability(sure, ~errors["prediction"]))
+    body = accuracy(shares) + answers(facts, errors)
+    body += pair(figure("Wrong answers by share acted on", curves), calibration)
     lead = (
         "The log has true labels, which the monitor never saw. A label below 0 means unknown or none of the "
         "classes and counts as an error. Tied scores share their errors evenly."
@@ -250,21 +238,14 @@ def _calibration(bins: metrics.Reliability) -> str:
     """Return confidence against accuracy."""
     gaps = np.nan_to_num(np.abs(bins.accuracy - bins.confidence))
     error = float((bins.count / max(1, int(bins.count.sum())) * gaps).sum())
-    rows = [
-        [
-            f"{decimal(low, 2)} {DASH} {decimal(high, 2)}",
-            count(int(steps)),
-            *("" if np.isnan(mean) else decimal(float(mean)) for mean in means),
-        ]
-        for low, high, steps, *means in zip(
-            bins.low, bins.high, bins.count, bins.confidence, bins.accuracy, strict=True
-        )
-    ]
-    return figure(
-        "Confidence against accuracy",
-        fact(f"Expected calibration error {keyed('ece', decimal(error, 4))}")
-        + table(["confidence", "steps", "mean confidence", "accuracy"], rows),
-    )
+    rows = []
+    columns = (bins.low, bins.high, bins.count, bins.confidence, bins.accuracy)
+    for low, high, steps, *means in zip(*columns, strict=True):
+        shown = ("" if np.isnan(mean) else decimal(float(mean)) for mean in means)
+        rows.append([f"{decimal(low, 2)} {DASH} {decimal(high, 2)}", count(int(steps)), *shown])
+    told = fact(f"Expected calibration error {keyed('ece', decimal(error, 4))}")
+    titles = ["confidence", "steps", "mean confidence", "accuracy"]
+    return figure("Confidence against accuracy", told + table(titles, rows))
 
 
 def found_tile(response: Response, key: str) -> str:
@@ -280,18 +261,14 @@ def delays(response: Response, first: int = 0) -> str:
     rate, median = response.false_rate, response.median
     clean = f"per 1,000 clean steps ({count(response.false_alarms)} in {count(response.clean_steps)})"
     tiles = found_tile(response, "shifts-found")
-    tiles += tile(
-        "Median delay", "none" if median is None else short(median), "delay", "steps, in time or late"
-    )
+    shown = "none" if median is None else short(median)
+    tiles += tile("Median delay", shown, "delay", "steps, in time or late")
     tiles += tile("False alarms", "none" if rate is None else f"{rate:.2f}", "false-rate", clean)
-    rows = [
-        [
-            escape(d.kind),
-            f"{count(first + d.start)} {DASH} {count(first + d.end - 1)}",
-            *(count(d.end - d.start), d.outcome, "" if d.steps is None else count(d.steps)),
-        ]
-        for d in response.delays[:SHOWN_DELAYS]
-    ]
+    rows = []
+    for d in response.delays[:SHOWN_DELAYS]:
+        span = f"{count(first + d.start)} {DASH} {count(first + d.end - 1)}"
+        taken = "" if d.steps is None else count(d.steps)
+        rows.append([escape(d.kind), span, count(d.end - d.start), d.outcome, taken])
     more = len(response.delays) - len(rows)
     rest = fact(f"and {plural(more, 'more shift')}") if more > 0 else ""
     titles = ["type", "shifted steps", "length", "alarm", "delay in steps"]
@@ -320,14 +297,10 @@ def left_out(fit: Any) -> str:
             return ""
         return percent(value) if percents else short(value)
 
-    rows = [
-        [
-            escape(str(name)),
-            *(number(row, key) for key in ("stretches", "found", "delay")),
-            number(row, "on", True),
-        ]
-        for name, row in kinds.items()
-    ]
+    rows = []
+    for name, row in kinds.items():
+        figures = (number(row, key) for key in ("stretches", "found", "delay"))
+        rows.append([escape(str(name)), *figures, number(row, "on", True)])
     titles = ["unseen type", "stretches", "found", "median delay", "steps with the alarm on"]
     lead = (
         "The alarm was fitted again without each shift type that costs accuracy, then tried on it. It "

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .. import metrics
 from ..base.checks import integer
 from ..log.class_names import checked_name, shift_shown
 from ..log.log import Log
@@ -40,10 +39,6 @@ class Share:
     def rate(self) -> float:
         """Hits / trials, 0 without trials."""
         return self.hits / self.of if self.of else 0.0
-
-    def interval(self) -> tuple[float, float]:
-        """Return the Wilson interval at 95 %; (0, 1) without trials."""
-        return metrics.wilson(self.hits, self.of)
 
 
 def share(hits: Bools, among: Bools | None = None) -> Share:
