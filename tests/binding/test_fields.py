@@ -111,4 +111,4 @@ def test_a_head_that_is_taken_away_while_it_is_read() -> None:
     done = subprocess.run(
         [sys.executable, "-X", "faulthandler", "-c", SHRINKING], capture_output=True, text=True
     )
-    assert (done.returncode, done.stdout) == (0, "(0, 0, 0, 0, 0, 0, 0)\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, "(0, 0, 0, 0, 0, 0)\n"), done.stderr

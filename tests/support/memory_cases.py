@@ -77,7 +77,6 @@ def core_cases() -> list[Case]:
         case("verify", core.verify),
         # None was taken yet; a label that counts asks for no memory either.
         case("feedback", partial(core.feedback, 0, 1)),
-        case("errors", core.errors),
         case("fingerprint", core.fingerprint),
         case("sizes", core.sizes),
         case("counters", core.counters),

@@ -134,18 +134,6 @@ static PyObject *core_feedback(PyObject *object, PyObject *args)
     return PyLong_FromLong(status);
 }
 
-/* errors() -> (error debt, its bound) */
-static PyObject *core_errors(PyObject *object, PyObject *unused)
-{
-    core_t *self = (core_t *)object;
-    int32_t debt;
-    (void)unused;
-    LOCK_BEGIN(self)
-    debt = tcuq_error_debt(&self->monitor);
-    LOCK_END()
-    return Py_BuildValue("ii", debt, tcuq_error_bound(&self->base.held.params));
-}
-
 /* fingerprint(version) -> CRC-32 of the params, as if they were of this layout */
 static PyObject *core_fingerprint(PyObject *object, PyObject *args)
 {
@@ -159,25 +147,25 @@ static PyObject *core_fingerprint(PyObject *object, PyObject *args)
 /* sizes() -> (ring bytes, state bytes, lowest debt, highest debt) */
 static PyObject *core_sizes(PyObject *object, PyObject *unused)
 {
-    core_t *self = (core_t *)object;
-    int32_t low;
-    int32_t high;
+    const tcuq_params_t *p = &((base_t *)object)->held.params;
+    int32_t low, high;
     (void)unused;
-    tcuq_debt_bounds(&self->base.held.params, &low, &high);
-    return Py_BuildValue("nnii", (Py_ssize_t)tcuq_ring_size(&self->base.held.params),
-                         (Py_ssize_t)tcuq_state_size(&self->base.held.params), low, high);
+    tcuq_debt_bounds(p, &low, &high);
+    return Py_BuildValue("nnii", (Py_ssize_t)tcuq_ring_size(p), (Py_ssize_t)tcuq_state_size(p), low, high);
 }
 
-/* counters() -> (steps, debt, credit, rise, fall, alarm, fill) */
+/* counters() -> (steps, debt, credit, alarm, error debt, its bound) */
 static PyObject *core_counters(PyObject *object, PyObject *unused)
 {
     core_t *self = (core_t *)object;
+    int32_t error_debt;
     tcuq_t m;
     (void)unused;
     LOCK_BEGIN(self)
     m = self->monitor;
+    error_debt = tcuq_error_debt(&self->monitor);
     LOCK_END()
-    return Py_BuildValue("(IiiIIii)", m.steps, m.debt, m.credit, m.rise, m.fall, m.alarm, m.fill);
+    return Py_BuildValue("(IiiIii)", m.steps, m.debt, m.credit, m.alarm, error_debt, tcuq_error_bound(m.params));
 }
 
 /* Core(fields, feature_scale) */
@@ -213,7 +201,6 @@ static PyMethodDef core_methods[] = {
     {"load", core_load, METH_O, NULL},
     {"verify", core_verify, METH_NOARGS, NULL},
     {"feedback", core_feedback, METH_VARARGS, NULL},
-    {"errors", core_errors, METH_NOARGS, NULL},
     {"fingerprint", core_fingerprint, METH_VARARGS, NULL},
     {"sizes", core_sizes, METH_NOARGS, NULL},
     {"counters", core_counters, METH_NOARGS, NULL},

@@ -185,7 +185,7 @@ class Monitor:
         Credit beyond `shut` is not kept.
         """
         head = self.params.integers()["feedback"]
-        return self._core.errors()[0] / head["error_den"] if head else 0.0
+        return self._core.counters()[4] / head["error_den"] if head else 0.0
 
     def save(self, path: str | Path | None = None) -> bytes:
         """Return the state, the same bytes on every machine.
@@ -258,7 +258,7 @@ class Monitor:
     @property
     def alarm(self) -> int:
         """0 quiet, 1 risk has risen or evidence has added up, 2 risk has fallen, 3 both."""
-        return self._core.counters()[5]
+        return self._core.counters()[3]
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{name}={getattr(self.params, name)!r}" for name in _SHOWN)

@@ -347,7 +347,7 @@ class Params:
         """
         if self.feedback is None or self.feedback.max_error is None:
             return math.nan
-        return float(self.core().errors()[1] / self._integers["feedback"]["error_den"])
+        return float(self.core().counters()[5] / self._integers["feedback"]["error_den"])
 
     def flag_bound(self, steps: int) -> float:
         """Return the largest possible ``|flag rate - level|`` after so many steps, for any input.

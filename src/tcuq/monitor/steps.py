@@ -176,11 +176,11 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
 
 def filled(run: Callable[..., None], count: int, class_names: Sequence[str] | None, signals: bool) -> Any:
     """Return the steps, and the signals where wanted, that `run` writes into the two arrays given to it."""
-    steps = np.empty(count, dtype=STEP_DTYPE)  # before the run, whose steps cannot be taken back
+    # All memory before the run, whose steps cannot be taken back.
+    named = Steps.of(np.empty(count, dtype=STEP_DTYPE), class_names)
     raw = np.empty((count, len(SIGNALS)), dtype=np.uint16) if signals else None
     values = np.empty((count, len(SIGNALS))) if signals else None
-    run(steps.view(np.uint8), raw)
-    named = Steps.of(steps, class_names)
+    run(named.view(np.uint8), raw)
     return named if raw is None else (named, np.divide(raw, ONE, out=values))
 
 
