@@ -27,7 +27,7 @@ setup(
             files("*.c"),
             depends=files("*.h") + files("*.toml"),
             include_dirs=["src/tcuq"],
-            define_macros=[("TCUQ_SIGNALS", "0x303FFuL"), *MACROS],
+            define_macros=[("TCUQ_SIGNALS", "(TCUQ_ALL_SIGNALS|TCUQ_BASELINE|TCUQ_FEEDBACK)"), *MACROS],
             py_limited_api=STABLE,
         )
     ],

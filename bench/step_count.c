@@ -3,7 +3,7 @@
  *
  *     step_count SIGNALS CLASSES FEATURES STEPS [LAG ...]
  *
- * Bits of SIGNALS that are no signals: 20 gives the alarm an evidence head (as do severity and drift), 21 that head a
+ * Bits of SIGNALS that are no signals: 20 gives the alarm an evidence head (as do degradation and drift), 21 that head a
  * bet, 22 the monitor an instant head (as does the signal disbelief).
  * With negative STEPS the stream is made but not watched: the difference between the two
  * runs is the monitor. Prints a checksum, so that nothing can be optimized away and runs can be compared. */
@@ -145,7 +145,7 @@ int main(int argc, char **argv)
         }
         tcuq_step(&monitor, probs, features, &out, NULL);
         sum = sum * 31u + out.risk + out.abstain + (uint32_t)out.threshold;
-        sum = sum * 31u + out.answer + out.persistence + out.look + out.expected_accuracy + (uint32_t)out.severity;
+        sum = sum * 31u + out.answer + out.persistence + out.novelty + out.expected_accuracy + (uint32_t)out.degradation;
     }
     printf("%lu\n", (unsigned long)sum);
     free(ring);

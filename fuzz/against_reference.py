@@ -34,8 +34,8 @@ HEADER = (*((at, 4) for at in range(20, 60, 4)), *((at, 1) for at in range(60, 6
 """Offset and size of the numbers in a state, from the steps on."""
 
 FRACTIONS = (
-    *("threshold", "severity", "risk", "uncertainty"),
-    *("persistence", "look", "expected_accuracy"),
+    *("threshold", "degradation", "risk", "uncertainty"),
+    *("persistence", "novelty", "expected_accuracy"),
 )
 
 
@@ -71,7 +71,7 @@ def drawn(dice: Dice) -> dict[str, Any]:
 
     signals = dice.choice((*MASKS, dice.randrange(1, 2**SIGNAL_COUNT), dice.randrange(1, 2**SIGNAL_COUNT)))
     signals &= ~0x200 if not signals & 0x80 else -1
-    signals = signals & ~0x220 or 8 if not signals & 0x90 else signals  # nothing to compare looks by
+    signals = signals & ~0x220 or 8 if not signals & 0x90 else signals  # nothing to compare inputs by
     classes = dice.edge(2, 1000 if dice.once_in(500) else 40 if dice.once_in(12) else 6)
     p = part("params") | {"signals": signals, "classes": classes, "instant": None, "evidence": None}
     p["features"] = dice.edge(1, 256 if dice.once_in(300) else 8)
@@ -110,17 +110,19 @@ def drawn(dice: Dice) -> dict[str, Any]:
 
 
 def evidence(dice: Dice, head: dict[str, Any]) -> dict[str, Any]:
-    """Return an evidence head that keeps the rules of a bet, or of an own reference."""
+    """Return an evidence head that keeps the rules of a bet, or of a baseline."""
     if dice.once_in(2):
         head["reach"] = 256 << dice.randrange(22)
     most = head["bet_slope"] * (head["clip"] >> 8) >> 8
     if dice.once_in(2) or not head["bet_slope"] or 2 * most + 257 >= 2**20:
         head |= {"bet_base": 0, "bet_slope": 0}
         if dice.once_in(2):
-            return head | {"own_looks": dice.choice((1, dice.randint(1, 32), head["own_looks"] or 1))}
+            return head | {
+                "baseline_inputs": dice.choice((1, dice.randint(1, 32), head["baseline_inputs"] or 1))
+            }
     else:
         head["bet_base"] = dice.edge(most + 257, 2**20 - 1 - most)
-    return head | {"own_looks": 0, "own_mean": 0, "own_most": 0}
+    return head | {"baseline_inputs": 0, "baseline_mean": 0, "baseline_most": 0}
 
 
 def spoiled(dice: Dice, given: dict[str, Any]) -> dict[str, Any]:

@@ -64,7 +64,7 @@ def _log(path: Path) -> None:
 def _decisions(path: Path) -> None:
     found = read_decisions(path)
     promise(len(found.steps) >= 1, "at least one step")
-    for name in ("risk", "threshold", "severity"):
+    for name in ("risk", "threshold", "degradation"):
         promise(np.isfinite(found.steps[name]).all(), f"{name} is finite")
 
 

@@ -24,7 +24,12 @@ TARGETS = {"load": 4096, "steps": 1024, "frames": 2048}
 
 COMPILERS = ("clang-19", "clang")
 SANITIZED = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-FLAGS = ["-std=c99", "-D_POSIX_C_SOURCE=200809L", "-fno-omit-frame-pointer", "-DTCUQ_SIGNALS=0x303FFuL"]
+FLAGS = [
+    "-std=c99",
+    "-D_POSIX_C_SOURCE=200809L",
+    "-fno-omit-frame-pointer",
+    "-DTCUQ_SIGNALS=(TCUQ_ALL_SIGNALS|TCUQ_BASELINE|TCUQ_FEEDBACK)",
+]
 OPTIMIZED = ("-g", "-O1")
 
 

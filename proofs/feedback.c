@@ -2,13 +2,13 @@
 /* The bound of section 19 on errors among labels, by CBMC, for a memory of three steps and all other numbers that
  * tcuq_check() accepts.
  *
- * Let U be the remembered steps that are vouched for and have no label, E the error debt, S = error_shut. What holds
+ * Let U be the remembered steps that are counted and have no label, E the error debt, S = error_shut. What holds
  * at the start, after every step and after every label is
  *
  *   -S <= E   and   E + (error_den - error_num) * U <= S - 1 + memory * (error_den - error_num)
  *
  * and, since U >= 0, the bound of tcuq_error_bound(). With R the labels that led back and are not paid back, a label of
- * a vouched step adds at least error_den * wrong - error_num to E and to E + error_num * R, and no other label takes
+ * a counted step adds at least error_den * wrong - error_num to E and to E + error_num * R, and no other label takes
  * anything off the latter: so error_num * R, which stays within the bound too, is all that such labels pay for. */
 #define TCUQ_SIGNALS 0x20008uL
 #define __builtin_assume_aligned(pointer, bytes) (pointer)
@@ -42,7 +42,7 @@ static int32_t open_steps(void)
     int32_t count = 0;
     uint32_t i;
     for (i = 0; i < MEMORY; i++) {
-        count += (number_at(feedback_numbers(ring + 1), ENTRIES + i) & (STEP_KNOWN | STEP_VOUCHED)) == STEP_VOUCHED ? 1 : 0;
+        count += (number_at(feedback_numbers(ring + 1), ENTRIES + i) & (STEP_KNOWN | STEP_COUNTED)) == STEP_COUNTED ? 1 : 0;
     }
     return count;
 }
@@ -82,7 +82,7 @@ static int32_t debt(void)
 /* error_num * R. */
 static int32_t lent(void)
 {
-    return (int32_t)(number_at(feedback_numbers(ring + 1), LEVEL) / RECOVERED) * head.error_num;
+    return (int32_t)(number_at(feedback_numbers(ring + 1), QUARTERS) / RECOVERED) * head.error_num;
 }
 
 static int holds(void)
@@ -116,17 +116,17 @@ void prove_label(void)
     if (answered == TCUQ_OK) {
         wrong = label != TCUQ_RIGHT && label != (int32_t)(entry & answer_mask(&p));
         PROVE(ago < MEMORY && step < m.steps && (entry & STEP_KNOWN) == 0u);
-        PROVE((entry & STEP_VOUCHED) != 0u ? debt() >= before + (wrong ? head.error_den : 0) - head.error_num
+        PROVE((entry & STEP_COUNTED) != 0u ? debt() >= before + (wrong ? head.error_den : 0) - head.error_num
                                            : debt() == before || /* the way back */
                                                  (!wrong && 4 * before >= 3 * (int32_t)head.error_shut &&
                                                   debt() < before && debt() >= before - head.error_num));
-        PROVE(debt() + lent() >= owed + ((entry & STEP_VOUCHED) == 0u ? 0 : (wrong ? head.error_den : 0) - head.error_num));
+        PROVE(debt() + lent() >= owed + ((entry & STEP_COUNTED) == 0u ? 0 : (wrong ? head.error_den : 0) - head.error_num));
     }
     END;
 }
 
-/* A step of any risk, from any state that holds: it holds again, since no step is vouched for at a debt from
- * error_shut on. Where errors come first every accepted step is vouched for. */
+/* A step of any risk, from any state that holds: it holds again, since no step is counted at a debt from
+ * error_shut on. Where errors come first every accepted step is counted. */
 void prove_vouch(void)
 {
     layout_t at;

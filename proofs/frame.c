@@ -148,7 +148,7 @@ void prove_put_bits(void)
 static int orders_ok(void)
 {
     return frame.order[UNCERTAINTY] <= 15u && frame.order[RISK] <= 16u && frame.order[THRESHOLD] <= 31u &&
-           frame.order[SEVERITY] <= 31u && frame.order[PERSISTENCE] <= 16u && frame.order[LOOK] <= 16u &&
+           frame.order[DEGRADATION] <= 31u && frame.order[PERSISTENCE] <= 16u && frame.order[NOVELTY] <= 16u &&
            frame.order[ACCURACY] <= 16u;
 }
 

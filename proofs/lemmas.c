@@ -117,49 +117,49 @@ void prove_excess_of(void)
     head.bias = nondet_i32();
     head.allowance = nondet_u32();
     head.bet_slope = 0;
-    head.coef[TCUQ_SEVERITY] = nondet_i16();
+    head.coef[TCUQ_DEGRADATION] = nondet_i16();
     head.coef[TCUQ_DRIFT] = nondet_i16();
-    signals[TCUQ_SEVERITY] = nondet_u16();
+    signals[TCUQ_DEGRADATION] = nondet_u16();
     signals[TCUQ_DRIFT] = nondet_u16();
-    head.own_looks = nondet_u32();
-    head.own_mean = nondet_i32();
-    head.own_most = nondet_u32();
+    head.baseline_inputs = nondet_u32();
+    head.baseline_mean = nondet_i32();
+    head.baseline_most = nondet_u32();
     m.params = &p;
-    m.own = nondet_u32();
-    m.own_seen = nondet_u32();
-    now.look = nondet_u32();
-    ASSUME(head.own_looks <= 1000u && head.own_most <= 524288u && head.own_mean >= -524288 && head.own_mean <= 524288);
-    ASSUME(head.own_looks != 0u || head.own_most == 0u); /* rule own_used */
+    m.baseline = nondet_u32();
+    m.baseline_seen = nondet_u32();
+    now.novelty = nondet_u32();
+    ASSUME(head.baseline_inputs <= 1000u && head.baseline_most <= 524288u && head.baseline_mean >= -524288 && head.baseline_mean <= 524288);
+    ASSUME(head.baseline_inputs != 0u || head.baseline_most == 0u); /* rule baseline_used */
     ASSUME(head.clip >= 1u && head.clip <= 524288u && head.allowance <= 16777216u);
     ASSUME(head.bias >= -16777216 && head.bias <= 16777216);
-    ASSUME(now.look >= 32u && now.look <= 256u); /* prove_look */
+    ASSUME(now.novelty >= 32u && now.novelty <= 256u); /* prove_novelty */
     result = excess_of(&m, &head, &now, signals);
-    PROVE(result >= -(int32_t)(head.clip + head.own_most + head.allowance) && result <= (int32_t)head.clip);
-    PROVE(head.own_looks == 0u || m.own_seen < head.own_looks << 8 ||
-          (m.own_seen == head.own_looks << 8 && m.own <= head.own_most));
+    PROVE(result >= -(int32_t)(head.clip + head.baseline_most + head.allowance) && result <= (int32_t)head.clip);
+    PROVE(head.baseline_inputs == 0u || m.baseline_seen < head.baseline_inputs << 8 ||
+          (m.baseline_seen == head.baseline_inputs << 8 && m.baseline <= head.baseline_most));
     END;
 }
 
-/* Sums of first looks stay within what a saved state may hold, and within 32 bits. */
-void prove_own_sum(void)
+/* Sums of first inputs stay within what a saved state may hold, and within 32 bits. */
+void prove_baseline_sum(void)
 {
-    uint32_t look = nondet_u32();
+    uint32_t novelty = nondet_u32();
     int32_t value = nondet_i32();
     int64_t sum, seen;
-    head.own_looks = nondet_u32();
-    head.own_mean = nondet_i32();
-    head.own_most = nondet_u32();
-    m.own = nondet_u32();
-    m.own_seen = nondet_u32();
-    ASSUME(head.own_looks >= 1u && head.own_looks <= 1000u && head.own_most <= 524288u);
-    ASSUME(head.own_mean >= -524288 && head.own_mean <= 524288 && value >= -524288 && value <= 524288);
-    ASSUME(look >= 32u && look <= 256u && m.own_seen < head.own_looks << 8);
-    ASSUME((int32_t)m.own >= -4096 * (int64_t)m.own_seen && (int32_t)m.own <= 4096 * (int64_t)m.own_seen);
-    (void)by_own_reference(&m, &head, value, look);
-    sum = (int32_t)m.own;
-    seen = (int64_t)m.own_seen;
-    PROVE(seen >= look && seen <= (int64_t)head.own_looks << 8);
-    PROVE(seen == (int64_t)head.own_looks << 8 ? sum >= 0 && sum <= head.own_most
+    head.baseline_inputs = nondet_u32();
+    head.baseline_mean = nondet_i32();
+    head.baseline_most = nondet_u32();
+    m.baseline = nondet_u32();
+    m.baseline_seen = nondet_u32();
+    ASSUME(head.baseline_inputs >= 1u && head.baseline_inputs <= 1000u && head.baseline_most <= 524288u);
+    ASSUME(head.baseline_mean >= -524288 && head.baseline_mean <= 524288 && value >= -524288 && value <= 524288);
+    ASSUME(novelty >= 32u && novelty <= 256u && m.baseline_seen < head.baseline_inputs << 8);
+    ASSUME((int32_t)m.baseline >= -4096 * (int64_t)m.baseline_seen && (int32_t)m.baseline <= 4096 * (int64_t)m.baseline_seen);
+    (void)less_baseline(&m, &head, value, novelty);
+    sum = (int32_t)m.baseline;
+    seen = (int64_t)m.baseline_seen;
+    PROVE(seen >= novelty && seen <= (int64_t)head.baseline_inputs << 8);
+    PROVE(seen == (int64_t)head.baseline_inputs << 8 ? sum >= 0 && sum <= head.baseline_most
                                                : sum >= -4096 * seen && sum <= 4096 * seen);
     END;
 }
@@ -171,31 +171,31 @@ static void any_side(uint32_t limit, uint32_t cap, uint32_t clear)
     ASSUME(limit != 0u ? cap >= limit && clear < limit : cap == 0u && clear == 0u);
 }
 
-/* A sum stays below its cap; a side is raised at its limit, and not below what clears it unless it is held. */
-void prove_watch(void)
+/* A sum stays below its cap; a side is raised at its limit, and not below what clears it unless it is kept. */
+void prove_add_up(void)
 {
     uint32_t sum = nondet_u32(), limit = nondet_u32(), cap = nondet_u32(), clear = nondet_u32();
-    int raised = nondet_bool(), held = nondet_bool();
+    int raised = nondet_bool(), kept = nondet_bool();
     uint8_t result;
     any_side(limit, cap, clear);
-    result = watch(&sum, nondet_i32(), limit, cap, clear, raised, held);
+    result = add_up(&sum, nondet_i32(), limit, cap, clear, raised, kept);
     PROVE(sum <= cap && result <= 1u);
     PROVE(limit != 0u || (result == 0u && sum == 0u));
     PROVE(result != 0u || limit == 0u || sum < limit);
     PROVE(result == 0u || sum >= limit || raised);
-    PROVE(result == 0u || held || sum > clear);
-    PROVE(result != 0u || !raised || limit == 0u || (!held && sum == 0u));
+    PROVE(result == 0u || kept || sum > clear);
+    PROVE(result != 0u || !raised || limit == 0u || (!kept && sum == 0u));
     END;
 }
 
-/* What is left of a hold: all of it where the alarm begins, one less with each step, nothing without an alarm. */
-void prove_hold(void)
+/* What is left of the least steps: all of it where the alarm begins, one less with each step, nothing without an alarm. */
+void prove_least_raised(void)
 {
     inference_t now;
     tcuq_step_t out;
     uint8_t before = nondet_u8();
     uint32_t left;
-    p.hold = nondet_u16();
+    p.least_raised = nondet_u16();
     p.rise_limit = nondet_u32();
     p.rise_cap = nondet_u32();
     p.rise_clear = nondet_u32();
@@ -203,7 +203,7 @@ void prove_hold(void)
     p.fall_cap = nondet_u32();
     p.rise_reference = nondet_u16();
     p.fall_reference = nondet_u16();
-    ASSUME(p.hold <= 63u);
+    ASSUME(p.least_raised <= 63u);
     any_side(p.rise_limit, p.rise_cap, p.rise_clear);
     any_side(p.fall_limit, p.fall_cap, 0);
     p.evidence = NULL;
@@ -214,11 +214,11 @@ void prove_hold(void)
     out.risk = nondet_u16();
     alarm(&m, &now, NULL, NULL, &out);
     left = m.alarm >> 2;
-    PROVE(out.alarm <= 3u && (m.alarm & 3u) == out.alarm && left <= p.hold);
+    PROVE(out.alarm <= 3u && (m.alarm & 3u) == out.alarm && left <= p.least_raised);
     PROVE((out.alarm & 1u) != 0u || left == 0u);
-    PROVE((before & 1u) != 0u || (out.alarm & 1u) == 0u || left == p.hold);
-    PROVE((before & 1u) == 0u || left < p.hold || p.hold == 0u);
-    PROVE((before & 1u) == 0u || before >> 2 == 0u || p.hold == 0u || p.rise_limit == 0u || (out.alarm & 1u) != 0u);
+    PROVE((before & 1u) != 0u || (out.alarm & 1u) == 0u || left == p.least_raised);
+    PROVE((before & 1u) == 0u || left < p.least_raised || p.least_raised == 0u);
+    PROVE((before & 1u) == 0u || before >> 2 == 0u || p.least_raised == 0u || p.rise_limit == 0u || (out.alarm & 1u) != 0u);
     END;
 }
 
@@ -226,11 +226,11 @@ void prove_hold(void)
 void prove_toward(void)
 {
     int32_t mean = nondet_i32(), value = nondet_i32(), result;
-    uint32_t look = nondet_u32();
+    uint32_t novelty = nondet_u32();
     ASSUME(mean >= -SLOW_MAX && mean <= SLOW_MAX);
     ASSUME(value >= -32 * 255 * 256 && value <= 32 * 255 * 256); /* of 32 features; evidence is less */
-    ASSUME(look >= 32u && look <= 256u);
-    result = toward(mean, value, look);
+    ASSUME(novelty >= 32u && novelty <= 256u);
+    result = toward(mean, value, novelty);
     PROVE(mean <= value ? result >= mean && result <= value : result <= mean && result >= value);
     END;
 }
@@ -238,15 +238,15 @@ void prove_toward(void)
 /* Mean gaps of any content, as after damage, and gaps of 32 features. */
 void prove_drift_of(void)
 {
-    uint32_t slow[BLOCKS], look = nondet_u32(), i, squares;
+    uint32_t slow[BLOCKS], novelty = nondet_u32(), i, squares;
     int32_t gaps[BLOCKS];
     for (i = 0; i < BLOCKS; i++) {
         slow[i] = nondet_u32();
         gaps[i] = nondet_i32();
         ASSUME(gaps[i] >= -32 * 255 && gaps[i] <= 32 * 255);
     }
-    ASSUME(look >= 32u && look <= 256u);
-    squares = drift_of(slow, gaps, look);
+    ASSUME(novelty >= 32u && novelty <= 256u);
+    squares = drift_of(slow, gaps, novelty);
     PROVE(squares >= 1u && squares <= 1u + 8u * 16383u * 16383u);
     for (i = 0; i < BLOCKS; i++) {
         PROVE((int32_t)slow[i] >= -SLOW_MAX && (int32_t)slow[i] <= SLOW_MAX);
@@ -278,8 +278,8 @@ void prove_read_block(void)
     END;
 }
 
-/* Look, evidence, severity and stillness, of any distance and any damaged severity and stillness. */
-void prove_look(void)
+/* Novelty, evidence, degradation and stillness, of any distance and any damaged degradation and stillness. */
+void prove_novelty(void)
 {
     uint16_t signals[TCUQ_SIGNAL_COUNT];
     int16_t offset = nondet_i16();
@@ -297,19 +297,19 @@ void prove_look(void)
     head.reach = nondet_u32();
     now.subject = 0;
     m.params = &p;
-    m.held = nondet_u8();
-    m.severity = nondet_i32();
+    m.filled = nondet_u8();
+    m.degradation = nondet_i32();
     m.stillness = nondet_u32();
-    head.still = nondet_u32();
+    head.frozen = nondet_u32();
     ASSUME((p.signals & ~0x1FFu) == 0u); /* drift: prove_drift_of */
     ASSUME(head.clip >= 1u && head.clip <= 524288u && head.reach >= 256u);
     slow_signals(&m, NULL, &head, &now, nondet_u32(), NULL, signals);
     clip = (int32_t)head.clip;
-    PROVE(now.look >= 32u && now.look <= 256u);
+    PROVE(now.novelty >= 32u && now.novelty <= 256u);
     PROVE(now.evidence >= -clip && now.evidence <= clip);
-    PROVE(m.severity >= -clip && m.severity <= clip);
+    PROVE(m.degradation >= -clip && m.degradation <= clip);
     PROVE(m.stillness <= STILL_MAX);
-    PROVE(!now.still || (now.look == 256u && now.evidence == clip));
+    PROVE(!now.frozen || (now.novelty == 256u && now.evidence == clip));
     END;
 }
 

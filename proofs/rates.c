@@ -198,7 +198,7 @@ void prove_bounds(void)
     END;
 }
 
-/* A bet on any evidence within the clip, counted by any look. */
+/* A bet on any evidence within the clip, counted by any novelty. */
 void prove_bet(void)
 {
     static tcuq_evidence_t head;
@@ -206,7 +206,7 @@ void prove_bet(void)
     inference_t now;
     uint64_t most;
     now.evidence = nondet_i32();
-    now.look = nondet_u32();
+    now.novelty = nondet_u32();
     head.allowance = nondet_u32();
     head.clip = nondet_u32();
     head.bet_base = nondet_u32();
@@ -214,7 +214,7 @@ void prove_bet(void)
     ASSUME(head.clip >= 1u && head.clip <= 524288u && head.bet_base <= 1048576u);
     ASSUME(head.bet_slope >= 1u && head.bet_slope <= 32767u);
     ASSUME(now.evidence >= -(int32_t)head.clip && now.evidence <= (int32_t)head.clip);
-    ASSUME(now.look >= 32u && now.look <= 256u && head.allowance <= 16777216u); /* look of lemmas.c */
+    ASSUME(now.novelty >= 32u && now.novelty <= 256u && head.allowance <= 16777216u); /* novelty of lemmas.c */
     most = product(RULES, head.bet_slope, head.clip >> 8);
     ASSUME(most <= 32767uLL * 2048uLL); /* the product of the largest two */
     most >>= 8;

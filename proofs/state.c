@@ -106,7 +106,7 @@ void prove_load(void)
     status = tcuq_load(&m, bytes, whole);
     PROVE(status <= TCUQ_OK && m.params == &p);
     if (status == TCUQ_OK) {
-        PROVE(m.debt >= least_debt && m.debt <= most_debt && m.alarm >> 2 <= p.hold);
+        PROVE(m.debt >= least_debt && m.debt <= most_debt && m.alarm >> 2 <= p.least_raised);
         END;
     }
 }
@@ -157,7 +157,7 @@ void prove_verify(void)
     PROVE(status <= TCUQ_OK);
     if (status == TCUQ_OK) {
         PROVE(m.params == &p && m.ring != NULL && m.debt >= least_debt && m.debt <= most_debt);
-        PROVE(m.credit >= 0 && m.credit <= 10000000 && m.alarm >> 2 <= p.hold);
+        PROVE(m.credit >= 0 && m.credit <= 10000000 && m.alarm >> 2 <= p.least_raised);
         END;
     }
 }

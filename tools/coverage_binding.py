@@ -98,7 +98,13 @@ def extension(folder: Path, source_of: Path, name: str, parts: dict[str, list[st
     """Build one extension from the C of some folders, each with flags of its own."""
     package = folder / "src" / source_of.name
     shutil.copytree(source_of, package, ignore=shutil.ignore_patterns("*.so", "__pycache__", "*.pyd"))
-    flags = ["-std=c99", "-O0", "-g0", "-fPIC", "-DTCUQ_SIGNALS=0x303FFuL"]  # as in setup.py
+    flags = [
+        "-std=c99",
+        "-O0",
+        "-g0",
+        "-fPIC",
+        "-DTCUQ_SIGNALS=(TCUQ_ALL_SIGNALS|TCUQ_BASELINE|TCUQ_FEEDBACK)",
+    ]  # as in setup.py
     if sys.version_info >= (3, 11) and not sysconfig.get_config_var("Py_GIL_DISABLED"):
         flags.append("-DPy_LIMITED_API=0x030B0000")
     include = sysconfig.get_paths()["include"]

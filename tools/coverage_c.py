@@ -104,7 +104,7 @@ def self_check(folder: Path, which: str) -> Program:
 
 def builds(folder: Path) -> list[Build]:
     """Return all builds, with what is run in each."""
-    labels = "-DTCUQ_SIGNALS=0x303FFuL"  # with what a default build leaves out
+    labels = "-DTCUQ_SIGNALS=(TCUQ_ALL_SIGNALS|TCUQ_BASELINE|TCUQ_FEEDBACK)"  # not in a default build
     whole = Build("whole", [labels])
     whole.programs += [Program("run_vectors", vectors()), Program("run_errors"), Program("run_corners")]
     whole.programs += [Program("run_frames", said=frames()), Program("run_parts"), Program("run_limits")]
@@ -113,7 +113,7 @@ def builds(folder: Path) -> list[Build]:
     loops.programs += [Program("run_vectors", vectors())]
     paper = Build("paper", [f"-DTCUQ_SIGNALS={PAPER:#x}u"])
     paper.programs += [Program("run_vectors", vectors(PAPER)), Program("run_corners")]
-    signals = Build("signals", ["-DTCUQ_SIGNALS=0x3FFu"])  # all of them, and no own reference
+    signals = Build("signals", ["-DTCUQ_SIGNALS=TCUQ_ALL_SIGNALS"])  # all of them, and no baseline
     signals.programs += [Program("run_corners")]
     return [whole, loops, paper, signals]
 

@@ -47,8 +47,8 @@ EXPLAINED = (
     _in_accepted("X(lags_given", "3"),
     _in_accepted("X(start_used"),
     _in_accepted("X(bet_fits"),
-    _in_accepted("X(own_used"),
-    _in_accepted("X(look_used"),
+    _in_accepted("X(baseline_used"),
+    _in_accepted("X(novelty_used"),
     _in_accepted("X(slow_used"),
     _in_accepted("X(evidence_alone"),
     Explained(

@@ -2,6 +2,7 @@
 
     python tools/schema.py            write the files below
     python tools/schema.py --check    say which of them are behind the schema; status 1 if any is
+    python tools/schema.py --files    say in how many files of code and text each parameter's name stands
 
 Made are structs, signals and errors in core/tcuq.h, all of core/tcuq_fields.h and monitor/made.py, and tables
 of SPEC.md. Needs Python 3.11 or later.
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import subprocess
 import sys
 import textwrap
 from collections.abc import Callable, Iterable
@@ -49,6 +51,7 @@ def read_schema() -> Schema:
     """Return the schema."""
     schema: Schema = tomllib.loads((CORE / "schema.toml").read_text(encoding="utf-8"))
     schema["params"]["version"]["range"] = [schema["layout"]["params"]] * 2
+    schema["params"]["signals"]["range"] = [1, 2 ** len(schema["signals"]) - 1]
     return schema
 
 
@@ -136,6 +139,8 @@ def header(schema: Schema, text: str) -> str:
     """Return tcuq.h."""
     for name, version in schema["layout"].items():
         text = re.sub(rf"(?m)^(#define TCUQ_{name.upper()}_VERSION) .*$", rf"\1 {version}u", text)
+    every = schema["params"]["signals"]["range"][1]
+    text = re.sub(r"(?m)^(#define TCUQ_ALL_SIGNALS) .*$", rf"\1 0x{every:X}u", text)
     text = between(text, "compares masks of them.) */", "\n", signals(schema))
     text = between(text, "and slow means that need evidence. */", "\n", masks(schema))
     for part in (*PARTS, "step"):
@@ -256,6 +261,13 @@ def made(schema: Schema) -> str:
     )
     codes = {"uint32_t": "I", "int32_t": "i", "uint8_t": "B"}
     saved = "".join(codes[row["c"]] for _, row in counters(schema))
+    was = "".join(
+        f'    "{row["was"]}": "{row.get("real") or name}",\n'
+        for rows in (schema["signals"], *(schema[part] for part in PARTS), schema["step"])
+        for name, row in rows.items()
+        if "was" in row
+    )
+    out += f'WAS = {{\n{was}}}\n"""Names of version 0.3 and those of today."""\n\n'
     out += f'REASONS = {{{reasons}}}\nCOUNTER_CODES = "{saved}"\n"""As `struct` reads them."""\n\n'
     rows = ""
     for part in PARTS:
@@ -291,6 +303,20 @@ ROWS = [_row(*line.split()) for line in _TABLE.split("\\n") if line]
 '''
 
 
+DATA = r"\.(json|jsonl|csv|vec|svg|ipynb|txt)$|^(CHANGELOG|vectors/old|fuzz/corpus)"
+"""Files whose words are not counted."""
+
+
+def files_of_names(schema: Schema) -> dict[str, int]:
+    """Return in how many tracked files each name of a parameter that is no plain word stands."""
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
+    paths = [ROOT / name for name in listed.stdout.splitlines() if not re.search(DATA, name)]
+    texts = [path.read_bytes().decode(errors="ignore") for path in paths if path.is_file()]
+    words = [set(re.findall(r"\w+", text)) for text in texts]
+    names = {name for part in PARTS for name in schema[part] if "_" in name}
+    return {name: sum(name in each for each in words) for name in sorted(names)}
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Write or check; return the exit status."""
     parser = argparse.ArgumentParser(
@@ -299,8 +325,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--check", action="store_true", help="change nothing; status 1 where a file is behind"
     )
-    check = parser.parse_args(arguments).check
-    schema = read_schema()
+    parser.add_argument("--files", action="store_true", help="change nothing; count files by name")
+    args = parser.parse_args(arguments)
+    check, schema = args.check, read_schema()
+    if args.files:
+        print("".join(f"{count:3} {name}\n" for name, count in files_of_names(schema).items()), end="")
+        return 0
     files = {
         CORE / "tcuq.h": header(schema, (CORE / "tcuq.h").read_text(encoding="utf-8")),
         CORE / "tcuq_fields.h": fields(schema),

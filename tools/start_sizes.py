@@ -23,7 +23,7 @@ import numpy as np
 import torch
 
 from tcuq.fitting import fit
-from tcuq.monitor.monitor import Monitor, watch
+from tcuq.monitor.monitor import Monitor, run_over
 from tcuq.recording.model import RecordOptions
 from tcuq.recording.session import open_session
 from tcuq.recording.streams import Streams, paces_of
@@ -114,7 +114,7 @@ def truth(model: Any, x: Any, y: Any, params: Any, seen: Any) -> tuple[int, int]
     kinds = [number for number, each in enumerate(streams.chosen.kinds, 1) if each.name not in seen]
     plan = streams.plan(np.arange(session.data.total), LONG, kinds, "truth", 8)
     log = session.log(streams.arranged(plan))
-    steps = watch(Monitor(params), log)
+    steps = run_over(Monitor(params), log)
     return _harmful(judge(params, log, steps, 0, 16.0) | {"by_kind": by_kind(log, steps)})[1:]
 
 

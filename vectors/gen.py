@@ -17,7 +17,7 @@ import gen_edges
 import gen_feedback
 import gen_frames
 import gen_learned
-import gen_looks
+import gen_novelty
 import gen_plain
 from gen_base import Case
 
@@ -33,7 +33,7 @@ MAX_BYTES = 3_900_000
 def cases() -> list[Case]:
     """Return all cases, with a save at the end of each and one midway where states are small."""
     out = []
-    for group in (gen_plain, gen_learned, gen_looks, gen_edges, gen_feedback):
+    for group in (gen_plain, gen_learned, gen_novelty, gen_edges, gen_feedback):
         for case in group.cases():
             end = len(case.rows)
             marks = {end: ("save",), **case.marks}
@@ -164,17 +164,17 @@ alarm rise, alarm rise cleared, answer is not the prediction, belief is the anch
 bet near its largest, bet near its least, bet pays, both alarms, both vectors zero, budget spent,
 cosine clipped at 1, disbelief high, disbelief low, divergence clipped at 0, divergence saturated,
 evidence clipped above, evidence clipped below, drift clipped, drift 0, heavy mass,
-held below the clear sum, look at its least, look at the first step, look in full, look in part,
+kept below the clear sum, novelty at its least, novelty at the first step, novelty in full, novelty in part,
 logistic clipped high, logistic clipped low, low_mass, obtuse angle, one vector zero, opposite vectors,
-own reference 0, own reference above 0, own reference at its most, save refused, risk == threshold,
+baseline 0, baseline above 0, baseline at its most, save refused, risk == threshold,
 threshold <= 0, threshold > 65535, unflagged at threshold > 65535, warming up and flagged,
 debt started anew, deficit saturated, distance 0, distance largest, no persistence,
-persistence largest, severity least, severity negative, severity positive, severity largest,
-starts again at 0, still a guess, still above a guess, stillness at its limit, sum clipped above,
+persistence largest, degradation least, degradation negative, degradation positive, degradation largest,
+starts again at 0, frozen a guess, frozen above a guess, stillness at its limit, sum clipped above,
 sum clipped below, weight 1, alarm withdrawn, a label from before the alarm, a way back,
 a way back is paid back, no way back any more, limit of a bet stays, correction cut above,
 correction cut below, doubtful and accepted, error debt at its bound, error debt cut,
-error debt started anew, every step is doubtful, held back, held back beyond the budget, just doubtful,
+error debt started anew, every step is doubtful, withheld, withheld beyond the budget, just doubtful,
 limit at its largest, limit at its least, limit lowered, not doubtful""".replace("\n", " ").split(", "),
     *(f"label {result}" for result in (-9, -8, -7, -1, 0)),
     *(f"refused {code}" for code in (-3, -4, -5, -6)),
@@ -199,11 +199,11 @@ def coverage(case: Case, steps: list[Step], seen: set[str]) -> set[str]:
             ("heavy mass", mass > 384),
             ("no persistence", p.instant and step.persistence < 50),
             ("persistence largest", step.persistence > 60000),
-            ("severity negative", step.severity < 0),
-            ("severity least", p.uses(5) and step.signals[5] == 0),
-            ("severity largest", step.signals[5] == 65535),
+            ("degradation negative", step.degradation < 0),
+            ("degradation least", p.uses(5) and step.signals[5] == 0),
+            ("degradation largest", step.signals[5] == 65535),
             ("drift 0", p.uses(9) and step.signals[9] == 0),
-            ("severity positive", step.severity > 0),
+            ("degradation positive", step.degradation > 0),
             ("low_mass", step.low_mass),
             ("risk == threshold", step.risk == step.threshold),
             ("threshold <= 0", step.threshold <= 0),

@@ -14,7 +14,7 @@ from tcuq.reference.labels import RIGHT, WRONG
 
 PAPER = 15
 EVERY = 0x5F  # signals that need neither centers nor a second head
-SEVERITY = 0x20  # needs an evidence head
+DEGRADATION = 0x20  # needs an evidence head
 MIXED = 0x5A  # some of both profiles, of the same kind
 ALL, STANDARD, STANDARD_POSTERIORS = 2**SIGNAL_COUNT - 1, 0x3F0, 0x130
 
@@ -196,7 +196,7 @@ def params_of(
         "fall_limit": 20000,
         "fall_cap": 50000,
         "rise_clear": 0,
-        "hold": 0,
+        "least_raised": 0,
     }
     shape: dict[str, Any] = {"signals": mask, "classes": classes, "features": features, "lags": lags}
     return Params(**shape, instant=instant, evidence=evidence, **(base | changes))

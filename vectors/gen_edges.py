@@ -92,8 +92,8 @@ def cases() -> Iterator[Case]:
     """Yield all cases of this file."""
     changes = {"horizon": 4, "expected_start": 300, "warmup": 2}
     head = Evidence(70000, 500, HEAD, (-300, 200), reach=2**26)
-    own = replace(head, own_looks=5, own_mean=-90000, own_most=30000, still=90000)
-    looks = {"centers": (5, 6, 7, 8, 9, 0), "hold": 3, "rise_clear": 77}
+    own = replace(head, baseline_inputs=5, baseline_mean=-90000, baseline_most=30000, frozen=90000)
+    looks = {"centers": (5, 6, 7, 8, 9, 0), "least_raised": 3, "rise_clear": 77}
     learns = {"instant": True, "about": 1, "rise_limit": 90000, "rise_cap": 150000, "evidence": head}
     for name, mask, classes, features, moments, more in (
         ("paper", PAPER, 3, 2, (1, 9),
@@ -104,7 +104,7 @@ def cases() -> Iterator[Case]:
         ("learned", STANDARD_POSTERIORS, 2, 0, (9,), learns | changes),
         ("looks", 0x2B0, 2, 3, (1, 9), {**looks, "evidence": head}),
         ("own", 0x2B0, 2, 3, (0, 4, 11), {**looks, "evidence": own}),
-        ("own_negative", 0x2B0, 2, 3, (4,), {**looks, "evidence": replace(own, own_mean=90000)}),
+        ("own_negative", 0x2B0, 2, 3, (4,), {**looks, "evidence": replace(own, baseline_mean=90000)}),
     ):  # fmt: skip
         why, marks = "one number of a state just out of its range", (edges, moments, "7 reset")
         yield case(f"edges_{name}", why, mask, classes, features, 12, marks, **more)

@@ -14,6 +14,7 @@ from gen_base import (
     Case,
     Dice,
     Row,
+    by_signal,
     case,
     dwell,
     from_u,
@@ -75,7 +76,14 @@ def streams() -> Iterator[Case]:
     lively = {"horizon": 4, "expected_start": 50000, "budget_num": 1, "budget_den": 5}
     saved, held_back = "30 save; 56 save", "doubtful steps, and what the budget says"
     doubt, reach = (DOUBT, 3, 0), "how far back labels may go"
-    more = {"about": 1, "anchor": 1, "rise_limit": 90000, "rise_cap": 150000, "hold": 3, "feedback": HEAD}
+    more = {
+        "about": 1,
+        "anchor": 1,
+        "rise_limit": 90000,
+        "rise_cap": 150000,
+        "least_raised": 3,
+        "feedback": HEAD,
+    }
     for name, why, shape, wrong, marks, changes in (
         *(
             (name, held_back, (PAPER, 4, 4), 30, saved,
@@ -105,7 +113,7 @@ def doubts() -> Iterator[Case]:
     """Yield the error debt at its ends, and risks at the edge of what is doubtful."""
     sure = [250] * 24
     cut = "1-13 right; 14-24 wrong; 13 both; 20 both"
-    # N vouched steps are out when their labels come, all wrong, at the largest debt below `shut`.
+    # N counted steps are out when their labels come, all wrong, at the largest debt below `shut`.
     out = "1 wrong; 2 wrong, save; 7 wrong 3, wrong 0, wrong 4, wrong 1, wrong 2; 8 save, right; 12 both"
     # risk * shut = reference * (shut - debt) at risk 65536 - 256 * top: 256 * 10 * 8 = 2560 * (8 - 0).
     edge = [245, 246, 247, 246, 245, 244, 243, 242, 241, 240, 246, 247, 245, 246, 250, 255, 248]
@@ -140,7 +148,7 @@ def doubts() -> Iterator[Case]:
         ("back_late", "where the way back ends", (4, 1, 8, 60000, 8, 1), sure, told, UNSURE),
         ("back_spent", "where the way back is paid for", (2, 1, 4, 60000, 4, 1), [250] * 70, spent, UNSURE),
         ("back_4095", "the most labels that are counted", (9, 1, 1000, 60000, 40, 1), [250] * 10,
-         "3-8 right; 2 damage error_debt 45, damage level 65504", UNSURE),
+         "3-8 right; 2 damage error_debt 45, damage quarters 65504", UNSURE),
         ("any_error", "no share of errors: no debt", (2, 0, 1, 0, 1, 1), sure, "1-23 wrong", {}),
     ):  # fmt: skip
         marks, given = f"{marks}; {len(tops)} save", {**PLAIN, **changes, "feedback": Feedback(*head)}
@@ -218,7 +226,8 @@ def alarms() -> Iterator[Case]:
     ends = "1 wrong; 2 save, wrong; 5 right; 6 save; 7 right; 10 wrong; 11 save"
     for name, why, tops_, marks, head, changes in (
         ("limit_up", "alarms are withdrawn until the limit is at its largest", high * 44, up, AT_ONCE, {}),
-        ("limit_up_held", "the same with a hold", high * 44, up, AT_ONCE, {"hold": 9, "rise_clear": 30000}),
+        ("limit_up_held", "the same with least steps", high * 44, up, AT_ONCE,
+         {"least_raised": 9, "rise_clear": 30000}),
         ("limit_down", "shifts that were missed lower the limit to its least",
          low * 8 + high * 3 + low * 10 + [200] * 8, f"{misses}; 6 both", AT_ONCE, {"rise_clear": 30000}),
         ("limit_both", "down, up, and down again", low * 8 + high * 22 + low * 26,
@@ -231,14 +240,15 @@ def alarms() -> Iterator[Case]:
          {"rise_limit": 0, "rise_cap": 0}),
         ("limit_largest", "the largest limit fits 32 bits", high * 24, far, AT_ONCE, large),
         ("turns", "labels for and against an alarm", tops, turns, three, {}),
-        ("turns_held", "the same with a hold", tops, turns, three, {"hold": 3, "rise_clear": 40000}),
+        ("turns_held", "the same with least steps", tops, turns, three,
+         {"least_raised": 3, "rise_clear": 40000}),
         # An end that is met exactly, and one short of it.
         *((f"score_{score}", "enough labels, just", low * 3 + high * 9, ends,
            Feedback(8, 0, 1, 0, 0, 0, score, score), {}) for score in (24575, 24576)),
     ):  # fmt: skip
         marks, given = f"{marks}; {len(tops_)} save", {**SIDES, **changes, "feedback": head}
         yield case(f"feedback_{name}", why, DOUBT, 3, 0, (levels, tops_), marks, **given)
-    changes = {**SIDES, "coef": (500,) * 10, "feedback": Feedback(8, 1, 20, 30000, 40, 0, 30000, 30000)}
+    changes = {**SIDES, "coef": by_signal(), "feedback": Feedback(8, 1, 20, 30000, 40, 0, 30000, 30000)}
     dice, name = Dice("feedback_evidence"), "feedback_evidence"
     params = params_of(dice, 0x30, 4, 0, evidence={}, **changes)
     rows = dwell(dice, params, 50)
@@ -266,9 +276,10 @@ def states() -> Iterator[Case]:
     marks += f"; 14 save; 15 damage error_debt {high - 1}, wrong, save, wrong"
     marks += f"; 17 damage error_debt {-high}, wrong 9, both, wrong, both; 19 damage error_debt {-high + 5}"
     marks += "; 22 damage next 6, both, label 0 1, both; 24 damage next 65535, right 3, both"
-    marks += "; 26 damage next 2, both, label 1 1; 28 damage next 6; 30 damage level 16, both, wrong, both"
-    marks += "; 32 damage level 65535, both; 33 save; 34 save, damage level 77, right, save"
-    marks += "; 36 damage level 14, both; 40 damage correction -32768, damage case 32767, both, right, save"
+    marks += "; 26 damage next 2, both, label 1 1; 28 damage next 6; 30 damage quarters 16, both, wrong, both"
+    marks += "; 32 damage quarters 65535, both; 33 save; 34 save, damage quarters 77, right, save"
+    marks += "; 36 damage quarters 14, both"
+    marks += "; 40 damage correction -32768, damage case 32767, both, right, save"
     marks += "; 43 damage correction 32767, damage case -32768, both, wrong, save"
     marks += "; 46 damage alarm 1, damage case -24000, right, right 1, save"
     marks += "; 48 damage alarm 1, damage case -32768, right 1, wrong 2, right 3, save"

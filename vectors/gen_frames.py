@@ -11,7 +11,7 @@ FILE = Path(__file__).resolve().parent / "frames.txt"
 POSTERIORS, DECISIONS, STATE = 0xF9, 0xFA, 0xFB
 ORDERS = [12, 12, 1, 11, 8, 1, 1]
 Row = dict[str, int]
-NUMBERS = ("uncertainty", "risk", "threshold", "severity", "persistence", "look", "expected_accuracy")
+NUMBERS = ("uncertainty", "risk", "threshold", "degradation", "persistence", "novelty", "expected_accuracy")
 FLAGS = ("flagged", "abstain", "warming_up", "low_mass", "alarm", "reason", "prediction", "answer")
 
 
@@ -87,7 +87,7 @@ def decision_bits(steps: list[Row], classes: int, horizon: int) -> list[int]:
             bits += [0] if number == known else [1, *binary(number, width)]
         if at == 0:
             for name in NUMBERS:
-                bits += binary(step[name] % 2**32, 32 if name in ("threshold", "severity") else 16)
+                bits += binary(step[name] % 2**32, 32 if name in ("threshold", "degradation") else 16)
             continue
         certain = before["expected_accuracy"]
         if horizon:
@@ -96,7 +96,7 @@ def decision_bits(steps: list[Row], classes: int, horizon: int) -> list[int]:
         code(0, step["uncertainty"])
         code(1, z(step["risk"] - step["uncertainty"]))
         code(2, z(moved - move[before["flagged"]]))
-        for which, name in ((3, "severity"), (4, "persistence"), (5, "look")):
+        for which, name in ((3, "degradation"), (4, "persistence"), (5, "novelty")):
             code(which, z(step[name] - before[name]))
         code(6, z(step["expected_accuracy"] - certain))
         move[before["flagged"]] = moved
@@ -113,7 +113,7 @@ def made_up(dice: random.Random, classes: int, horizon: int, wild: bool) -> Row:
     """Return a decision, of any kind or like those of a monitor."""
     flagged = dice.randrange(2)
     step = {name: dice.choice([0, 65535, dice.randrange(65536)]) for name in NUMBERS}
-    for name in ("threshold", "severity"):
+    for name in ("threshold", "degradation"):
         step[name] = dice.choice([-(2**31), 2**31 - 1, dice.randrange(-(2**31), 2**31)])
         if not wild:
             step[name] = 30000 + dice.randrange(-900, 900)

@@ -54,7 +54,7 @@ def profiles() -> Iterator[Case]:
             changes |= {"expected_start": 58000 if horizon else 0}
             if number % 3:
                 base, slope = (52000, 9000) if number % 3 == 1 else (0, 0)
-                changes |= {"evidence": {"bet_base": base, "bet_slope": slope}, "hold": number}
+                changes |= {"evidence": {"bet_base": base, "bet_slope": slope}, "least_raised": number}
                 changes |= {"rise_limit": 4 * 65536, "rise_cap": 8 * 65536, "rise_clear": 65536}
             name = f"standard_L{classes}_d{features}_about{about}_anchor{anchor}"
             mask, marks = STANDARD if features else STANDARD_POSTERIORS, MIDWAY if steps > 30 else "2 reset"
@@ -178,7 +178,7 @@ def heads() -> Iterator[Case]:
         changes |= {"horizon": 4, "expected_start": 65535 if bias > 0 else 0}
         why = "both heads at the ends of their ranges"
         yield case(f"heads_{name}", why, ALL, 5, 3, 70 if coef == 0 else 22, **changes)
-    ends = (32767, -32768) * 5
+    ends = tuple((32767, -32768)[n % 2] for n in range(SIGNAL_COUNT))
     crossed = {"instant": Instant(7, ends), "coef": ends[1:] + ends[:1]}
     yield case("heads_mixed_signs", "coefficients that cross", ALL, 5, 3, 22, **crossed)
     other = Instant(99999, by_signal(-1300, 450, -350, 600, 550, 750, -450, 1300, -1550))
@@ -212,7 +212,7 @@ def bets() -> Iterator[Case]:
         why, marks = "the alarm sums the logarithm of a bet", "16 reset, both"
         yield case(f"bet_{name}", why, STANDARD_POSTERIORS, 4, 0, 36, marks, **changes)
     changes = {"evidence": {"bet_base": 60000, "bet_slope": 12000}, "rise_limit": 0, "rise_cap": 0}
-    why = "a bet and no alarm: severity goes on"
+    why = "a bet and no alarm: degradation goes on"
     yield case("bet_side_off", why, STANDARD_POSTERIORS, 10, 0, 30, instant=True, **changes)
 
 
@@ -287,13 +287,15 @@ def anywhere() -> Iterator[Case]:
             bias, allowance = dice.between(-(2**24), 2**24) >> 4 * (1 - wide), dice.below(3000)
             coef, offset = (tuple(dice.between(low, high) for _ in range(n)) for n in (SIGNAL_COUNT, classes))
             late = Dice(f"{name} late")
-            still = late.below(2**21) >> late.below(8)
-            head = Evidence(clip, allowance, coef, offset, bet, slope, reach, bias, still)
+            frozen = late.below(2**21) >> late.below(8)
+            head = Evidence(clip, allowance, coef, offset, bet, slope, reach, bias, frozen)
             if not slope:
                 mean, most = late.between(-(2**19), 2**19), late.below(2**19)
-                head = replace(head, own_looks=late.between(1, 20), own_mean=mean, own_most=most)
+                head = replace(
+                    head, baseline_inputs=late.between(1, 20), baseline_mean=mean, baseline_most=most
+                )
             changes |= {"evidence": head, "rise_limit": 70000, "rise_cap": 10**6}
-            changes |= {"rise_clear": dice.below(70000), "hold": dice.below(64) >> dice.below(6)}
+            changes |= {"rise_clear": dice.below(70000), "least_raised": dice.below(64) >> dice.below(6)}
         bias = dice.between(-largest, largest)
         changes["instant"] = Instant(bias, tuple(dice.between(low, high) for _ in range(SIGNAL_COUNT)))
         params = params_of(dice, signals, classes, features, **changes)

@@ -8,13 +8,13 @@ from itertools import chain
 
 from gen_base import (
     COEF,
+    DEGRADATION,
     ENDS,
     EVERY,
     FLAT,
     MIXED,
     NEGATIVE,
     PAPER,
-    SEVERITY,
     SILENT,
     Case,
     Dice,
@@ -261,10 +261,13 @@ def rules() -> Iterator[Case]:
     ):  # fmt: skip
         yield case(name, why, PAPER, 10, 4, 50, **changes)
     for name, changes in (
-        ("hold_risk", {"hold": 6, "rise_clear": 20000}),
-        ("hold_risk_long", {"hold": 63, "rise_clear": 59999, "rise_reference": 12000}),
+        ("hold_risk", {"least_raised": 6, "rise_clear": 20000}),
+        ("hold_risk_long", {"least_raised": 63, "rise_clear": 59999, "rise_reference": 12000}),
         ("clear_risk", {"rise_clear": 59999, "rise_reference": 15000}),
-        ("hold_both_sides", {"hold": 9, "rise_clear": 500, "fall_limit": 9000, "fall_reference": 12000}),
+        (
+            "hold_both_sides",
+            {"least_raised": 9, "rise_clear": 500, "fall_limit": 9000, "fall_reference": 12000},
+        ),
     ):
         yield case(name, "an alarm of risk that is held", PAPER, 10, 4, 60, "40 both", **changes)
 
@@ -272,20 +275,20 @@ def rules() -> Iterator[Case]:
 def evidence() -> Iterator[Case]:
     """Yield alarms that sum evidence, over shapes, clips, signs of offsets, resets and loads."""
     coef = by_signal(0, 1500, 0, 0, 1800, 8192, -1200, 700, 1300)
-    every, bias = EVERY | SEVERITY, -8 * 65536
+    every, bias = EVERY | DEGRADATION, -8 * 65536
     for name, mask, classes, features, clip, allowance, marks in (
-        ("L10", MIXED | SEVERITY, 10, 6, 4 * 65536, 0, "20 reset; 40 both"),
-        ("L2", MIXED | SEVERITY, 2, 6, 4 * 65536, 3000, ""),
+        ("L10", MIXED | DEGRADATION, 10, 6, 4 * 65536, 0, "20 reset; 40 both"),
+        ("L2", MIXED | DEGRADATION, 2, 6, 4 * 65536, 3000, ""),
         ("L35_every", every, 35, 8, 90000, 20000, "33 both"),
         ("L200_posteriors", 0x38, 200, 0, 2 * 65536, 0, ""),
         ("L1000", 0x30, 1000, 0, 4 * 65536, 0, ""),
         ("paper", PAPER | 0x10, 10, 16, 4 * 65536, 500, "11 both; 50 both"),
-        ("clip_least", MIXED | SEVERITY, 10, 16, 1, 0, ""),
+        ("clip_least", MIXED | DEGRADATION, 10, 16, 1, 0, ""),
         ("clip_largest", every, 10, 16, 2**19, 2**24, ""),
     ):
         offset = {"clip_largest": (32767, -32768) * 5}.get(name)
         changes = {"clip": clip, "allowance": allowance, "bias": bias, "reach": 2**26}
-        changes |= {"coef": coef if mask & SEVERITY else COEF}
+        changes |= {"coef": coef if mask & DEGRADATION else COEF}
         if name == "clip_largest":
             changes |= {"coef": tuple(32767 - m for m in ENDS)}
         dice = Dice(f"evidence_{name}")
@@ -293,7 +296,7 @@ def evidence() -> Iterator[Case]:
         head, limit = Evidence(offset=offset or drawn, **changes), 1 if clip == 1 else 4 * 65536
         params = {"evidence": head, "rise_limit": limit, "rise_cap": 2 * limit, "lags": NEAR}
         steps = 6 if classes == 1000 else 16 if classes == 200 else 45
-        rows = dwell(dice, params_like(mask & ~SEVERITY, classes, features), steps)
+        rows = dwell(dice, params_like(mask & ~DEGRADATION, classes, features), steps)
         why = "the alarm sums evidence"
         yield case(f"evidence_{name}", why, mask, classes, features, rows, marks, **params)
     # Twins: risk is pinned by a silent first head, so that only the second one can raise the alarm.

@@ -98,7 +98,7 @@ def test_learned_persistence_on_three_cores(name: str, level: str, kept: Path, t
     cases = learned()
     assert all(replay_fits(case, board(name)) for case, _ in cases)
     steps = [event.expected for case, _ in cases for event in case.events if event.kind == "step"]
-    for field in ("severity", "persistence", "expected_accuracy"):
+    for field in ("degradation", "persistence", "expected_accuracy"):
         assert len({step[STEP_FIELDS.index(field)] for step in steps}) > 100, field
     both = [STEP_FIELDS.index(field) for field in ("prediction", "answer")]
     assert any(step[both[0]] != step[both[1]] for step in steps)

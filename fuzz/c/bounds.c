@@ -10,7 +10,7 @@
         }                 \
     } while (0)
 
-enum { VOUCHED = 1, LABELED = 2 };
+enum { COUNTED = 1, LABELED = 2 };
 
 int64_t bounds_threshold(const tcuq_params_t *p, int64_t debt)
 {
@@ -59,7 +59,7 @@ const char *bounds_open(bounds_t *b, const tcuq_t *m)
     b->opening_steps = tcuq_steps(m);
     if (p->feedback != NULL) {
         const tcuq_feedback_t *head = p->feedback;
-        int64_t out = b->opening_steps < head->memory ? (int64_t)b->opening_steps : head->memory; /* may all be vouched */
+        int64_t out = b->opening_steps < head->memory ? (int64_t)b->opening_steps : head->memory; /* may all be counted */
         b->opening_error = tcuq_error_debt(m);
         b->reachable = b->opening_error + out * (head->error_den - head->error_num) <= bounds_error(p);
         NEED(b->opening_error >= -(int64_t)head->error_shut && b->opening_error <= bounds_error(p),
@@ -79,9 +79,9 @@ static unsigned slot(const bounds_t *b, int64_t ago)
     return (unsigned)((b->taken - 1 - ago) % b->params->feedback->memory);
 }
 
-int bounds_vouched(const bounds_t *b)
+int bounds_counted(const bounds_t *b)
 {
-    return b->taken > 0 && (b->marks[slot(b, 0)] & VOUCHED) != 0;
+    return b->taken > 0 && (b->marks[slot(b, 0)] & COUNTED) != 0;
 }
 
 /* Sections 9 and 10, with the doubt of section 19. */
@@ -118,11 +118,11 @@ const char *bounds_step(bounds_t *b, const tcuq_t *m, int32_t error_debt, const 
     NEED(m->credit >= 0 && m->credit <= cap, "the credit stays within its range");
     NEED(m->rise <= p->rise_cap + (head != NULL ? (p->rise_limit >> 2) * 13u : 0u) && m->fall <= p->fall_cap,
          "alarm sums stay below their caps");
-    NEED(p->evidence == NULL || (m->severity >= -(int64_t)p->evidence->clip && m->severity <= (int64_t)p->evidence->clip),
-         "severity stays within -clip..clip");
+    NEED(p->evidence == NULL || (m->degradation >= -(int64_t)p->evidence->clip && m->degradation <= (int64_t)p->evidence->clip),
+         "degradation stays within -clip..clip");
     if (head != NULL) {
         b->answers[slot(b, 0)] = out->answer;
-        b->marks[slot(b, 0)] = out->abstain == 0u && !doubtful ? VOUCHED : 0;
+        b->marks[slot(b, 0)] = out->abstain == 0u && !doubtful ? COUNTED : 0;
     }
     return NULL;
 }
@@ -133,7 +133,7 @@ const char *bounds_label(bounds_t *b, tcuq_t *m, uint32_t step, int32_t label)
     const tcuq_feedback_t *head = p->feedback;
     uint32_t ago = tcuq_steps(m) - 1u - step;
     int64_t before = tcuq_error_debt(m), bound = bounds_error(p), moved;
-    int known, vouched, wrong;
+    int known, counted, wrong;
     b->answered = tcuq_feedback(m, step, label);
     if (b->answered != TCUQ_OK) {
         NEED(head == NULL || tcuq_error_debt(m) == before, "a label that is refused changes nothing");
@@ -143,21 +143,21 @@ const char *bounds_label(bounds_t *b, tcuq_t *m, uint32_t step, int32_t label)
     b->labels++;
     moved = tcuq_error_debt(m) - before;
     known = (int64_t)ago < b->taken;
-    vouched = moved != 0; /* of a step before the opening nothing else is known */
+    counted = moved != 0; /* of a step before the opening nothing else is known */
     wrong = moved > 0;
     if (known) {
         unsigned at = slot(b, ago);
         NEED((b->marks[at] & LABELED) == 0, "the first label of a step counts");
         b->marks[at] |= LABELED;
-        vouched = (b->marks[at] & VOUCHED) != 0;
+        counted = (b->marks[at] & COUNTED) != 0;
         wrong = label != TCUQ_RIGHT && label != (int32_t)b->answers[at];
     }
-    if (head->error_num == 0u || !(vouched || moved != 0)) {
+    if (head->error_num == 0u || !(counted || moved != 0)) {
         return NULL;
     }
-    NEED(vouched || !wrong, "a label of a step that was held back leads back alone");
-    b->vouched++;
-    b->led_back += !vouched;
+    NEED(counted || !wrong, "a label of a step that was withheld leads back alone");
+    b->counted++;
+    b->led_back += !counted;
     b->wrong += wrong;
     b->owed += (wrong ? head->error_den : 0) - head->error_num;
     b->owed_window = larger(b->owed_window, b->owed - b->owed_low);

@@ -18,11 +18,11 @@ typedef struct {
     int64_t taken, flagged, abstained; /* abstained: of what the budget pays */
     int64_t debt, debt_low, debt_high; /* what the flags so far make of the debt; reached */
     int64_t spent, spent_low, window;  /* budget_den * abstained - budget_num * taken; its least; most in a window */
-    int64_t labels, vouched, wrong, led_back; /* labels that were taken; of vouched steps, or leading back */
+    int64_t labels, counted, wrong, led_back; /* labels that were taken; of counted steps, or leading back */
     int64_t owed, owed_low, owed_high, owed_window, paid_high;
     int answered;           /* to the last label */
     int reachable;          /* labels can have led to the state that was opened: the bound on errors holds */
-    uint16_t answers[1024]; /* of remembered steps: the answer, and whether it is vouched for and labeled */
+    uint16_t answers[1024]; /* of remembered steps: the answer, and whether it is counted and labeled */
     uint8_t marks[1024];
 } bounds_t;
 
@@ -36,7 +36,7 @@ const char *bounds_step(bounds_t *bounds, const tcuq_t *monitor, int32_t error_d
 const char *bounds_label(bounds_t *bounds, tcuq_t *monitor, uint32_t step, int32_t label);
 
 /* Whether the last step was accepted and not doubtful. */
-int bounds_vouched(const bounds_t *bounds);
+int bounds_counted(const bounds_t *bounds);
 
 /* The most that the error debt may be (section 19). */
 int64_t bounds_error(const tcuq_params_t *p);

@@ -142,9 +142,9 @@ static void make_decision(tcuq_step_t *step, source_t *from, int wild)
     step->uncertainty = (change & 512u) != 0u ? (uint16_t)edge(from, 0, 65535) : step->uncertainty;
     step->risk = (change & 1024u) != 0u ? (uint16_t)edge(from, 0, 65535) : step->uncertainty;
     step->threshold = (change & 2048u) != 0u ? (int32_t)edge(from, INT32_MIN, INT32_MAX) : step->threshold;
-    step->severity = (change & 4096u) != 0u ? (int32_t)edge(from, INT32_MIN, INT32_MAX) : step->severity;
+    step->degradation = (change & 4096u) != 0u ? (int32_t)edge(from, INT32_MIN, INT32_MAX) : step->degradation;
     step->persistence = (change & 8192u) != 0u ? (uint16_t)edge(from, 0, 65535) : step->persistence;
-    step->look = (change & 16384u) != 0u ? (uint16_t)edge(from, 0, 65535) : step->look;
+    step->novelty = (change & 16384u) != 0u ? (uint16_t)edge(from, 0, 65535) : step->novelty;
     step->expected_accuracy = (change & 32768u) != 0u ? (uint16_t)edge(from, 0, 65535) : step->expected_accuracy;
 }
 

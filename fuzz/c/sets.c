@@ -78,7 +78,7 @@ static void set_rates(set_t *set, source_t *from)
     p->rise_cap = p->rise_limit == 0u ? 0u : (uint32_t)edge(from, p->rise_limit, below(from, 4) == 0u ? POWER_30 : 2 * (int64_t)p->rise_limit);
     p->rise_cap = p->rise_cap > POWER_30 ? POWER_30 : p->rise_cap;
     p->rise_clear = p->rise_limit == 0u || below(from, 2) == 0u ? 0u : (uint32_t)edge(from, 0, p->rise_limit - 1u);
-    p->hold = (uint16_t)(below(from, 2) == 0u ? 0 : edge(from, 0, 63));
+    p->least_raised = (uint16_t)(below(from, 2) == 0u ? 0 : edge(from, 0, 63));
     p->fall_limit = below(from, 3) == 0u || p->evidence != NULL ? 0u : (uint32_t)edge(from, 1, 1 << 20);
     p->fall_cap = p->fall_limit == 0u ? 0u : (uint32_t)edge(from, p->fall_limit, 2 * (int64_t)p->fall_limit);
 }
@@ -104,13 +104,13 @@ static void set_evidence(set_t *set, source_t *from)
             most = head->bet_slope * (head->clip >> 8) >> 8;
         }
         head->bet_base = (uint32_t)edge(from, most + 257u, 1048575u - most);
-    } else if (below(from, 2) == 0u) { /* few looks, or no program reaches their end */
-        head->own_looks = (uint32_t)(below(from, 4) == 0u ? edge(from, 1, 1000) : 1u + below(from, 32));
-        head->own_mean = (int32_t)edge(from, -524288, 524288);
-        head->own_most = (uint32_t)edge(from, 0, 524288);
+    } else if (below(from, 2) == 0u) { /* few inputs, or no program reaches their end */
+        head->baseline_inputs = (uint32_t)(below(from, 4) == 0u ? edge(from, 1, 1000) : 1u + below(from, 32));
+        head->baseline_mean = (int32_t)edge(from, -524288, 524288);
+        head->baseline_most = (uint32_t)edge(from, 0, 524288);
     }
     /* In doublings: as a fit gives them, or anything. */
-    head->still = below(from, 2) == 0u ? 32768u * below(from, 16) : (uint32_t)edge(from, 0, 2097152);
+    head->frozen = below(from, 2) == 0u ? 32768u * below(from, 16) : (uint32_t)edge(from, 0, 2097152);
     set->params.evidence = head;
 }
 
@@ -188,7 +188,7 @@ void make_set(set_t *set, source_t *from, int size)
     if ((p->signals & TCUQ_BIT(TCUQ_DISBELIEF)) != 0u || below(from, 4) == 0u) {
         set_instant(set, from);
     }
-    if ((p->signals & (TCUQ_BIT(TCUQ_ODDS) | TCUQ_BIT(TCUQ_DISTANCE))) == 0u) { /* nothing to compare looks by */
+    if ((p->signals & (TCUQ_BIT(TCUQ_ODDS) | TCUQ_BIT(TCUQ_DISTANCE))) == 0u) { /* nothing to compare inputs by */
         p->signals &= ~(uint32_t)TCUQ_SLOW_SIGNALS;
         p->signals |= p->signals == 0u ? TCUQ_BIT(TCUQ_DOUBT) : 0u;
     } else if ((p->signals & TCUQ_SLOW_SIGNALS) != 0u || below(from, 3) == 0u) {
@@ -217,7 +217,7 @@ void make_direct_set(set_t *set, source_t *from)
     p->blend = (uint32_t)edge(from, 0, 65536);
     set_horizon(p, from);
     if (below(from, 4) == 0u) {
-        p->signals |= TCUQ_BIT(TCUQ_ODDS); /* without a coefficient: for looks alone */
+        p->signals |= TCUQ_BIT(TCUQ_ODDS); /* without a coefficient: for novelty alone */
         set_evidence(set, from);
     }
     set_rates(set, from);

@@ -98,9 +98,9 @@ static inline void subject_save(subject_t *s)
 /* Whether two steps are the same, field by field: structs may have padding. */
 static inline int same_step(const tcuq_step_t *a, const tcuq_step_t *b)
 {
-    return a->threshold == b->threshold && a->severity == b->severity && a->prediction == b->prediction &&
+    return a->threshold == b->threshold && a->degradation == b->degradation && a->prediction == b->prediction &&
            a->answer == b->answer && a->risk == b->risk && a->uncertainty == b->uncertainty &&
-           a->persistence == b->persistence && a->look == b->look &&
+           a->persistence == b->persistence && a->novelty == b->novelty &&
            a->expected_accuracy == b->expected_accuracy && a->flagged == b->flagged && a->abstain == b->abstain &&
            a->alarm == b->alarm && a->warming_up == b->warming_up && a->reason == b->reason &&
            a->low_mass == b->low_mass;

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from matplotlib.figure import Figure
 
 import tcuq
-from tcuq.monitor.monitor import watch
+from tcuq.monitor.monitor import run_over
 from tcuq_lab.comparison import (
     ComparisonRules,
     JudgedStream,
@@ -56,7 +56,7 @@ def case(name: str, stream: Stream, bank: Bank, params: tcuq.Params) -> JudgedSt
     # What many devices do: the mean of the last four posteriors, at the current prediction.
     recent = np.stack([np.concatenate([log.probs[:1].repeat(n, 0), log.probs])[: len(log)] for n in range(4)])
     vote = 1 - recent.mean(0)[np.arange(len(log)), said]
-    risk = watch(tcuq.Monitor(params), log)["risk"]
+    risk = run_over(tcuq.Monitor(params), log)["risk"]
     answers = [Scores("BASE", doubt, said), Scores("vote of 4", vote, said), Scores("TCUQ", risk, said)]
     return JudgedStream(name, Truth(stream.label, stream.shift, names=stream.kinds), answers)
 
@@ -162,7 +162,7 @@ def main() -> None:
 
     shown = stream("test", 20, unseen[:1])
     log = shown.log(banks["test"])
-    steps = watch(tcuq.Monitor(params), log)
+    steps = run_over(tcuq.Monitor(params), log)
     part = slice(0, 3000)
     draw_stream(
         out / "stream.png",

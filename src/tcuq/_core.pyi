@@ -26,9 +26,9 @@ class Step(tuple[Any, ...]):
     signals: tuple[float, ...] | None
     answer: int
     persistence: float
-    severity: float
+    degradation: float
     expected_accuracy: float | None
-    look: float
+    novelty: float
     answer_name: str | None
     prediction_name: str | None
 

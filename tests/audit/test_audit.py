@@ -14,7 +14,7 @@ from streams import learned_params
 from tcuq import Alarm, AlarmSide, Log, Monitor, Params
 from tcuq.audit.derive import _abstentions, audit
 from tcuq.io import Decisions
-from tcuq.monitor.monitor import watch
+from tcuq.monitor.monitor import run_over
 from tcuq.monitor.signals import NUMBER
 from tcuq.monitor.state import state_for
 from tcuq.reference import Params as Numbers
@@ -43,7 +43,7 @@ def failing(found):
 
 def test_what_the_core_does_is_accepted():
     log = stream(segments=True)
-    steps = watch(Monitor(PARAMS), log)
+    steps = run_over(Monitor(PARAMS), log)
     assert {0, 1, 2} <= set(steps["alarm"].tolist())  # else the alarm would not be tested
     assert steps["abstain"].any() and (steps["flagged"] & ~steps["abstain"])[20:].any()
     found = audit(steps, PARAMS, log=log)
@@ -56,7 +56,7 @@ def test_what_the_core_does_is_accepted():
 def test_an_alarm_is_raised_when_the_sum_just_reaches_its_limit():
     # The cap is the limit, so that the sum can reach it but not pass it.
     params = PARAMS.replace(alarm=Alarm(0.2, AlarmSide(0.0, 0.5, 0.5), AlarmSide(0.1, 0.5, 0.5)))
-    steps = watch(Monitor(params), stream())
+    steps = run_over(Monitor(params), stream())
     assert (steps["alarm"] > 0).any() and failing(audit(steps, params)) == []
 
 
@@ -86,12 +86,12 @@ def test_any_monitor_is_accepted_on_any_input(
     )
     log = stream(120, seed)
     assert bounds(Numbers.of(params.integers())) == params.core().sizes()[2:]
-    assert failing(audit(watch(Monitor(params), log), params, log=log)) == []
+    assert failing(audit(run_over(Monitor(params), log), params, log=log)) == []
 
 
 def tampered(change):
     log = stream()
-    steps = watch(Monitor(PARAMS), log)
+    steps = run_over(Monitor(PARAMS), log)
     change(steps)
     return failing(audit(steps, PARAMS)), failing(audit(steps, PARAMS, log=log))
 
@@ -115,7 +115,7 @@ def change_of(name, value, at=150):
         ("alarm", 1, 150),
         ("answer", 1, 9),
         ("persistence", 0.5, 9),
-        ("severity", 0.5, 9),
+        ("degradation", 0.5, 9),
         ("expected_accuracy", 0.5, 9),
     ],
 )
@@ -156,7 +156,7 @@ def test_columns_that_only_the_input_can_vouch_for(name):
 def learned(signals=True, names=None):
     params = learned_params(names=names)
     log = stream(segments=True)
-    steps, values = watch(Monitor(params), log, signals=True)
+    steps, values = run_over(Monitor(params), log, signals=True)
     assert (steps["answer"] != steps["prediction"]).any() and len(set(steps["persistence"].tolist())) > 100
     assert {0, 1} <= set(steps["alarm"].tolist())
     kept = (values, params.signals) if signals else (None, ())
@@ -168,20 +168,22 @@ def test_what_a_monitor_learns_is_accepted(signals):
     params, log, decisions = learned(signals)
     assert failing(audit(decisions, params)) == [] and failing(audit(decisions, params, log=log)) == []
     names = {check.name for check in audit(decisions, params).checks}
-    assert "expected_accuracy" in names and ("severity" in names) is ("alarm" in names) is signals
+    assert "expected_accuracy" in names and ("degradation" in names) is ("alarm" in names) is signals
     again = {check.name for check in audit(decisions, params, log=log).checks}
-    assert {"answer (rerun)", "persistence (rerun)"} <= again and ("severity (rerun)" in again) is not signals
+    assert {"answer (rerun)", "persistence (rerun)"} <= again and (
+        "degradation (rerun)" in again
+    ) is not signals
 
 
 @pytest.mark.parametrize("bet", [None, (0.9, 0.25), (1.0, 1 / 65536), (8.0, 0.45)])
 @pytest.mark.parametrize("about", ["prediction", "answer"])
-def test_severity_and_a_bet_on_the_evidence_follow_from_the_signals(bet, about):
+def test_degradation_and_a_bet_on_the_evidence_follow_from_the_signals(bet, about):
     head = learned_params().evidence
     evidence = replace(head, allowance=0.125, bet=bet)
     params = learned_params(evidence=evidence, about=about)
-    steps, signals = watch(Monitor(params), stream(), signals=True)
+    steps, signals = run_over(Monitor(params), stream(), signals=True)
     assert failing(audit(Decisions(steps, 0, signals, params.signals), params)) == []
-    assert np.ptp(steps["severity"]) > 0.5
+    assert np.ptp(steps["degradation"]) > 0.5
 
 
 def held_stream(wide):
@@ -194,8 +196,8 @@ def held_stream(wide):
 
 @pytest.mark.parametrize("wide", [False, True])
 def test_still_input_and_an_own_reference_are_derived_or_said_to_be_open(wide):
-    head = replace(learned_params().evidence, still=6.0, bet=None, bias=-4.7, own=(30, -0.5, 0.25))
-    head = replace(head, coef={"odds": 6.0, "severity": 9.0})
+    head = replace(learned_params().evidence, frozen=6.0, bet=None, bias=-4.7, baseline=(30, -0.5, 0.25))
+    head = replace(head, coef={"odds": 6.0, "degradation": 9.0})
     more = {}
     if wide:
         head = replace(head, reach=20_000)
@@ -203,20 +205,23 @@ def test_still_input_and_an_own_reference_are_derived_or_said_to_be_open(wide):
         more["signals"] = (*learned_params().signals[:3], "distance", "disbelief")
         more["clean_means"] = dict.fromkeys(more["signals"], 0.2)
     params, log = learned_params(evidence=head, **more), held_stream(wide)
-    steps, signals = watch(Monitor(params), log, signals=True)
+    steps, signals = run_over(Monitor(params), log, signals=True)
     decisions = Decisions(steps, 0, signals, params.signals)
-    assert steps["severity"][229] > 1.9 and steps["alarm"].any() and not steps["alarm"].all()
+    assert steps["degradation"][229] > 1.9 and steps["alarm"].any() and not steps["alarm"].all()
     found = audit(decisions, params, log=log)
-    assert failing(found) == [] and {"alarm", "severity"} <= {check.name for check in found.checks}
-    for changed, name in ((replace(head, still=0.0), "severity"), (replace(head, own=None), "alarm")):
+    assert failing(found) == [] and {"alarm", "degradation"} <= {check.name for check in found.checks}
+    for changed, name in (
+        (replace(head, frozen=0.0), "degradation"),
+        (replace(head, baseline=None), "alarm"),
+    ):
         assert name in failing(audit(decisions, learned_params(evidence=changed, **more), log=log))
     alone = audit(decisions, params)  # where the input hangs, a reset may have come at any step
-    assert failing(alone) == [] and {"alarm", "severity"} <= set(alone.unchecked)
+    assert failing(alone) == [] and {"alarm", "degradation"} <= set(alone.unchecked)
     moving = audit(Decisions(steps[:150], 0, signals[:150], params.signals), params)
-    assert failing(moving) == [] and ({"alarm", "severity"} <= set(moving.unchecked)) is wide
+    assert failing(moving) == [] and ({"alarm", "degradation"} <= set(moving.unchecked)) is wide
 
 
-@pytest.mark.parametrize("name", ["severity", "expected_accuracy"])
+@pytest.mark.parametrize("name", ["degradation", "expected_accuracy"])
 def test_tampered_means_are_found_without_the_input(name):
     params, _, decisions = learned()
     decisions.steps[name][99] += 1 / 65536
@@ -254,16 +259,16 @@ def test_means_go_on_from_a_state():
     params, log, decisions = learned()
     monitor = Monitor(params)
     part = log.take(slice(0, 150))
-    watch(monitor, part)
+    run_over(monitor, part)
     state = monitor.save()
     rest = Decisions(decisions.steps[150:], 150, decisions.signals[150:], params.signals)
     assert failing(audit(rest, params, log.take(slice(150, 400)), state)) == []
     fresh = failing(audit(Decisions(rest.steps, 0, rest.signals, rest.used), params))
-    assert {"severity", "expected_accuracy"} <= set(fresh)
+    assert {"degradation", "expected_accuracy"} <= set(fresh)
 
 
 def test_tampered_step_numbers_are_found():
-    steps = watch(Monitor(PARAMS), stream())
+    steps = run_over(Monitor(PARAMS), stream())
     numbers = np.arange(400)
     numbers[100:] += 1
     found = audit(Decisions(steps, numbers=numbers), PARAMS)
@@ -271,14 +276,14 @@ def test_tampered_step_numbers_are_found():
 
 
 def test_removed_steps_are_found():
-    steps = watch(Monitor(PARAMS), stream())
+    steps = run_over(Monitor(PARAMS), stream())
     kept = np.delete(steps, np.flatnonzero(steps["flagged"])[3])
     assert "threshold" in failing(audit(kept, PARAMS))
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -0.5, 1.0, 0.1])
 def test_fractions_that_no_core_gives_are_found(value):
-    steps = watch(Monitor(PARAMS), stream())
+    steps = run_over(Monitor(PARAMS), stream())
     steps["risk"][7] = value
     found = audit(steps, PARAMS)
     check = {c.name: c for c in found.checks}["fixed_point"]
@@ -286,7 +291,7 @@ def test_fractions_that_no_core_gives_are_found(value):
 
 
 def test_the_first_violation_is_named():
-    steps = watch(Monitor(PARAMS), stream())
+    steps = run_over(Monitor(PARAMS), stream())
     for at in (33, 44):
         steps["threshold"][at] += 1 / 65536
     check = {c.name: c for c in audit(steps, PARAMS).checks}["threshold"]
@@ -294,7 +299,7 @@ def test_the_first_violation_is_named():
 
 
 def test_a_log_that_flags_too_much_fails_the_rate():
-    steps = watch(Monitor(PARAMS), stream())
+    steps = run_over(Monitor(PARAMS), stream())
     steps["threshold"] = 0.0
     steps["flagged"] = True
     check = {c.name: c for c in audit(steps, PARAMS).checks}["flag_rate"]
@@ -303,7 +308,7 @@ def test_a_log_that_flags_too_much_fails_the_rate():
 
 
 def test_a_log_that_abstains_too_much_fails_budget_and_burst():
-    steps = watch(Monitor(PARAMS), stream())
+    steps = run_over(Monitor(PARAMS), stream())
     steps["abstain"] = False
     steps["abstain"][300:304] = True  # 4 - 0.2 * 4 = 3.2 more than the budget: above a burst of 3
     found = {c.name: c for c in audit(steps, PARAMS).checks}
@@ -377,7 +382,7 @@ def test_every_flipped_bit_of_a_state_is_found(bit):
 
 def test_a_label_or_a_reason_that_cannot_be_is_found_without_the_input():
     for name, value, said in [("prediction", 4, "4"), ("prediction", -1, "-1"), ("reason", 1, "instability")]:
-        steps = watch(Monitor(PARAMS), stream())
+        steps = run_over(Monitor(PARAMS), stream())
         steps[name][77] = value
         steps["risk"][77] = steps["threshold"][77]  # flagged, or it could have no reason at all
         found = {c.name: c for c in audit(steps, PARAMS).checks}
@@ -388,7 +393,7 @@ def test_a_label_or_a_reason_that_cannot_be_is_found_without_the_input():
 
 def test_what_the_input_alone_can_vouch_for_is_said():
     log = stream()
-    steps, signals = watch(Monitor(PARAMS), log, signals=True)
+    steps, signals = run_over(Monitor(PARAMS), log, signals=True)
     assert audit(steps, PARAMS, log=log).unchecked == ()
     found = audit(Decisions(steps, 0, signals, PARAMS.signals), PARAMS)
     assert found.unchecked == ("prediction", "risk", "uncertainty", "reason", "low_mass", *PARAMS.signals)
@@ -398,7 +403,7 @@ def test_what_the_input_alone_can_vouch_for_is_said():
 @pytest.mark.parametrize("name", ["low_mass", "divergence", "flips", "doubt"])
 def test_signals_and_low_mass_are_compared_where_the_decisions_have_them(name):
     log = stream()
-    steps, signals = watch(Monitor(PARAMS), log, signals=True)
+    steps, signals = run_over(Monitor(PARAMS), log, signals=True)
     assert failing(audit(Decisions(steps, 0, signals, PARAMS.signals), PARAMS, log=log)) == []
     if name == "low_mass":
         steps["low_mass"][9] ^= True
@@ -423,7 +428,7 @@ def test_a_resumed_log_without_its_state_is_told_what_is_missing():
 
 
 def test_an_empty_log_and_another_length_are_told():
-    steps = watch(Monitor(PARAMS), stream())
+    steps = run_over(Monitor(PARAMS), stream())
     with refused("missing"):
         audit(steps[:0], PARAMS)
     found = audit(steps, PARAMS, log=stream(200))

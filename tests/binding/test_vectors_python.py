@@ -20,13 +20,13 @@ def check_step(core: Core, event: vector_files.Event, horizon: int) -> None:
     reason = 255 if step.reason is None else REASONS[step.reason]
     got = [
         round(step.threshold * 65536),
-        round(step.severity * 65536),
+        round(step.degradation * 65536),
         step.prediction,
         step.answer,
         round(step.risk * 65536),
         round(step.uncertainty * 65536),
         round(step.persistence * 65536),
-        round(step.look * 65536),
+        round(step.novelty * 65536),
         round((step.expected_accuracy or 0.0) * 65536),
         int(step.flagged),
         int(step.abstain),

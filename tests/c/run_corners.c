@@ -143,9 +143,9 @@ static void lacks(void)
     NEED(tcuq_check(&p) == expected);
     NEED(tcuq_init(&m, &p, ring, sizeof ring) == (compares() ? TCUQ_OK : HAS_EVIDENCE ? TCUQ_ERR_PARAMS : TCUQ_ERR_SIGNALS));
     if (compares()) {
-        head.own_looks = 1;
-        NEED(tcuq_check(&p) == (has(TCUQ_OWN_REFERENCE) ? TCUQ_OK : TCUQ_ERR_SIGNALS));
-        head.own_looks = 0;
+        head.baseline_inputs = 1;
+        NEED(tcuq_check(&p) == (has(TCUQ_BASELINE) ? TCUQ_OK : TCUQ_ERR_SIGNALS));
+        head.baseline_inputs = 0;
         p.feedback = &labels;
         NEED(tcuq_check(&p) == (has(TCUQ_FEEDBACK) ? TCUQ_OK : TCUQ_ERR_SIGNALS));
         p.feedback = NULL;
@@ -179,19 +179,19 @@ static void verify_counters(const tcuq_t *sound)
     WRONG(alarm, 4);
     WRONG(rise, p->rise_cap + 1u);
     WRONG(fall, p->fall_cap + 1u);
-    WRONG(held, 4);
+    WRONG(filled, 4);
     if (p->horizon != 0u) {
         WRONG(accuracy, 1u << 24);
     }
     if (p->evidence != NULL) {
-        WRONG(severity, (int32_t)head.clip + 1);
-        WRONG(severity, -(int32_t)head.clip - 1);
+        WRONG(degradation, (int32_t)head.clip + 1);
+        WRONG(degradation, -(int32_t)head.clip - 1);
     }
     if (p->lag_count != 0u) {
         WRONG(head, 4);
         WRONG(fill, 4);
         m = *sound;
-        m.head = 3; /* the slot after the last: the next step starts over */
+        m.slot = 3; /* the slot after the last: the next step starts over */
         NEED(tcuq_verify(&m) == TCUQ_OK);
     }
 #undef WRONG

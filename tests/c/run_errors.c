@@ -123,7 +123,7 @@ static void rules(void)
     BROKEN(clear_order, (p.rise_limit = 0, p.rise_cap = 0, p.rise_clear = 1));
     KEPT((p.signals = 0x10, p.centers = NULL));
     KEPT(p.signals = 0x80);
-    BROKEN(look_used, (p.signals = 0x168, p.centers = NULL));
+    BROKEN(novelty_used, (p.signals = 0x168, p.centers = NULL));
     BROKEN(slow_used, (p.evidence = NULL, p.signals = 0x30, p.centers = NULL));
     BROKEN(slow_used, (p.evidence = NULL, p.signals = 0x280));
     BROKEN(drift_used, (p.signals = 0x210, p.centers = NULL));
@@ -137,9 +137,9 @@ static void rules(void)
     BROKEN(bet_fits, evidence.bet_base = 1);
     BROKEN(bet_fits, evidence.bet_slope = 1);
     KEPT((evidence.clip = 524288, evidence.bet_slope = 128, evidence.bet_base = 2000));
-    BROKEN(own_used, (evidence.own_looks = 1, evidence.bet_slope = 1, evidence.bet_base = 65536));
-    BROKEN(own_used, evidence.own_mean = -1);
-    BROKEN(own_used, evidence.own_most = 1);
+    BROKEN(baseline_used, (evidence.baseline_inputs = 1, evidence.bet_slope = 1, evidence.bet_base = 65536));
+    BROKEN(baseline_used, evidence.baseline_mean = -1);
+    BROKEN(baseline_used, evidence.baseline_most = 1);
     CASE(good, p.version = 6, TCUQ_ERR_VERSION);
     CASE(good, p.version = 4, TCUQ_ERR_VERSION);
     CASE(good, (p.version = 4, p.burst = 0), TCUQ_ERR_VERSION);
@@ -197,7 +197,7 @@ static void lean_rules(void)
     CASE(lean, p.expected_start = 1, TCUQ_ERR_RULE_start_used);
     CASE(lean, (p.rise_limit = p.rise_cap = 2, p.fall_limit = p.fall_cap = 2), TCUQ_OK);
     CASE(lean, p.rise_cap = 1, TCUQ_ERR_RULE_rise_order);
-    CASE(lean, p.signals |= TCUQ_BIT(TCUQ_SEVERITY), TCUQ_ERR_RULE_slow_used);
+    CASE(lean, p.signals |= TCUQ_BIT(TCUQ_DEGRADATION), TCUQ_ERR_RULE_slow_used);
 }
 
 int main(void)

@@ -10,7 +10,7 @@
 #include "check.h"
 #include "tcuq_fields.h"
 
-enum { CLASSES = 4, FEATURES = 4, LAGS = 3, DEPTH = 4, WIDE = 10, SEVERITY = 5, COUNTERS = 14, HELD = 13, HOSTILE = 80, CALM = 500, SETS = 11, PAIRS = 300 };
+enum { CLASSES = 4, FEATURES = 4, LAGS = 3, DEPTH = 4, WIDE = 10, DEGRADATION = 5, COUNTERS = 14, FILLED = 13, HOSTILE = 80, CALM = 500, SETS = 11, PAIRS = 300 };
 
 /* Steps after which a damaged signal is as good as new: lagged ones exactly, others within NEAR / 65536, and a drift
  * that happens to be short, where a unit shows, within DRIFT_NEAR. Slow means forget at a rate of 1/64 where no step is
@@ -105,7 +105,7 @@ static tcuq_params_t standard(uint32_t signals, const tcuq_instant_t *with, cons
     p.centers = (signals & TCUQ_BIT(TCUQ_DISTANCE)) != 0u ? centers : NULL;
     p.fall_limit = p.fall_cap = 0;
     p.rise_clear = 9000;
-    p.hold = 12;
+    p.least_raised = 12;
     p.horizon = 5;
     p.expected_start = 60000;
     return p;
@@ -241,7 +241,7 @@ static void step_both(watch_t *w, watch_t *twin, const int8_t *probs, const int8
 }
 
 /* A label that comes three steps late, now and then a wrong one. Returns what it owes where it counts as one of a step
- * that was vouched for, as far as the debt shows. */
+ * that was counted, as far as the debt shows. */
 static int64_t label_both(watch_t *w, watch_t *twin, uint32_t word)
 {
     int32_t label = word % 8u == 0u ? TCUQ_WRONG : TCUQ_RIGHT, before;
@@ -274,9 +274,9 @@ static void flip(watch_t *w, unsigned target, unsigned bit)
         const char *name;
         size_t offset;
     } counters[COUNTERS] = {
-        COUNTER(steps), COUNTER(debt), COUNTER(credit), COUNTER(rise), COUNTER(fall), COUNTER(severity),
-        COUNTER(stillness), COUNTER(own), COUNTER(own_seen), COUNTER(accuracy), COUNTER(alarm), COUNTER(head),
-        COUNTER(fill), COUNTER(held),
+        COUNTER(steps), COUNTER(debt), COUNTER(credit), COUNTER(rise), COUNTER(fall), COUNTER(degradation),
+        COUNTER(stillness), COUNTER(baseline), COUNTER(baseline_seen), COUNTER(accuracy), COUNTER(alarm), COUNTER(slot),
+        COUNTER(fill), COUNTER(filled),
     };
     static char name[32];
     uint8_t *bytes = (uint8_t *)&w->monitor;
@@ -309,7 +309,7 @@ typedef struct {
 static unsigned due(const tcuq_params_t *p, unsigned signal, unsigned learned)
 {
     const uint32_t of_answer = 0x3B0u; /* 4, 5, 7, 8 and 9 */
-    uint32_t late = p->about == TCUQ_ABOUT_ANSWER ? of_answer : TCUQ_BIT(TCUQ_DISBELIEF) | TCUQ_BIT(TCUQ_SEVERITY);
+    uint32_t late = p->about == TCUQ_ABOUT_ANSWER ? of_answer : TCUQ_BIT(TCUQ_DISBELIEF) | TCUQ_BIT(TCUQ_DEGRADATION);
     return recovers[signal] + ((late & TCUQ_BIT(signal)) != 0u ? learned : 0u);
 }
 
@@ -339,7 +339,7 @@ static void trial(const tcuq_params_t *p, const flip_t *flips, unsigned count, i
     for (i = 0; i < count; i++) {
         flip(&w, flips[i].target, flips[i].bit);
         /* Other counters have no part in slow signals, nor have single past steps. */
-        slow |= flips[i].target >= COUNTERS || flips[i].target == SEVERITY || flips[i].target == HELD ? 1u : 0u;
+        slow |= flips[i].target >= COUNTERS || flips[i].target == DEGRADATION || flips[i].target == FILLED ? 1u : 0u;
     }
     (void)tcuq_verify(&w.monitor);
     (void)saved_state_loads(&w);
@@ -367,7 +367,7 @@ static void trial(const tcuq_params_t *p, const flip_t *flips, unsigned count, i
          * speak of another class for once, and means of them for a while. */
         since = a.out.answer == b.out.answer ? since + 1u : 0u;
         ties += since == 0u && t > apart + learned ? 1u : 0u;
-        need(t <= apart + learned + 1u || since <= 1u || a.out.look == b.out.look, "the look has not come back");
+        need(t <= apart + learned + 1u || since <= 1u || a.out.novelty == b.out.novelty, "the novelty has not come back");
         for (n = 0; n < TCUQ_SIGNAL_COUNT; n++) {
             int gap = abs((int)a.signals[n] - (int)b.signals[n]);
             need(t <= apart + due(p, n, learned) || (p->about == TCUQ_ABOUT_ANSWER && since <= recovers[n]) ||
@@ -385,7 +385,7 @@ static void trial(const tcuq_params_t *p, const flip_t *flips, unsigned count, i
     }
     need(a.out.alarm == b.out.alarm, "the alarm has not come back");
     need(abs((int)a.out.expected_accuracy - (int)b.out.expected_accuracy) <= NEAR, "the accuracy has not come back");
-    need(labs((long)a.out.severity - (long)b.out.severity) <= 10 * NEAR, "the severity has not come back");
+    need(labs((long)a.out.degradation - (long)b.out.degradation) <= 10 * NEAR, "the degradation has not come back");
     need(tcuq_verify(&w.monitor) == TCUQ_OK, "a counter has not come back into its range");
     need(saved_state_loads(&w), "a monitor that has come back is not saved");
     free(w.ring);
@@ -410,7 +410,7 @@ static void garbage(const tcuq_params_t *p, int64_t room)
         for (i = 0; i < w.ring_bytes / 4u; i++) {
             w.ring[i] = pattern < 6u ? words[pattern] : draw() << 16 ^ draw();
         }
-        w.monitor.held = 3;
+        w.monitor.filled = 3;
         w.monitor.fill = 255;
         target_bit = pattern;
         for (t = 1; t <= 60u; t++) {

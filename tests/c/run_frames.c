@@ -2,7 +2,7 @@
  *
  *   writer KIND FINGERPRINT BOOT SEQ_HIGH SEQ_LOW CLASSES FEATURES HORIZON SIZE
  *   p BYTES                 posteriors and features of one step, hexadecimal
- *   d NUMBERS               a decision: threshold severity prediction answer risk uncertainty persistence look
+ *   d NUMBERS               a decision: threshold degradation prediction answer risk uncertainty persistence novelty
  *                           expected_accuracy flagged abstain alarm warming_up reason low_mass
  *   flush
  *   skip STEPS

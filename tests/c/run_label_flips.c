@@ -11,7 +11,7 @@ static tcuq_params_t p;
 static tcuq_t m;
 static uint32_t *ring;
 static unsigned flipped;
-static int vouched[WARM + AFTER];
+static int counted[WARM + AFTER];
 static int steps;
 static long wrong, labels;
 
@@ -35,7 +35,7 @@ static void step(void)
     memset(probs, -128, sizeof probs);
     probs[below(p.classes)] = (int8_t)(127 - (int)below(below(4) == 0u ? 200 : 8));
     tcuq_step(&m, probs, NULL, &out, NULL);
-    vouched[steps++] = out.abstain == 0u;
+    counted[steps++] = out.abstain == 0u;
 }
 
 static void label(void)
@@ -46,7 +46,7 @@ static void label(void)
     int32_t debt = tcuq_error_debt(&m);
     need(taken == TCUQ_OK || taken == TCUQ_ERR_LABELED || taken == TCUQ_ERR_STEP, "result of feedback");
     need(debt >= -(int32_t)head.error_shut && debt <= tcuq_error_bound(&p), "error debt out of range");
-    if (taken == TCUQ_OK && vouched[which - tcuq_steps(&m) + (uint32_t)steps]) {
+    if (taken == TCUQ_OK && counted[which - tcuq_steps(&m) + (uint32_t)steps]) {
         labels++;
         wrong += what == TCUQ_WRONG;
     }

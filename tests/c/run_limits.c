@@ -59,29 +59,29 @@ static void counters(void)
     FAILS((m.rise = 0, m.alarm = 1));
     FAILS((m.rise = 0, m.alarm = 2));
     FAILS((m.fall = 1, m.alarm = 0));
-    PASSES(m.severity = 262144);
-    FAILS(m.severity = 262145);
-    PASSES(m.severity = -262144);
-    FAILS(m.severity = -262145);
+    PASSES(m.degradation = 262144);
+    FAILS(m.degradation = 262145);
+    PASSES(m.degradation = -262144);
+    FAILS(m.degradation = -262145);
     PASSES(m.stillness = 2097152);
     FAILS(m.stillness = 2097153);
-    PASSES((m.own = 5, m.own_seen = 5)); /* nobody reads them */
+    PASSES((m.baseline = 5, m.baseline_seen = 5)); /* nobody reads them */
     PASSES(m.accuracy = 0xFFFFFF);
     FAILS(m.accuracy = 0x1000000);
-    PASSES(m.head = 0);
-    PASSES(m.head = 2);
-    FAILS(m.head = 3);
+    PASSES(m.slot = 0);
+    PASSES(m.slot = 2);
+    FAILS(m.slot = 3);
     FAILS(m.fill = 3);
     FAILS(m.fill = 0);
-    FAILS(m.held = 2);
-    FAILS(m.held = 1);
-    FAILS(m.held = 0);
-    FAILS(m.held = 4);
-    PASSES((m.held = 2, m.fill = 0));
+    FAILS(m.filled = 2);
+    FAILS(m.filled = 1);
+    FAILS(m.filled = 0);
+    FAILS(m.filled = 4);
+    PASSES((m.filled = 2, m.fill = 0));
     FAILS((m.steps = 1, m.fill = 2));
     PASSES((m.steps = 1, m.fill = 1));
-    FAILS((m.steps = 0, m.fill = 0, m.held = 2));
-    PASSES((m.steps = 0, m.fill = 0, m.held = 0));
+    FAILS((m.steps = 0, m.fill = 0, m.filled = 2));
+    PASSES((m.steps = 0, m.fill = 0, m.filled = 0));
     FAILS(m.ring = NULL);
     FAILS(m.params = NULL);
     p.fingerprint ^= 1u;
@@ -90,7 +90,7 @@ static void counters(void)
     same("no monitor", TCUQ_ERR_STATE, tcuq_verify(NULL));
 }
 
-/* A raised side above what clears it, or with any sum where it may be held. */
+/* A raised side above what clears it, or with any sum where it may be kept. */
 static void holds(void)
 {
     tcuq_t sound;
@@ -100,13 +100,13 @@ static void holds(void)
     PASSES((m.rise = 5001, m.alarm = 1));
     FAILS((m.rise = 5000, m.alarm = 1));
     FAILS((m.rise = 5001, m.alarm = 1 + 4));
-    p.hold = 63;
+    p.least_raised = 63;
     sound = stepped(3);
     PASSES((m.rise = 0, m.alarm = 1));
     PASSES((m.rise = 0, m.alarm = 1 + 4 * 63));
     FAILS((m.rise = 0, m.alarm = 4));
     FAILS((m.rise = 300001, m.alarm = 1 + 4));
-    p.hold = 5;
+    p.least_raised = 5;
     sound = stepped(3);
     PASSES((m.rise = 0, m.alarm = 1 + 4 * 5));
     FAILS((m.rise = 0, m.alarm = 1 + 4 * 6));
@@ -191,7 +191,7 @@ static void saved_labels(void)
     }
 }
 
-/* What tcuq_feedback() answers, and what labels do to the debt, an alarm and its level. */
+/* What tcuq_feedback() answers, and what labels do to the debt, an alarm and its limit. */
 static void answers(void)
 {
     tcuq_t m;
@@ -276,21 +276,21 @@ static void answers(void)
 }
 
 /* What nobody reads may be anything: no horizon, no heads, no ring. */
-static void own_reference(void)
+static void baselines(void)
 {
     tcuq_t sound;
     good();
-    evidence.own_looks = 100;
-    evidence.own_most = 3000;
+    evidence.baseline_inputs = 100;
+    evidence.baseline_most = 3000;
     sound = stepped(7);
-    PASSES((m.own_seen = 25599, m.own = 4096u * 25599u));
-    FAILS((m.own_seen = 25599, m.own = 4096u * 25599u + 1u));
-    PASSES((m.own_seen = 25599, m.own = 0u - 4096u * 25599u));
-    FAILS((m.own_seen = 25599, m.own = 0u - 4096u * 25599u - 1u));
-    PASSES((m.own_seen = 25600, m.own = 3000));
-    FAILS((m.own_seen = 25600, m.own = 3001));
-    FAILS((m.own_seen = 25600, m.own = 0xFFFFFFFFu));
-    FAILS((m.own_seen = 25601, m.own = 0));
+    PASSES((m.baseline_seen = 25599, m.baseline = 4096u * 25599u));
+    FAILS((m.baseline_seen = 25599, m.baseline = 4096u * 25599u + 1u));
+    PASSES((m.baseline_seen = 25599, m.baseline = 0u - 4096u * 25599u));
+    FAILS((m.baseline_seen = 25599, m.baseline = 0u - 4096u * 25599u - 1u));
+    PASSES((m.baseline_seen = 25600, m.baseline = 3000));
+    FAILS((m.baseline_seen = 25600, m.baseline = 3001));
+    FAILS((m.baseline_seen = 25600, m.baseline = 0xFFFFFFFFu));
+    FAILS((m.baseline_seen = 25601, m.baseline = 0));
 }
 
 static void unread(void)
@@ -306,15 +306,15 @@ static void unread(void)
     p.fall_cap = 9000;
     sound = stepped(5);
     PASSES(m.accuracy = 0xFFFFFFFFu);
-    PASSES((m.severity = -5, m.stillness = 0xFFFFFFFFu));
-    PASSES((m.head = 200, m.fill = 200));
+    PASSES((m.degradation = -5, m.stillness = 0xFFFFFFFFu));
+    PASSES((m.slot = 200, m.fill = 200));
     PASSES((m.fall = 9000, m.alarm = 2));
     FAILS((m.fall = 9001, m.alarm = 2));
     FAILS((m.fall = 5000, m.alarm = 0));
     PASSES((m.fall = 4999, m.alarm = 2));
-    PASSES(m.held = 0);
-    FAILS(m.held = 2);
-    FAILS(m.held = 3);
+    PASSES(m.filled = 0);
+    FAILS(m.filled = 2);
+    FAILS(m.filled = 3);
 }
 
 /* Bytes behind a list are no part of the fingerprint, and the order of those in it is. */
@@ -350,7 +350,7 @@ int main(void)
     saved_words();
     saved_labels();
     answers();
-    own_reference();
+    baselines();
     unread();
     sums();
     state_sizes();

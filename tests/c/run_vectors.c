@@ -405,7 +405,7 @@ static void do_label(void)
  * a saved state. */
 static void damage_labels(const char *name, uint32_t value)
 {
-    static const char *const names[] = {"correction", "case", "next", "level", "entry"};
+    static const char *const names[] = {"correction", "case", "next", "quarters", "entry"};
     const uint16_t kept = (uint16_t)value;
     uint32_t *debt = ring;
     unsigned n;

@@ -19,7 +19,7 @@ from tcuq import Log, Monitor, Params, __version__
 from tcuq.cli import main
 from tcuq.cli.common import Progress
 from tcuq.io import read_decisions, read_log, write_decisions, write_log
-from tcuq.monitor.monitor import watch
+from tcuq.monitor.monitor import run_over
 
 PARAMS = Params(classes=3, warmup=4, level=0.3, budget=0.3)
 
@@ -112,7 +112,7 @@ def test_bad_parameter_files_are_refused_by_every_command(place, capsys, change)
 def test_run_gives_what_the_monitor_gives(place, capsys, kind, out):
     assert main(["run", "m.json", f"in.{kind}", "-o", f"d.{out}", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    steps = watch(Monitor(PARAMS), read_log(f"in.{kind}"))
+    steps = run_over(Monitor(PARAMS), read_log(f"in.{kind}"))
     decisions = read_decisions(f"d.{out}")
     assert same_steps(decisions.steps, steps) and decisions.names is None
     assert (found["steps"], found["abstentions"]) == (120, int(steps["abstain"].sum()))
@@ -136,7 +136,7 @@ def test_parts_of_a_log_decide_as_the_whole(place, capsys, monkeypatch, kind):
 
 def test_a_live_pipe_is_answered_line_by_line(place):
     log = stream()
-    steps = watch(Monitor(PARAMS), log)
+    steps = run_over(Monitor(PARAMS), log)
     command = [sys.executable, "-m", "tcuq", "run", "m.json", "-", "--state-out", "state.bin"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, **pipes) as process:
@@ -254,10 +254,12 @@ def test_fit_passes_only_what_was_given(place, capsys, monkeypatch):
     assert main(["fit", "in.npz", "-o", "p.json"]) == 0
     assert capsys.readouterr().out.startswith("120 steps in ") and Params.load("p.json") == fitted
     options = "--profile paper --level budget --budget 0.1 --run-length 500 --alarm risk --feature-scale 0.5"
-    options += " --feature-zero-point -3 --posterior-only --quiet --own-looks 9 --max-error 0.05,32 --force"
+    options += (
+        " --feature-zero-point -3 --posterior-only --quiet --baseline-inputs 9 --max-error 0.05,32 --force"
+    )
     assert main(["fit", "in.npz", "-o", "p.json", *options.split()]) == 0
     assert capsys.readouterr().out == ""
-    expert = {"feature_scale": 0.5, "feature_zero_point": -3, "own_looks": 9, "max_error": 0.05}
+    expert = {"feature_scale": 0.5, "feature_zero_point": -3, "baseline_inputs": 9, "max_error": 0.05}
     given = {"profile": "paper", "alarm": "risk", "level": "budget", "budget": 0.1, "run_length": 500}
     given |= {"options": FitOptions(use_features=False, feedback=32, **expert), "clean": None, "force": True}
     plain = {"options": FitOptions(), "force": False}
@@ -559,7 +561,7 @@ def named(place):
 @pytest.mark.parametrize("out", ["jsonl", "csv", "npz"])
 def test_answers_have_names_in_every_format(place, capfdbinary, monkeypatch, out):
     params = named(place)
-    steps = watch(Monitor(params), read_log("named.jsonl"))
+    steps = run_over(Monitor(params), read_log("named.jsonl"))
     for source in ("named.jsonl", "in.csv"):
         assert main(["run", "named.json", source, "-o", f"d.{out}", "--quiet"]) == 0
         found = read_decisions(f"d.{out}")

@@ -63,7 +63,7 @@ def test_no_warnings(compiler: str, level: str, tmp_path: Path) -> None:
     compile_core(need(compiler, compiler), tmp_path, level)
 
 
-ALONE = [1 << n | {"severity": 0x10, "drift": 0x80}.get(name, 0) for n, name in enumerate(SIGNALS)]
+ALONE = [1 << n | {"degradation": 0x10, "drift": 0x80}.get(name, 0) for n, name in enumerate(SIGNALS)]
 """Each signal with what it needs."""
 
 
@@ -78,7 +78,7 @@ def test_leaving_signals_out_changes_no_result(mask: int, every_signal: Path, tm
         for program in (every_signal, some)
     ]
     assert sums[0] == sums[1] != b""
-    refused = subprocess.run([some, str(0x3FF & ~mask), *shape], capture_output=True)
+    refused = subprocess.run([some, str(2 ** len(SIGNALS) - 1 & ~mask), *shape], capture_output=True)
     assert refused.returncode == 2, "params that need other signals are refused"
 
 

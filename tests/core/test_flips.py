@@ -12,7 +12,7 @@ from places import CORE, CORE_SOURCES, ROOT
 from vector_files import FULL_BUILD
 
 FLAGS = ["-std=c99", "-O1", "-g", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror"]
-FLAGS += ["-DTCUQ_SIGNALS=0x303FFuL"]
+FLAGS += ["-DTCUQ_SIGNALS=(TCUQ_ALL_SIGNALS|TCUQ_BASELINE|TCUQ_FEEDBACK)"]
 SANITIZED = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 FLIPS = 15_000
 SOME = 200

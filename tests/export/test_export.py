@@ -34,9 +34,13 @@ CASES = {
         coef=dict.fromkeys(SIGNALS, 0.75),
         clean_means=dict.fromkeys(SIGNALS, 0.125),
         warmup=0,
-        alarm=Alarm(0.4, AlarmSide(0.02, 2.0, clear=0.5), hold=5),
+        alarm=Alarm(0.4, AlarmSide(0.02, 2.0, clear=0.5), least_raised=5),
         evidence=EvidenceHead(
-            {"odds": 4.0, "severity": 9.0, "drift": 2.0}, [-1.5] * 7, reach=900, bias=-5.7, own=(20, 0.5, 1.0)
+            {"odds": 4.0, "degradation": 9.0, "drift": 2.0},
+            [-1.5] * 7,
+            reach=900,
+            bias=-5.7,
+            baseline=(20, 0.5, 1.0),
         ),
         instant=InstantHead(dict.fromkeys(SIGNALS, 0.5), -3.0),
         centers=[[3 * k, -k, 5] for k in range(7)],
@@ -91,7 +95,7 @@ def expected(params, rows):
         steps["abstain"],
         steps["alarm"],
     ]
-    columns += [steps["severity"] * 65536] if params.evidence else []
+    columns += [steps["degradation"] * 65536] if params.evidence else []
     columns += [steps["expected_accuracy"] * 65536] if params.horizon else []
     rows = zip(*(column.astype(int).astype(str).tolist() for column in columns), strict=True)
     return [(*row, *(params.names[int(row[0])].split() if params.names else ())) for row in rows]

@@ -46,7 +46,9 @@ def test_the_sketch_builds_links_and_runs(tmp_path: Path, which: str) -> None:
     starts = "0 first A" if which == "everything" else "0 A"
     assert len(lines) == 3 and all(line.startswith(starts) for line in lines), said
     if which == "everything":
-        assert all(re.search(r" severity x100 -?\d+ expected accuracy % \d+", line) for line in lines), said
+        assert all(re.search(r" degradation x100 -?\d+ expected accuracy % \d+", line) for line in lines), (
+            said
+        )
 
 
 @pytest.mark.parametrize("which", LIBRARIES)

@@ -41,7 +41,7 @@ PACKAGES: dict[str, tuple[Params, dict[str, Any]]] = {
             features=256,
             lags=(64,),
             signals=SIGNALS,
-            evidence=EvidenceHead({"odds": 1.0, "severity": 1.0}, [0.0] * 1000),
+            evidence=EvidenceHead({"odds": 1.0, "degradation": 1.0}, [0.0] * 1000),
             instant=InstantHead({}, 0.0),
             centers=[[k % 100] * 256 for k in range(1000)],
         ),

@@ -80,8 +80,8 @@ fn main() {
         let bits = [said.flagged, said.abstain, said.alarm, said.warming_up, said.low_mass].map(u8::from);
         println!(
             "{} {} {} {} {} {} {} {} {} {} {:?}",
-            said.answer, said.prediction, said.risk, said.uncertainty, said.threshold, said.severity,
-            said.persistence, said.look, said.expected_accuracy, said.reason.unwrap_or(255), bits
+            said.answer, said.prediction, said.risk, said.uncertainty, said.threshold, said.degradation,
+            said.persistence, said.novelty, said.expected_accuracy, said.reason.unwrap_or(255), bits
         );
     }
 }
@@ -96,8 +96,8 @@ def expected(steps: int) -> list[str]:
     wide = (i * 11 + k * k * 7).astype(np.uint8).view(np.int8)
     said = Monitor(FULL).run(posteriors(logits, softmax_table(0.12)), PROJECTION(wide))
     numbers = [said["answer"], said["prediction"]]
-    numbers += [said[field] * 65536 for field in ("risk", "uncertainty", "threshold", "severity")]
-    numbers += [said[field] * 65536 for field in ("persistence", "look", "expected_accuracy")]
+    numbers += [said[field] * 65536 for field in ("risk", "uncertainty", "threshold", "degradation")]
+    numbers += [said[field] * 65536 for field in ("persistence", "novelty", "expected_accuracy")]
     numbers += [said["reason"]]
     flags = [said[field] != 0 for field in ("flagged", "abstain", "alarm", "warming_up", "low_mass")]
     return [

@@ -29,7 +29,7 @@ SLOW_ALARM = Alarm(0.45, AlarmSide(0.05, 20.0), AlarmSide(0.05, 12.0))
 
 
 def params(signals: tuple[str, ...], features: int, evidence: bool) -> Params:
-    signals += ("severity",) if evidence else ()
+    signals += ("degradation",) if evidence else ()
     return Params(
         classes=6,
         features=features,
@@ -43,7 +43,7 @@ def params(signals: tuple[str, ...], features: int, evidence: bool) -> Params:
         budget=0.15,
         alarm=Alarm(0.0, AlarmSide(0.0, 60.0)) if evidence else SLOW_ALARM,
         evidence=EvidenceHead(
-            {"doubt": 6.0, "odds": 2.0, "severity": 9.0}, [-3.0, -2.5, -3.0, -2.0, -3.0, -2.0], bias=-4.5
+            {"doubt": 6.0, "odds": 2.0, "degradation": 9.0}, [-3.0, -2.5, -3.0, -2.0, -3.0, -2.0], bias=-4.5
         )
         if evidence
         else None,
@@ -193,9 +193,9 @@ def possible_mutants(of: Params, header: str) -> dict[str, tuple[str, str]]:
             found[f"never reason {name}"] = ("step", f"if (out->reason == {number}u) out->reason = 255u;")
     p = of.integers()
     # A sum of the parameters is for tcuq_verify() and never saved; that a past is held follows from the ring.
-    unsaved = {"held" if of.depth else "head"}
-    unsaved |= set() if of.evidence else {"severity", "stillness"}
-    unsaved |= set() if of.evidence and of.evidence.own else {"own", "own_seen"}
+    unsaved = {"filled" if of.depth else "slot"}
+    unsaved |= set() if of.evidence else {"degradation", "stillness"}
+    unsaved |= set() if of.evidence and of.evidence.baseline else {"baseline", "baseline_seen"}
     unsaved |= set() if of.horizon else {"accuracy"}
     unsaved |= set() if of.depth else {"fill"}
     off = (
@@ -207,7 +207,7 @@ def possible_mutants(of: Params, header: str) -> dict[str, tuple[str, str]]:
     for field in fields_of(header, "tcuq_t"):
         if field not in off:
             found[f"saved without {field}"] = ("save", f"copy.{field} = 0;")
-    more = [*(["severity"] if of.evidence else []), *(["accuracy"] if of.horizon else [])]
+    more = [*(["degradation"] if of.evidence else []), *(["accuracy"] if of.horizon else [])]
     for field in ("steps", "debt", "credit", *more):
         found[f"loaded without {field}"] = ("load", f"m->{field} = 0;")
     return found

@@ -52,7 +52,7 @@ def test_a_clean_log_that_freezes_itself_allows_it(log: Log) -> None:
     clean = log.take(np.flatnonzero(log.shifted == 0))
     at = np.repeat(np.arange(len(clean) // 100), 100)  # one picture for a hundred steps
     params = fitted(Log(clean.probs[at], clean.features[at], **INT8))
-    assert params.evidence is not None and params.evidence.still == 0
+    assert params.evidence is not None and params.evidence.frozen == 0
 
 
 def hanging(steps: int) -> Log:
@@ -74,7 +74,7 @@ def test_a_segment_that_hangs_teaches_nothing_once_it_stands_still() -> None:
         return found
 
     assert head(100) == head(1500)
-    assert head(100).still == head(0).still > 0
+    assert head(100).frozen == head(0).frozen > 0
 
 
 def test_a_kind_is_left_out_only_where_others_teach_enough() -> None:
@@ -82,8 +82,8 @@ def test_a_kind_is_left_out_only_where_others_teach_enough() -> None:
     assert found["evidence"]["degraded_steps"] == 2300 and found["left_out"] is None
 
 
-def test_an_own_reference_is_for_devices_that_differ(log: Log) -> None:
-    plain, own = fitted(log), fitted(log, own_looks=100)
+def test_a_baseline_is_for_devices_that_differ(log: Log) -> None:
+    plain, own = fitted(log), fitted(log, baseline_inputs=100)
     probs, features, _ = stream(5)
     offset = np.random.default_rng(3).normal(0, 8, WIDTH)  # features of another room
     other = probs, np.clip(features + offset, -128, 127).astype(np.int8)
@@ -92,8 +92,8 @@ def test_an_own_reference_is_for_devices_that_differ(log: Log) -> None:
     bad = stream(6, shifted=True)
     steps = Monitor(own).run(*bad[:2])
     assert steps["alarm"][200:].mean() > 0.5, "a device that starts degraded is found"
-    with refused("value", "own_looks"):
-        fit(log, alarm="risk", options=FitOptions(own_looks=5))
+    with refused("value", "baseline_inputs"):
+        fit(log, alarm="risk", options=FitOptions(baseline_inputs=5))
 
 
 def test_a_band_holds_most_accuracies_and_is_wider_in_alarm(log: Log) -> None:
@@ -116,6 +116,4 @@ def test_a_band_holds_most_accuracies_and_is_wider_in_alarm(log: Log) -> None:
     assert np.isnan(accuracy_band(fitted(log), steps)).all()
     plain = fit(more, run_length=1000, alarm="risk")
     low, high = accuracy_band(plain, Monitor(plain).run(probs, features))
-    assert plain.accuracy_error is not None and (high - low)[64:].mean() < 0.5, (
-        "each step is a look of its own"
-    )
+    assert plain.accuracy_error is not None and (high - low)[64:].mean() < 0.5, "each step is a new input"

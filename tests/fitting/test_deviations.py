@@ -11,7 +11,7 @@ from refusals import refused
 from tcuq import Log, Monitor, fit
 from tcuq.fitting.learn_head import Part, deviations, learn_moments
 from tcuq.fitting.signal_table import SignalTable
-from tcuq.monitor.monitor import watch
+from tcuq.monitor.monitor import run_over
 
 
 def made(seed: int, features: int, shifted: bool) -> Log:
@@ -33,12 +33,12 @@ def test_the_alarm_comes_on_a_shift_and_not_on_clean_steps(features: int) -> Non
     params = fit(made(1, features, False), clean=made(2, features, False), run_length=20_000)
     assert params.evidence is not None and params.notes["fit"]["evidence"]["from"] == "deviations"
     more = ["magnitude", "distance", "drift"] if features else []
-    assert set(params.evidence.coef) == {"odds", "severity", *more}
+    assert set(params.evidence.coef) == {"odds", "degradation", *more}
     quiet = np.concatenate(
-        [watch(Monitor(params), made(seed, features, False))["alarm"] for seed in (3, 5, 6)]
+        [run_over(Monitor(params), made(seed, features, False))["alarm"] for seed in (3, 5, 6)]
     )
     assert quiet.mean() < 0.03, "in so few clean steps some false alarms come"
-    alarm = watch(Monitor(params), made(4, features, True))["alarm"]
+    alarm = run_over(Monitor(params), made(4, features, True))["alarm"]
     assert alarm[:2000].mean() < 0.1 and alarm[2000:2300].any() and alarm[2300:].mean() > 0.9
 
 
@@ -80,6 +80,6 @@ def test_steps_that_repeat_hardly_count() -> None:
     # Half of the degraded steps are one object that looks clean, held still.
     held = np.arange(4000) >= 3000
     given.table.units[held, 0] = round(65536 * 0.4)
-    still = replace(given, looks=np.where(held, 0.0, 1.0))
+    still = replace(given, novelty=np.where(held, 0.0, 1.0))
     weighed, even = (learn_moments([each], ("odds",), 1).coef[0] for each in (still, given))
     assert even < 0.7 * plain.coef[0] < 0.85 * weighed

@@ -18,7 +18,7 @@ from tcuq.fitting.logistic import fit_logistic, linear
 from tcuq.fitting.signal_table import folds
 from tcuq.fitting.words import in_words
 from tcuq.metrics import auroc
-from tcuq.monitor.monitor import watch
+from tcuq.monitor.monitor import run_over
 from tcuq.monitor.signals import SIGNALS
 
 
@@ -59,7 +59,7 @@ def test_nonnegative_regression_is_optimal_on_its_side() -> None:
 def test_fit_beats_confidence_on_a_stream_with_dwell_and_generalizes(options: Any) -> None:
     params = fit(make_log(), run_length=1000, **options)
     other = make_log(seed=7)
-    risk = watch(Monitor(params), other)["risk"]
+    risk = run_over(Monitor(params), other)["risk"]
     assert auroc(risk, other.errors()) > auroc(-other.confidence(), other.errors()) + 0.03
     found = params.notes["fit"]
     assert found["time_helps"]
@@ -97,7 +97,7 @@ def test_signs_are_free() -> None:
     log = Log(np.exp(logits) / np.exp(logits).sum(1, keepdims=True), labels=truth, shifted=stuck)
     free = fit(log, profile="paper", run_length=500, options=FitOptions(drop_unused=False))
     assert free.coef is not None and min(free.coef.values()) < -0.5
-    _, signals = watch(Monitor(free), log, signals=True)
+    _, signals = run_over(Monitor(free), log, signals=True)
     used = signals[:, [SIGNALS.index(name) for name in free.signals]]
     bound = linear(used, *fit_logistic(used, log.errors(), 1.0, low=0.0))
     assert free.notes["fit"]["auroc"] > auroc(bound, log.errors()) + 0.05
@@ -133,7 +133,7 @@ def test_reference_is_the_clean_quantile_and_means_are_clean() -> None:
     clean = ~log.shifted
     for profile, name in (("paper", "doubt"), ("standard", "distance")):
         params = fit(log, profile=profile, run_length=1000, level=0.2)
-        steps, signals = watch(Monitor(params), log, signals=True)
+        steps, signals = run_over(Monitor(params), log, signals=True)
         assert params.clean_means is not None
         assert abs((steps["risk"][clean] >= params.reference).mean() - 0.2) < 0.02
         assert abs(signals[clean, SIGNALS.index(name)].mean() - params.clean_means[name]) < 0.01
@@ -251,7 +251,7 @@ def test_steps_are_doubtful_from_the_largest_risk_on_that_keeps_the_error_rate()
     log = make_log()
     params = fit(log, run_length=200, options=FitOptions(explain=False, max_error=0.05))
     assert params.feedback is not None
-    steps = watch(Monitor(params.replace(feedback=None)), log)
+    steps = run_over(Monitor(params.replace(feedback=None)), log)
     accepted, wrong = steps["risk"] < params.feedback.reference, steps["answer"] != log.labels
     assert wrong[accepted].mean() <= 0.05
     assert accepted.mean() == pytest.approx(params.notes["fit"]["feedback"]["accepted"], abs=0.01)
@@ -262,7 +262,7 @@ def test_steps_are_doubtful_from_the_largest_risk_on_that_keeps_the_error_rate()
 def test_some_signals_of_a_profile_may_be_chosen() -> None:
     log = make_log(1500)
     own = fit(log, options=FitOptions(signals=("odds", "disbelief")), run_length=100)
-    assert own.signals == ("odds", "severity", "disbelief") and own.coef["severity"] == 0.0
+    assert own.signals == ("odds", "degradation", "disbelief") and own.coef["degradation"] == 0.0
     with refused("conflict"):
         fit(log, profile="paper", options=FitOptions(signals=("odds",)))
     with refused("missing"):

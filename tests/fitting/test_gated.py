@@ -13,7 +13,7 @@ from tcuq.fitting import logistic
 from tcuq.fitting.signal_table import read_signals
 from tcuq.fitting.stages.heads import learn_gated
 from tcuq.metrics import auroc
-from tcuq.monitor.monitor import watch
+from tcuq.monitor.monitor import run_over
 
 
 def made(seed: int, features: int = 0, steps: int = 8000) -> Log:
@@ -37,19 +37,19 @@ def fitted(features: int = 0, about: str = "prediction") -> Params:
 def test_on_a_stream_the_past_helps_and_on_its_shuffle_nothing_is_lost() -> None:
     stream, monitor = made(2), Monitor(fitted())
     wrong = stream.errors()
-    assert auroc(watch(monitor, stream)["risk"], wrong) > auroc(-stream.confidence(), wrong) + 0.03
+    assert auroc(run_over(monitor, stream)["risk"], wrong) > auroc(-stream.confidence(), wrong) + 0.03
     mixed = shuffled(stream, 3)
     wrong, plain = mixed.errors(), -mixed.confidence()
-    assert abs(auroc(watch(Monitor(fitted()), mixed)["risk"], wrong) - auroc(plain, wrong)) < 0.01
+    assert abs(auroc(run_over(Monitor(fitted()), mixed)["risk"], wrong) - auroc(plain, wrong)) < 0.01
     # One head, learned on the stream, does lose on the shuffle.
     one = fit(made(1), profile="paper", run_length=500, options=FitOptions(explain=False))
-    assert auroc(watch(Monitor(one), mixed)["risk"], wrong) < auroc(plain, wrong) - 0.01
+    assert auroc(run_over(Monitor(one), mixed)["risk"], wrong) < auroc(plain, wrong) - 0.01
 
 
 def test_persistence_is_high_where_classes_stay_and_low_where_they_do_not() -> None:
     stream, found = made(2), fit(made(1), run_length=500, options=FitOptions(explain=False)).notes["fit"]
-    stays = watch(Monitor(fitted()), stream)["persistence"][200:]
-    mixed = watch(Monitor(fitted()), shuffled(stream, 3))["persistence"][200:]
+    stays = run_over(Monitor(fitted()), stream)["persistence"][200:]
+    mixed = run_over(Monitor(fitted()), shuffled(stream, 3))["persistence"][200:]
     assert stays.mean() > 0.4 and mixed.mean() < 0.1
     assert found["persistence"] > 0.4 and found["persistence_shuffled"] < 0.1
 
@@ -59,7 +59,7 @@ def test_persistence_is_high_where_classes_stay_and_low_where_they_do_not() -> N
 def test_uncertainty_reads_as_a_probability_of_error(features: int, about: str) -> None:
     params = fitted(features, about)
     for log in (made(1, features), shuffled(made(1, features), 4)):
-        steps = watch(Monitor(params), log)
+        steps = run_over(Monitor(params), log)
         wrong = steps[about] != log.labels
         assert abs(steps["uncertainty"].mean() - wrong.mean()) < 0.01
         high = steps["uncertainty"] > 0.5

@@ -19,7 +19,7 @@ from tcuq.fitting.stages.read import read
 from tcuq.fitting.stages.state import Request
 from tcuq.fitting.words import in_words
 from tcuq.monitor.heads import EvidenceHead, InstantHead
-from tcuq.monitor.monitor import watch
+from tcuq.monitor.monitor import run_over
 from tcuq.monitor.signals import SIGNALS
 
 
@@ -55,7 +55,7 @@ def random_instant(rng: np.random.Generator) -> InstantHead:
 
 
 def compare_with_core(params: Params, log: Log) -> None:
-    steps, signals = watch(Monitor(params), log, signals=True)
+    steps, signals = run_over(Monitor(params), log, signals=True)
     table = read_signals(params.replace(clean_means=None), log, params.signals)
     fill_in_means(table, params)
     used = [SIGNALS.index(name) for name in table.names]
@@ -83,7 +83,7 @@ def test_two_heads_on_a_table_are_those_of_the_core(seed: int, about: str) -> No
     params = random_params(rng, SIGNALS, instant=head, about=about, anchor=anchor)
     log = make_log(2000, seed, segment=(2, 7, 2000)[seed % 3])
     compare_with_core(params, log)
-    share = watch(Monitor(params), log)["persistence"]
+    share = run_over(Monitor(params), log)["persistence"]
     assert share.max() > share.min(), "both heads have a say"
 
 
@@ -91,7 +91,7 @@ def test_uncertainty_at_the_ends_is_that_of_the_core() -> None:
     log = make_log(600)
     for bias in (-250.0, -12.0, -0.001, 0.0, 11.99, 250.0):
         params = Params(classes=5, bias=bias, coef={"doubt": 0.01})
-        steps = watch(Monitor(params), log)
+        steps = run_over(Monitor(params), log)
         table = read_signals(params, log, params.signals)
         assert (scores(params, table).uncertainty == steps["uncertainty"]).all()
 
@@ -100,7 +100,7 @@ def test_a_table_is_read_in_chunks_as_one_stream() -> None:
     steps = CHUNK + 700
     probs, _, _, _ = dwell_stream(steps, 3, 0, np.random.default_rng(1))
     params = Params(classes=3, signals=("flips", "odds"))
-    _, values = watch(Monitor(params), Log(probs), signals=True)
+    _, values = run_over(Monitor(params), Log(probs), signals=True)
     calls: list[tuple[int, int]] = []
     table = read_signals(params, Log(probs), params.signals, progress=lambda *call: calls.append(call))
     used = [SIGNALS.index(name) for name in table.names]

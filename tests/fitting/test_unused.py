@@ -9,7 +9,7 @@ from streams import dwell_stream
 from tcuq import Alarm, AlarmSide, Log, Monitor, Params
 from tcuq.fitting.stages.findings import without_unused
 from tcuq.monitor.heads import EvidenceHead, InstantHead
-from tcuq.monitor.monitor import watch
+from tcuq.monitor.monitor import run_over
 from tcuq.monitor.signals import SIGNALS
 
 
@@ -19,7 +19,7 @@ def made(seed: int) -> Log:
 
 
 def same_steps(one: Params, two: Params, log: Log) -> bool:
-    first, second = watch(Monitor(one), log), watch(Monitor(two), log)
+    first, second = run_over(Monitor(one), log), run_over(Monitor(two), log)
     return all(
         np.array_equal(first[name], second[name], equal_nan=name[0] == "e") for name in first.dtype.names
     )
@@ -28,7 +28,12 @@ def same_steps(one: Params, two: Params, log: Log) -> bool:
 @pytest.mark.parametrize("seed", range(8))
 def test_random_heads_decide_as_before(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    kept = set(rng.choice(SIGNALS, 5, replace=False).tolist()) | {"disbelief", "odds", "severity", "distance"}
+    kept = set(rng.choice(SIGNALS, 5, replace=False).tolist()) | {
+        "disbelief",
+        "odds",
+        "degradation",
+        "distance",
+    }
     coef = {name: float(rng.uniform(-8, 8)) if name in kept else 0.0 for name in SIGNALS}
     half = {name: float(rng.uniform(-8, 8)) for name in sorted(kept)[:3]}
     params = Params(
@@ -43,8 +48,8 @@ def test_random_heads_decide_as_before(seed: int) -> None:
         instant=InstantHead(half, 0.5),
         about=("answer", "prediction")[seed % 2],
         anchor=("belief", "confidence")[seed // 2 % 2],
-        evidence=EvidenceHead({"odds": 4.0, "severity": 9.0}, [-2.0] * 5, 3.0, 5_000, bias=-4.0),
-        alarm=Alarm(rise=AlarmSide(0.0, 3.0, clear=1.0), hold=7),
+        evidence=EvidenceHead({"odds": 4.0, "degradation": 9.0}, [-2.0] * 5, 3.0, 5_000, bias=-4.0),
+        alarm=Alarm(rise=AlarmSide(0.0, 3.0, clear=1.0), least_raised=7),
         horizon=64,
         expected_start=0.9,
         reference=0.4,

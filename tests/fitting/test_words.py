@@ -28,7 +28,7 @@ def test_no_sentence_is_left_over() -> None:
     [
         ({"code": "level_below_budget", "level": 0.1, "budget": 0.3}, '`level="budget"`', "--level budget"),
         ({"code": "nothing_marked"}, "mark them with `shifted`, or pass a clean log with `clean`", "--clean"),
-        ({"code": "all_new"}, ", or fit with `own_looks=200`;", "--own-looks 200"),
+        ({"code": "all_new"}, ", or fit with `baseline_inputs=200`;", "--baseline-inputs 200"),
         (
             {"code": "features_harm", "signal": "distance", "loss": 0.01},
             "`use_features=False`",

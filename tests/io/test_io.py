@@ -437,7 +437,7 @@ def test_bad_decisions_in_json_lines_and_npz_are_refused(tmp_path):
         ("reason", np.array([0, 10, 0, 0])),
         ("answer", np.array([0, 0, 1000, 0])),
         ("persistence", np.array([0, 0, np.nan, 0])),
-        ("severity", np.array([0, 256.5, 0, 0])),
+        ("degradation", np.array([0, 256.5, 0, 0])),
         ("expected_accuracy", np.array([0, 1.0, 0, 0])),
         ("names", np.array(["a", "b\n"])),
         ("names", np.array([1, 2])),

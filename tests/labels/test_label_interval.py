@@ -131,7 +131,7 @@ def test_steps_that_do_not_count_change_nothing() -> None:
 
 def test_what_does_not_fit_is_refused() -> None:
     whole: dict[str, Any] = {"asked": [True] * 3, "chance": np.ones(3), "labels": [0, 1, 0]}
-    odd = {"chance": np.zeros(3), "expected": np.full(3, 2.0), "asked": [True], "level": 1, "at": [4]}
+    odd = {"chance": np.zeros(3), "expected": np.full(3, 2.0), "asked": [True], "confidence": 1, "at": [4]}
     for name, value in odd.items():
         with refused("value"):
             accuracy_from_labels(steps_with(np.zeros(3)), **{**whole, name: value})

@@ -209,7 +209,7 @@ def test_the_ends_of_a_percentile_interval() -> None:
 
     shuffled = np.random.default_rng(1).permutation(1000).astype(float).tolist()
     assert take(shuffled) == (0.5, 24, 975, 0)
-    assert take(shuffled, level=0.5) == (0.5, 249, 750, 0)
+    assert take(shuffled, confidence=0.5) == (0.5, 249, 750, 0)
     assert take([3.0]) == (0.5, 3, 3, 0)
     assert take([NAN, 2.0, NAN, 1.0]) == (0.5, 1, 2, 2)
     assert take([INF, 1.0, INF])[1:] == (1, INF, 0)
@@ -263,7 +263,7 @@ REFUSED: list[Any] = [
     lambda: boot(arrays=[[1, 2], [1]]),
     lambda: boot(block=4),
     lambda: boot(replicates=0),
-    lambda: boot(level=1),
+    lambda: boot(confidence=1),
     lambda: wholes("x", np.array([2**63], dtype=np.uint64)),
 ]
 

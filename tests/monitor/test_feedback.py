@@ -170,38 +170,38 @@ def test_right_labels_withdraw_an_alarm_and_wrong_ones_bring_it_forward() -> Non
 
 
 class Ledger:
-    """Counts labels of vouched steps and of the way back, and wrong ones, apart from the core."""
+    """Counts labels of counted steps and of the way back, and wrong ones, apart from the core."""
 
     def __init__(self, params: Params) -> None:
         self.monitor, self.params = Monitor(params), params
-        self.vouched: list[bool] = []
+        self.counts: list[bool] = []
         self.known: set[int] = set()
         self.labels = self.wrong = self.counted = 0
         self.worst = -math.inf
 
     def step(self, top: int) -> bool:
-        """Take a step of some certainty; return whether it is vouched."""
+        """Take a step of some certainty; return whether it is counted."""
         head = self.params.feedback.integers()  # type: ignore[union-attr]
         debt = round(self.monitor.error_debt * head["error_den"])
         said = self.monitor.step(np.array([top - 128, 127 - top], np.int8))
         risk, shut = round(said.risk * 65536), head["error_shut"]
         doubtful = debt >= shut or risk * shut >= head["error_reference"] * (shut - debt)
-        self.vouched.append(not said.abstain and not doubtful)
+        self.counts.append(not said.abstain and not doubtful)
         if head["error_first"]:
-            assert self.vouched[-1] == (not said.abstain)
-        return self.vouched[-1]
+            assert self.counts[-1] == (not said.abstain)
+        return self.counts[-1]
 
     def label(self, step: int, right: bool) -> None:
         """Give a label, and look whether the bound holds."""
         head, debt = self.params.feedback, self.monitor.error_debt
-        back = right and not self.vouched[step] and 4 * debt >= 3 * head.shut - 1e-9  # type: ignore[union-attr]
+        back = right and not self.counts[step] and 4 * debt >= 3 * head.shut - 1e-9  # type: ignore[union-attr]
         told = taken(self.monitor, step, right)
-        assert told == (step not in self.known and len(self.vouched) - step <= self.params.feedback.memory)  # type: ignore[union-attr]
+        assert told == (step not in self.known and len(self.counts) - step <= self.params.feedback.memory)  # type: ignore[union-attr]
         if told:
             self.known.add(step)
-            self.counted += self.vouched[step]
-            self.labels += self.vouched[step] or back
-            self.wrong += self.vouched[step] and not right
+            self.counted += self.counts[step]
+            self.labels += self.counts[step] or back
+            self.wrong += self.counts[step] and not right
         over = self.wrong - self.params.feedback.max_error * self.labels  # type: ignore[union-attr, operator]
         self.worst = max(self.worst, over)
         assert over <= self.params.error_constant + 1e-9
@@ -238,8 +238,8 @@ def test_the_bound_holds_for_every_input_label_and_delay(params: Params, events:
     for top, labels in events:
         ledger.step(top)
         for ago, right in labels:
-            if ago < len(ledger.vouched):
-                ledger.label(len(ledger.vouched) - 1 - ago, right)
+            if ago < len(ledger.counts):
+                ledger.label(len(ledger.counts) - 1 - ago, right)
 
 
 @pytest.mark.parametrize("hard", ["budget", "error"])
@@ -250,8 +250,8 @@ def test_labels_that_wait_for_the_worst_moment_come_near_the_bound(
     params = bounded(memory, max_error, 4.0, hard)
     ledger = Ledger(params)
     while ledger.monitor.error_debt + 1 - max_error < 4.0 and ledger.step(255):
-        ledger.label(len(ledger.vouched) - 1, False)
-    first = len(ledger.vouched)
+        ledger.label(len(ledger.counts) - 1, False)
+    first = len(ledger.counts)
     assert all(ledger.step(255) for _ in range(memory))
     for step in reversed(range(first, first + memory)):
         ledger.label(step, False)
@@ -259,7 +259,7 @@ def test_labels_that_wait_for_the_worst_moment_come_near_the_bound(
     # From here on every step is doubtful, and no label makes it worse.
     for _ in range(3 * memory):
         assert not ledger.step(255)
-        ledger.label(len(ledger.vouched) - 1, False)
+        ledger.label(len(ledger.counts) - 1, False)
 
 
 def test_labels_that_lead_back_do_not_pay_for_wrong_ones_without_end() -> None:
@@ -269,7 +269,7 @@ def test_labels_that_lead_back_do_not_pay_for_wrong_ones_without_end() -> None:
     for step in range(4000):
         ledger.label(step, not ledger.step(255))
     assert params.error_constant < 0.95 * ledger.wrong <= 2 * params.error_constant
-    assert not any(ledger.vouched[-500:])
+    assert not any(ledger.counts[-500:])
 
 
 def test_labels_that_led_back_are_paid_back_by_right_answers() -> None:
@@ -277,12 +277,12 @@ def test_labels_that_led_back_are_paid_back_by_right_answers() -> None:
     ledger, spells = Ledger(bounded(1, 0.05, 4.0, "error", budget=0.0)), 0
     for _ in range(60):
         while ledger.step(255):  # a bad spell: until it falls silent
-            ledger.label(len(ledger.vouched) - 1, False)
-        ledger.label(len(ledger.vouched) - 1, True)
+            ledger.label(len(ledger.counts) - 1, False)
+        ledger.label(len(ledger.counts) - 1, True)
         for _ in range(400):
             ledger.step(255)
-            ledger.label(len(ledger.vouched) - 1, True)
-        spells += ledger.vouched[-1]
+            ledger.label(len(ledger.counts) - 1, True)
+        spells += ledger.counts[-1]
     assert spells == 60
 
 
@@ -290,7 +290,7 @@ def test_labels_do_not_lower_the_limit_of_a_proved_alarm() -> None:
     """A bet keeps its bound of false alarms, whatever labels say."""
     head = EvidenceHead({"doubt": 8.0}, (-3.0,) * 4, clip=2.0, bet=(1.0, 0.25))
     alarm = Alarm(0.2, AlarmSide(allowance=0.0, limit=3.0, cap=5.0), None)
-    params = PARAMS.replace(signals=("doubt", "odds", "severity"), evidence=head, alarm=alarm)
+    params = PARAMS.replace(signals=("doubt", "odds", "degradation"), evidence=head, alarm=alarm)
     quiet, told = Monitor(params), Monitor(params)
     for step in range(40):
         quiet.step([1.0, 0.0, 0.0, 0.0])
@@ -302,7 +302,7 @@ def test_labels_do_not_lower_the_limit_of_a_proved_alarm() -> None:
     assert delays[0] == delays[1]
 
 
-def test_a_step_that_the_error_limit_holds_back_says_so() -> None:
+def test_a_step_that_the_error_limit_withholds_says_so() -> None:
     params = bounded(4, 0.05, 1.0, "error", budget=0.0).replace(warmup=50)
     monitor, plain = Monitor(params), Monitor(params.replace(feedback=None))
     said = [monitor.step([0.55, 0.45]) for _ in range(60)]

@@ -91,7 +91,7 @@ def test_fit_and_run_take_tables(kind: str, params: tcuq.Params) -> None:
     assert fitted.replace(notes={}) == params.replace(notes={})
     with pytest.warns(InputNote, match="'time', 'device' are not used"):
         steps = tcuq.Monitor(params).run(make(kind, columns()))
-    expected = tcuq.monitor.monitor.watch(tcuq.Monitor(params), LOG)
+    expected = tcuq.monitor.monitor.run_over(tcuq.Monitor(params), LOG)
     for name in tcuq.STEP_DTYPE.names or ():
         assert np.array_equal(steps[name], expected[name], equal_nan=True), name
 

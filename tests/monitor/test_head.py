@@ -15,12 +15,12 @@ from tcuq import Alarm, AlarmSide, EvidenceHead, Log, Monitor, Params, fit
 from tcuq.audit.derive import audit
 from tcuq.fitting.learn_head import FAST, degraded_steps
 from tcuq.io import Decisions
-from tcuq.monitor.monitor import watch
+from tcuq.monitor.monitor import run_over
 from tcuq.monitor.state import fingerprint, read_state
 
-MIXED = ("instability", "doubt", "odds", "severity", "magnitude")
+MIXED = ("instability", "doubt", "odds", "degradation", "magnitude")
 HEAD = EvidenceHead(
-    {"odds": 5.0, "severity": 12.0, "magnitude": -6.0}, [1.5, 2.25, 0.0, 4.0], reach=20_000_000, bias=-6.0
+    {"odds": 5.0, "degradation": 12.0, "magnitude": -6.0}, [1.5, 2.25, 0.0, 4.0], reach=20_000_000, bias=-6.0
 )
 
 
@@ -30,7 +30,7 @@ def with_head(head: EvidenceHead | None = HEAD, **changes: Any) -> Params:
         "features": 8,
         "feature_zero_point": -128,
         "signals": MIXED,
-        "alarm": Alarm(0.2, AlarmSide(0.05, 2.0, 3.0, 0.5), hold=4),
+        "alarm": Alarm(0.2, AlarmSide(0.05, 2.0, 3.0, 0.5), least_raised=4),
         "warmup": 0,
     }
     return Params(**{**options, "evidence": head, **changes})
@@ -50,7 +50,7 @@ def test_a_saved_state_goes_on_and_belongs_to_its_head() -> None:
     assert same_steps(again, whole[300:])
     assert read_state(state).fingerprint == fingerprint(with_head())
     changes = ({"offsets": (*HEAD.offsets[:3], 2.25)}, {"coef": {}}, {"clip": 3}, {"allowance": 1})
-    for change in (*changes, {"reach": 300}, {"bias": 1.0}, {"still": 7.0}, {"own": (9, 0.0, 1.0)}):
+    for change in (*changes, {"reach": 300}, {"bias": 1.0}, {"frozen": 7.0}, {"baseline": (9, 0.0, 1.0)}):
         other = replace(HEAD, **change)  # type: ignore[arg-type]
         with pytest.raises(ValueError, match="other parameters"):
             Monitor(with_head(other)).load(state)
@@ -60,7 +60,7 @@ def test_a_head_survives_files_and_pickles() -> None:
     params = with_head(EvidenceHead({"odds": 1 / 3}, [0.1, -0.1, 200 / 3, -127.999], clip=1e-9 + 1 / 65536))
     assert Params.from_json(params.to_json()) == params == pickle.loads(pickle.dumps(params))
     assert hash(params) == hash(Params.from_json(params.to_json()))
-    own = with_head(replace(HEAD, still=20 / 3, own=(70, -1 / 3, 2 / 3)))
+    own = with_head(replace(HEAD, frozen=20 / 3, baseline=(70, -1 / 3, 2 / 3)))
     assert Params.from_json(own.to_json()) == own == pickle.loads(pickle.dumps(own)) != with_head()
     assert pickle.loads(pickle.dumps(HEAD)) == HEAD and hash(HEAD) == hash(pickle.loads(pickle.dumps(HEAD)))
     assert with_head(None, signals=("doubt",)).to_dict()["evidence"] is None
@@ -79,13 +79,13 @@ HEADS: list[tuple[str, Any]] = [
     ("value", {"offsets": [0] * 3}),
     ("value", {"clip": 0}),
     ("value", {"reach": 255}),
-    ("value", {"still": 33}),
-    ("value", {"own": 5}),
-    ("value", {"own": [9, 0]}),
-    ("value", {"own": [0, 0, 0]}),
-    ("value", {"own": [9, -9, 0]}),
-    ("value", {"own": [9, 0, -1]}),
-    ("conflict", {"own": [9, 0, 1], "bet": [1.0, 0.1]}),
+    ("value", {"frozen": 33}),
+    ("value", {"baseline": 5}),
+    ("value", {"baseline": [9, 0]}),
+    ("value", {"baseline": [0, 0, 0]}),
+    ("value", {"baseline": [9, -9, 0]}),
+    ("value", {"baseline": [9, 0, -1]}),
+    ("conflict", {"baseline": [9, 0, 1], "bet": [1.0, 0.1]}),
     ("value", {"bias": 257}),
     ("value", {"allowance": -1}),
 ]
@@ -110,7 +110,7 @@ def test_a_head_leaves_no_fall_side() -> None:
     with refused("missing"):
         with_head(None)
     with refused("missing"):
-        with_head(signals=("odds", "severity", "magnitude", "drift"))
+        with_head(signals=("odds", "degradation", "magnitude", "drift"))
 
 
 # Learning.
@@ -137,7 +137,7 @@ def test_fit_learns_a_head_that_alarms_sooner_and_not_on_a_benign_shift() -> Non
     for alarm in ("risk", "evidence"):
         params = fit(log, alarm=alarm, run_length=1000)  # type: ignore[arg-type]
         assert (params.evidence is not None) == (alarm == "evidence")
-        raised = watch(Monitor(params), fresh)["alarm"] == 1
+        raised = run_over(Monitor(params), fresh)["alarm"] == 1
         delays, benign = [], 0
         for start in fresh.change_points():
             part = raised[start : start + 400]
@@ -148,7 +148,7 @@ def test_fit_learns_a_head_that_alarms_sooner_and_not_on_a_benign_shift() -> Non
         found[alarm] = float(np.median(delays)), benign
     assert found["evidence"][0] < 0.7 * found["risk"][0], found
     assert found["evidence"][1] == 0, found
-    assert params.evidence is not None and set(params.evidence.coef) <= {*FAST, "severity", "drift"}
+    assert params.evidence is not None and set(params.evidence.coef) <= {*FAST, "degradation", "drift"}
     assert params.alarm.fall is None and params.alarm.rise is not None
     assert params.notes["fit"]["evidence"]["benign_steps"] > 0
     assert "Alarm: evidence from odds, " in str(params) and ", learned from shifts;" in str(params)

@@ -23,7 +23,7 @@ from tcuq.monitor.signals import FEATURE_BASED, profile_signals
 ALARM = Alarm(0.3, AlarmSide(0.05, 2.0), AlarmSide(0.05, 2.0))
 
 
-MIXED = ("instability", "doubt", "odds", "severity", "magnitude")
+MIXED = ("instability", "doubt", "odds", "degradation", "magnitude")
 """Some signals of both profiles; none needs an instant head."""
 
 
@@ -32,9 +32,18 @@ def make_params(profile: str = "mixed", classes: int = 10, features: int = 32, *
     signals = tuple(name for name in signals if features or name not in FEATURE_BASED)
     if profile == "mixed":
         head = EvidenceHead(
-            {"odds": 5.0, "severity": 12.0}, [-2.5] * classes, 3.0, 10_000_000, bias=-6.0, own=(40, -4.0, 2.0)
+            {"odds": 5.0, "degradation": 12.0},
+            [-2.5] * classes,
+            3.0,
+            10_000_000,
+            bias=-6.0,
+            baseline=(40, -4.0, 2.0),
         )
-        options = {"evidence": head, "alarm": Alarm(0.3, AlarmSide(0.05, 2.0, clear=0.5), hold=5), **options}
+        options = {
+            "evidence": head,
+            "alarm": Alarm(0.3, AlarmSide(0.05, 2.0, clear=0.5), least_raised=5),
+            **options,
+        }
     return Params(
         classes=classes,
         features=features,
@@ -136,7 +145,7 @@ def test_strided_and_half_precision_input() -> None:
 
 def test_reset_keeps_debt_credit_alarm_and_forgets_the_past() -> None:
     names = tuple(name for name in SIGNALS if name not in FEATURE_BASED)
-    names = tuple(name for name in names if name not in ("disbelief", "severity"))  # outlive a reset
+    names = tuple(name for name in names if name not in ("disbelief", "degradation"))  # outlive a reset
     params = Params(classes=10, signals=names, clean_means=dict.fromkeys(names, 0.2), alarm=ALARM)
     probs, _ = int8_stream(500, 10, 0)
     monitor = Monitor(params)

@@ -87,10 +87,10 @@ def test_a_log_without_shifts_has_no_point_of_change() -> None:
     assert Log(PROBS, shifted=np.array([0, 1])).change_points() == [1]
 
 
-def test_severity_is_that_of_the_reference() -> None:
-    names = ("odds", "severity")
+def test_degradation_is_that_of_the_reference() -> None:
+    names = ("odds", "degradation")
     head = EvidenceHead({"odds": 5.0}, [-2.5, -2.0, -3.0, -2.5, -1.5], reach=10_000_000)
-    params = Params(classes=5, signals=names, coef={"odds": 2.0, "severity": 1.0}, evidence=head)
+    params = Params(classes=5, signals=names, coef={"odds": 2.0, "degradation": 1.0}, evidence=head)
     probs, _ = int8_stream(600, 5, 0)
     steps, signals = Monitor(params).run(probs, signals=True)
     real = real_steps(params, probs)

@@ -111,7 +111,7 @@ def every_field() -> Params:
     """Return parameters that leave no part of a file empty."""
     head = EvidenceHead({"doubt": 0.5}, [0.25, -0.5, 0.0], clip=2.0, reach=999, bias=-0.5, allowance=0.1)
     rise = AlarmSide(allowance=0.1, limit=2.0, cap=3.0, clear=1.0)
-    alarm, names = Alarm(0.2, rise, None, hold=5), ("flips", "doubt", "odds")
+    alarm, names = Alarm(0.2, rise, None, least_raised=5), ("flips", "doubt", "odds")
     labels, notes = Feedback(max_error=0.1, wrong_score=1.5), {"by": ["me", 0.1, None]}
     return Params(classes=3, signals=names, alarm=alarm, evidence=head, feedback=labels, notes=notes)
 

@@ -80,7 +80,7 @@ def test_random_params_over_a_million_steps() -> None:
 def test_what_is_learned_stays_near_real_numbers(classes: int, mean: float, others: float) -> None:
     """Answers differ where two classes are nearly as likely; the rest is rounding, which does not add up."""
     gaps, other = on_learned(classes, 10_000, seed=1)
-    assert max(gaps[name].mean() for name in ("risk", "persistence", "severity")) <= mean
+    assert max(gaps[name].mean() for name in ("risk", "persistence", "degradation")) <= mean
     assert gaps["expected_accuracy"].max() <= 10 * mean and other <= others
     if classes <= 10:
         assert max(gaps[name].max() for name in ("risk", "persistence")) <= 0.05
@@ -89,7 +89,7 @@ def test_what_is_learned_stays_near_real_numbers(classes: int, mean: float, othe
 @pytest.mark.parametrize("about", ["prediction", "answer"])
 @pytest.mark.parametrize("anchor", ["confidence", "belief"])
 def test_the_subject_of_a_step_is_that_of_the_reference(about: str, anchor: str) -> None:
-    names = ("odds", "severity", "disbelief")
+    names = ("odds", "degradation", "disbelief")
     params = learned_params(
         6,
         about=about,
@@ -112,13 +112,13 @@ def test_the_subject_of_a_step_is_that_of_the_reference(about: str, anchor: str)
     other = real_steps(params.replace(about="prediction" if about == "answer" else "answer"), probs)
     assert (
         np.abs(steps["risk"] - other.risk).max() > 0.1
-        and np.abs(steps["severity"] - other.severity).max() > 0.01
+        and np.abs(steps["degradation"] - other.degradation).max() > 0.01
     )
 
 
 @pytest.mark.parametrize("features", [0, 16])
 def test_input_that_stands_still(features: int) -> None:
-    names = ("odds", "severity", "distance", "drift") if features else ("odds", "severity")
+    names = ("odds", "degradation", "distance", "drift") if features else ("odds", "degradation")
     centers = [[-60] * features] * 6 if features else None
     reach = 20_000 if features else 40_000_000
     params = Params(
@@ -129,7 +129,7 @@ def test_input_that_stands_still(features: int) -> None:
         bias=-5.0,
         lags=(),
         centers=centers,
-        evidence=EvidenceHead({"odds": 4.0}, [-1.0] * 6, reach=reach, still=9.3),
+        evidence=EvidenceHead({"odds": 4.0}, [-1.0] * 6, reach=reach, frozen=9.3),
         alarm=Alarm(rise=AlarmSide(0, 4.0)),
     )
     probs, values = int8_stream(600, 6, features)
@@ -138,16 +138,16 @@ def test_input_that_stands_still(features: int) -> None:
         values[300:400] = values[300]
     steps, signals = Monitor(params).run(probs, values, signals=True)
     real = real_steps(params, probs, values)
-    assert real.still[330:400].all() and not real.still[:300].any() and not real.still[450:].any()
+    assert real.frozen[330:400].all() and not real.frozen[:300].any() and not real.frozen[450:].any()
     assert np.abs(signals - real.signals).max() <= 0.005
-    for name in ("uncertainty", "look", "severity", "risk"):
+    for name in ("uncertainty", "novelty", "degradation", "risk"):
         assert np.abs(steps[name] - getattr(real, name)).max() <= 0.005, name
 
 
 def test_without_an_instant_head_nothing_is_learned() -> None:
     probs, _ = int8_stream(300, 10, 0)
     real = real_steps(Params(classes=10), probs)
-    assert (real.persistence == 0).all() and (real.severity == 0).all()
+    assert (real.persistence == 0).all() and (real.degradation == 0).all()
     assert np.isnan(real.expected_accuracy).all() and (real.answer == probs.argmax(1)).all()
 
 

@@ -18,7 +18,7 @@ from tiny_models import MODELS, bar_net, bars
 import tcuq
 from tcuq.cli import main
 from tcuq.io import read_decisions, read_log
-from tcuq.monitor.monitor import watch
+from tcuq.monitor.monitor import run_over
 from tcuq.recording.data import open_data
 from tcuq.recording.model import Model
 from tcuq.recording.shifts import choose
@@ -105,7 +105,7 @@ def test_from_a_model_and_data_to_a_judged_monitor(place: Path, capsys: pytest.C
     assert (len(dev), len(test)) == (3600, 2400) and dev.kinds is not None and test.kinds is not None
     assert {0} == set(dev.kinds.tolist()) & set(test.kinds.tolist()), "kinds of shift are in one part alone"
     params = tcuq.Params.load("out/monitor.json")
-    steps = watch(tcuq.Monitor(params), test)
+    steps = run_over(tcuq.Monitor(params), test)
     decided = read_decisions("out/decisions.csv")
     np.testing.assert_array_equal(decided.steps["abstain"], steps["abstain"])
     assert decided.names == ("left", "middle", "right"), "as `tcuq run` writes them"

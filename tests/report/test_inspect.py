@@ -51,8 +51,8 @@ def test_a_description_is_json_and_text_with_every_signal():
         classes=10,
         features=4,
         signals=SIGNALS,
-        alarm=Alarm(rise=AlarmSide(0, 2.0, 3.0, clear=1.0), hold=8),
-        evidence=EvidenceHead({"odds": 7.0, "severity": 2.25}, [-0.5] * 9 + [1.5], clip=3.5, bias=-1.25),
+        alarm=Alarm(rise=AlarmSide(0, 2.0, 3.0, clear=1.0), least_raised=8),
+        evidence=EvidenceHead({"odds": 7.0, "degradation": 2.25}, [-0.5] * 9 + [1.5], clip=3.5, bias=-1.25),
         instant=InstantHead({"odds": 11.0}, -5.5),
         centers=((0,) * 4,) * 10,
         about="answer",
@@ -62,7 +62,7 @@ def test_a_description_is_json_and_text_with_every_signal():
     found = json.loads(json.dumps(describe_params(params)))
     text = render(found)
     assert [signal["name"] for signal in found["signals"]] == list(SIGNALS)
-    for words in (*SIGNALS, "+11.000  odds", "+2.250  severity", *found["bounds"], *found["alarm"]):
+    for words in (*SIGNALS, "+11.000  odds", "+2.250  degradation", *found["bounds"], *found["alarm"]):
         assert words in text
     assert "lags       none" in render(describe_params(Params(classes=2, signals=("doubt",), lags=())))
 

@@ -17,7 +17,7 @@ from report_pages import check_whole, driven, opened, packed, unpack, value
 
 from tcuq import SIGNALS, STEP_DTYPE, Feedback, Log, Params
 from tcuq.log.quantize import quantize_probs
-from tcuq.monitor.monitor import Monitor, watch
+from tcuq.monitor.monitor import Monitor, run_over
 from tcuq.report import render, summary, write_report
 from tcuq.report.outcome import left_out
 from tcuq.report.page import asset
@@ -31,7 +31,7 @@ def params() -> Params:
 @pytest.fixture(scope="module")
 def case(params: Params) -> tuple[Params, Log, Any, Any, str]:
     log = dwell_log(5000, seed=3)
-    decisions, signals = watch(Monitor(params), log, signals=True)
+    decisions, signals = run_over(Monitor(params), log, signals=True)
     return params, log, decisions, signals, render(decisions, params, log, title="Door")
 
 
@@ -75,13 +75,13 @@ def test_rates_and_bounds(case: Any) -> None:
     params, _, decisions, _, page = case
     assert value(page, "flag-rate") == f"{100 * decisions['flagged'].mean():.2f} %"
     assert value(page, "flag-bound") == f"{100 * params.flag_bound(5000):.2f} %"
-    assert value(page, "flag-held") == "held at every step"
+    assert value(page, "flag-kept") == "kept at every step"
     debts = np.cumsum(decisions["flagged"] - 0.1)
     assert value(page, "debt") == f"{debts.min():.1f} to {debts.max():.1f}"
     for n in (1, 10, 200, 5000):
         sums = [int(decisions["abstain"][k : k + n].sum()) for k in range(5000 - n + 1)]
         assert value(page, f"window-{n}") == f"{max(sums):,}"
-    assert "NOT held" not in page
+    assert "NOT kept" not in page
 
 
 def test_abstentions_for_errors_are_not_held_against_the_budget() -> None:
@@ -89,7 +89,7 @@ def test_abstentions_for_errors_are_not_held_against_the_budget() -> None:
     params = Params(classes=2, budget=0.05, feedback=head)
     page = render(Monitor(params).run(np.full((200, 2), 0.5)), params)
     assert "limit 5\xa0%, but for errors" in page and "Abstentions may exceed the budget" in page
-    assert "NOT held" not in page and value(page, "window-100") == "100"
+    assert "NOT kept" not in page and value(page, "window-100") == "100"
 
 
 def test_a_resumed_monitor_is_numbered_on_and_held_against_the_window_bound(case: Any) -> None:
@@ -101,7 +101,7 @@ def test_a_resumed_monitor_is_numbered_on_and_held_against_the_window_bound(case
     rest, part = decisions[cut:], log.take(slice(cut, 5000))
     page = render(rest, params, part, signals[cut:], first=cut)
     check_whole(page)
-    assert value(page, "flag-held") == "held in every window"
+    assert value(page, "flag-kept") == "kept in every window"
     assert f"begins at step {cut:,} of a monitor that had run before" in page
     low, high = params.debt_bounds
     assert value(page, "debt-bounds") == f"{low - high:.1f} to {high - low:.1f}"
@@ -117,7 +117,7 @@ def test_a_resumed_monitor_is_numbered_on_and_held_against_the_window_bound(case
     assert "its past is not in this log" in render(rest, params, part, first=cut)
     flags = np.zeros(400, dtype=bool)
     flags[200:] = True
-    assert summary.flag_rate(flags, params, 7).held is False
+    assert summary.flag_rate(flags, params, 7).kept is False
     with refused("value", "first"):
         render(rest, first=-1)
 
@@ -128,14 +128,14 @@ def test_a_resumed_log_at_the_edge_of_its_window() -> None:
     # From the lowest debt to the highest is possible after a resume, and impossible from a fresh start.
     most = int((high - low) / 0.9)
     flags = np.ones(most, dtype=bool)
-    assert summary.flag_rate(flags, params, 1).held and not summary.flag_rate(flags, params).held
-    assert not summary.flag_rate(np.ones(most + 1, dtype=bool), params, 1).held
+    assert summary.flag_rate(flags, params, 1).kept and not summary.flag_rate(flags, params).kept
+    assert not summary.flag_rate(np.ones(most + 1, dtype=bool), params, 1).kept
 
 
 def test_a_stream_of_other_parameters_is_told(case: Any) -> None:
     params, log, decisions, _, _ = case
     page = render(decisions, params.replace(level=0.01, budget=0.001, burst=1), log)
-    assert value(page, "flag-held").startswith("NOT held")
+    assert value(page, "flag-kept").startswith("NOT kept")
     assert "signals" in packed(page)
     page = render(decisions, params.replace(bias=1.0), log)
     assert "do not give this risk" in page and "signals" not in packed(page)
@@ -303,7 +303,7 @@ def test_packed_data_decode_to_the_decisions(case: Any) -> None:
 
 def test_100000_steps_are_small_quick_and_exact(params: Params) -> None:
     log = dwell_log(100_000)
-    decisions = watch(Monitor(params), log)
+    decisions = run_over(Monitor(params), log)
     start = time.process_time()
     page = render(decisions, params, log)
     assert time.process_time() - start < 3
@@ -313,7 +313,7 @@ def test_100000_steps_are_small_quick_and_exact(params: Params) -> None:
     assert np.array_equal(unpack(content["risk"], "<u2") / 65536, decisions["risk"])
     signals = content["signals"]
     assert signals["per"] == 13
-    _, values = watch(Monitor(params), log, signals=True)
+    _, values = run_over(Monitor(params), log, signals=True)
     part = np.rint(values[13:26, 3] * 255)
     row = signals["rows"][3]
     assert unpack(row["low"], "u1")[1] == part.min() and unpack(row["high"], "u1")[1] == part.max()
@@ -338,7 +338,7 @@ def test_a_million_steps_are_kept_as_cells() -> None:
 @pytest.mark.parametrize("steps", [1, 2, 3, 29, 300, 501])
 def test_short_streams(params: Params, steps: int) -> None:
     log = dwell_log(steps)
-    decisions, signals = watch(Monitor(params), log, signals=True)
+    decisions, signals = run_over(Monitor(params), log, signals=True)
     check_whole(render(decisions, params, log, signals))
     check_whole(render(decisions))
     check_whole(render(decisions, params))
@@ -374,7 +374,7 @@ def test_what_is_missing_is_left_out_and_said(case: Any) -> None:
     assert "<h2>Settings" not in bare and "wrong" not in packed(bare)
     # Nor is a rule of the alarm stated where it is not known.
     timelines = [re.search(r'id="timeline".*?id="range"', each, re.S) for each in (bare, case[-1])]
-    stated = ["frozen level" in each[0] or "adds up evidence" in each[0] for each in timelines if each]
+    stated = ["frozen reference" in each[0] or "adds up evidence" in each[0] for each in timelines if each]
     assert stated == [False, True]
     unlabeled = render(decisions, params, Log(log.probs, log.features, None, log.segments, log.shifted))
     assert 'id="delays"' in unlabeled and 'id="labels"' not in unlabeled and 'id="signals"' in unlabeled

@@ -1,4 +1,4 @@
-"""What a report tells of answers, names, persistence, severity and expected accuracy."""
+"""What a report tells of answers, names, persistence, degradation and expected accuracy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from report_pages import check_whole, packed, unpack, value
 from streams import dwell_stream, learned_params
 
 from tcuq import Log, Monitor, Params
-from tcuq.monitor.monitor import watch
+from tcuq.monitor.monitor import run_over
 from tcuq.report import render
 
 EVIL = "<b>&\"'</script>"
@@ -26,7 +26,7 @@ def stream(steps: int = 3000, seed: int = 0) -> Log:
 @pytest.fixture(scope="module")
 def case() -> tuple[Params, Log, Any, str]:
     params, log = learned_params(6, names=NAMES), stream()
-    steps = watch(Monitor(params), log)
+    steps = run_over(Monitor(params), log)
     assert ((steps["answer"] != steps["prediction"]) & (steps["prediction"] != log.labels)).any()
     return params, log, steps, render(steps, params, log)
 
@@ -56,7 +56,7 @@ def test_accuracy_is_that_of_the_answers(case: Any) -> None:
 
 def test_accuracy_is_that_of_the_labels_where_the_risk_speaks_of_them() -> None:
     params, log = learned_params(6, about="prediction"), stream()
-    steps = watch(Monitor(params), log)
+    steps = run_over(Monitor(params), log)
     page = render(steps, params, log)
     right = steps["prediction"] == log.labels
     assert value(page, "act-accuracy") == share(right[~steps["abstain"] & (steps["alarm"] == 0)])
@@ -70,7 +70,7 @@ def test_the_confidence_is_judged_by_its_own_prediction(case: Any) -> None:
     """The curve of plain confidence has the predictions' errors, also where the risk speaks of the answer."""
     _, log, _, page = case
     plain = learned_params(6, about="prediction")
-    other = render(watch(Monitor(plain), log), plain, log)
+    other = render(run_over(Monitor(plain), log), plain, log)
     assert value(page, "aurc-plain") == value(other, "aurc-plain") and value(page, "ece") == value(
         other, "ece"
     )
@@ -81,8 +81,8 @@ def test_what_was_learned_is_shown(case: Any) -> None:
     _, log, steps, page = case
     assert value(page, "persistence") == f"{steps['persistence'][-1]:.3f}"
     assert value(page, "persistence-mean") == f"{steps['persistence'].mean():.3f}"
-    assert value(page, "severity") == f"{steps['severity'][-1]:.2f}"
-    assert value(page, "severity-most") == f"{steps['severity'].max():.2f}"
+    assert value(page, "degradation") == f"{steps['degradation'][-1]:.2f}"
+    assert value(page, "degradation-most") == f"{steps['degradation'].max():.2f}"
     right = steps["answer"] == log.labels
     assert value(page, "expected-accuracy") == share(steps["expected_accuracy"][-1])
     assert value(page, "recent-accuracy") == share(right[-200:])

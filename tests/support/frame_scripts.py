@@ -21,7 +21,7 @@ EXPORT_C = ROOT / "src" / "tcuq" / "export" / "c"
 INCLUDE = [f"-I{CORE}", f"-I{EXPORT_C}"]
 SOURCES = [ROOT / "tests" / "c" / "run_frames.c", EXPORT_C / "tcuq_frame.c", *CORE_SOURCES]
 ORDER = (
-    *("threshold", "severity", "prediction", "answer", "risk", "uncertainty", "persistence", "look"),
+    *("threshold", "degradation", "prediction", "answer", "risk", "uncertainty", "persistence", "novelty"),
     *("expected_accuracy", "flagged", "abstain", "alarm", "warming_up", "reason", "low_mass"),
 )
 """Fields of a decision as tcuq_step_t has them."""

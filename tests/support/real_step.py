@@ -30,9 +30,9 @@ class RealSteps(NamedTuple):
     leans_on: Reals
     answer: npt.NDArray[np.int64]
     persistence: Reals
-    look: Reals
-    severity: Reals
-    still: npt.NDArray[np.bool_]
+    novelty: Reals
+    degradation: Reals
+    frozen: npt.NDArray[np.bool_]
     uncertainty: Reals
     risk: Reals
     expected_accuracy: Reals
@@ -169,21 +169,21 @@ def by_looks(
     gaps: Reals,
     answers: npt.NDArray[np.int64],
 ) -> Reals:
-    """Return look, severity and whether the input stands still; adds the slow signals."""
+    """Return novelty, degradation and whether the input stands still; adds the slow signals."""
     wide = "distance" in params.signals
     moved = np.square(np.diff(blocks(x) if wide else 65536 * value["odds"][:, None], axis=0)).sum(axis=1)
-    look = np.concatenate([[1.0], np.clip(moved / (head.reach // 256 * 256), 1 / 8, 1)])
-    short = np.where(look == 1, 0, head.reach.bit_length() - np.frexp(np.floor([0, *moved]))[1])
-    still = (means(short[:, None], np.full(len(look), 1 / 16))[:, 0] > head.still) & (head.still > 0)
+    novelty = np.concatenate([[1.0], np.clip(moved / (head.reach // 256 * 256), 1 / 8, 1)])
+    short = np.where(novelty == 1, 0, head.reach.bit_length() - np.frexp(np.floor([0, *moved]))[1])
+    frozen = (means(short[:, None], np.full(len(novelty), 1 / 16))[:, 0] > head.frozen) & (head.frozen > 0)
     used = [name for name in params.signals if name not in SLOW]
     evidence = np.array(head.offsets)[answers] + sum(head.coef.get(name, 0.0) * value[name] for name in used)
-    evidence = np.where(still, head.clip, np.clip(evidence, -head.clip, head.clip))
-    look = np.where(still, 1.0, look)
-    severity = means(evidence[:, None], look / 8)[:, 0]
-    value["severity"] = np.clip(0.5 + severity / 16, 0, 1)
+    evidence = np.where(frozen, head.clip, np.clip(evidence, -head.clip, head.clip))
+    novelty = np.where(frozen, 1.0, novelty)
+    degradation = means(evidence[:, None], novelty / 8)[:, 0]
+    value["degradation"] = np.clip(0.5 + degradation / 16, 0, 1)
     if wide:
-        value["drift"] = lengths(np.minimum(np.abs(means(blocks(gaps), look / 8)) * 4, 16383))
-    return np.stack([look, severity, still])
+        value["drift"] = lengths(np.minimum(np.abs(means(blocks(gaps), novelty / 8)) * 4, 16383))
+    return np.stack([novelty, degradation, frozen])
 
 
 def means(values: Reals, rates: Reals) -> Reals:
@@ -205,7 +205,7 @@ def weighed(params: Params, found: RealSteps) -> RealSteps:
         alone = head(params.instant.coef, params.instant.bias)
         z = alone + found.persistence * (z - alone)
     uncertainty = 1 / (1 + np.exp(-np.clip(z, -700, 700)))
-    uncertainty = np.where(found.still, np.maximum(uncertainty, 1 - 1 / params.classes), uncertainty)
+    uncertainty = np.where(found.frozen, np.maximum(uncertainty, 1 - 1 / params.classes), uncertainty)
     risk = params.blend * uncertainty + (1 - params.blend) * (1 - found.leans_on)
     expected, mean = np.full(len(risk), np.nan), params.expected_start
     for t, unsure in enumerate(uncertainty.tolist() if params.horizon else ()):
@@ -257,8 +257,8 @@ def random_params(rng: np.random.Generator, classes: int) -> Params:
 
 def fitted_params(classes: int, features: int, rng: np.random.Generator) -> Params:
     """Return the kind of parameters that a fit gives: log-odds in, a probability out."""
-    signals = ("odds", "severity", "magnitude", "distance", "disbelief", "drift")
-    head = {"odds": rng.uniform(0, 4), "severity": rng.uniform(-1, 1), "magnitude": rng.uniform(-1, 1)}
+    signals = ("odds", "degradation", "magnitude", "distance", "disbelief", "drift")
+    head = {"odds": rng.uniform(0, 4), "degradation": rng.uniform(-1, 1), "magnitude": rng.uniform(-1, 1)}
     return Params(
         classes=classes,
         features=features,
@@ -305,7 +305,7 @@ def on_learned(classes: int, steps: int, seed: int = 0) -> tuple[dict[str, Reals
     """
     rng, other = np.random.default_rng(seed), 0
     gaps: dict[str, list[Any]] = {
-        name: [] for name in ("risk", "persistence", "look", "expected_accuracy", "severity")
+        name: [] for name in ("risk", "persistence", "novelty", "expected_accuracy", "degradation")
     }
     for _ in range(0, steps, LENGTH):
         params = fitted_params(classes, 8, rng)

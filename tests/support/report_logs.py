@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tcuq import SIGNALS, Alarm, AlarmSide, Log, Params
-from tcuq.monitor.monitor import Monitor, watch
+from tcuq.monitor.monitor import Monitor, run_over
 
 CLASSES, WIDTH = 6, 8
 
@@ -36,7 +36,7 @@ def params_for(log: Log) -> Params:
     coef = {"divergence": 1.5, "instability": 0.8, "flips": 1.0, "doubt": 3.0, "odds": 1.0, "magnitude": 0.5}
     params = Params(classes=CLASSES, features=WIDTH, signals=tuple(coef), coef=coef)
     assert log.shifted is not None
-    steps, signals = watch(Monitor(params), log, signals=True)
+    steps, signals = run_over(Monitor(params), log, signals=True)
     clean = steps["risk"][~log.shifted]
     means = dict(zip(SIGNALS, signals[~log.shifted].mean(axis=0).tolist(), strict=True))
     return params.replace(

@@ -57,11 +57,11 @@ def same_steps(one: Any, other: Any) -> bool:
 
 def learned_params(classes: int = 4, **options: Any) -> Params:
     """Return params of a monitor that learns the persistence and uses everything that a step can say."""
-    signals = ("doubt", "odds", "severity", "disbelief")
+    signals = ("doubt", "odds", "degradation", "disbelief")
     chosen: dict[str, Any] = {
         "signals": signals,
         "lags": (),
-        "coef": {"odds": 2.0, "severity": 1.0, "disbelief": 9.0},
+        "coef": {"odds": 2.0, "degradation": 1.0, "disbelief": 9.0},
         "bias": -5.5,
         "clean_means": dict.fromkeys(signals, 0.2),
         "instant": InstantHead({"odds": 11.0, "doubt": 0.5}, -5.5),

@@ -17,7 +17,7 @@ HEAD_SCALARS, FEEDBACK = (
     tuple(row.name for row in ROWS if (row.part, row.kind) == (part, "one"))
     for part in ("evidence", "feedback")
 )
-FULL_BUILD = "-DTCUQ_SIGNALS=0x303FFuL"
+FULL_BUILD = "-DTCUQ_SIGNALS=(TCUQ_ALL_SIGNALS|TCUQ_BASELINE|TCUQ_FEEDBACK)"
 """A build of the core that replays every vector: by default labels are left out."""
 LISTS = ("lags", "lag_weights", "coef", "clean_mean")
 

@@ -228,19 +228,19 @@ static const char *label(game_t *g)
 {
     const tcuq_feedback_t *head = set.params.feedback;
     int64_t wrong = tcuq_error_debt(&g->monitor) + head->error_den - head->error_num;
-    int vouched = bounds_vouched(&g->bounds);
+    int counted = bounds_counted(&g->bounds);
     switch (g->labeler) {
     case SOME_LABELS:
         return below(&g->dice, 3) == 0u ? NULL
                                         : say(g, below(&g->dice, head->memory), (int32_t)below(&g->dice, set.params.classes + 2u) - 2);
     case AT_ONCE: return say(g, 0, TCUQ_WRONG);
     case LED_BACK: /* whatever was accepted was wrong, whatever was withheld was right */
-        return say(g, 0, vouched ? TCUQ_WRONG : TCUQ_RIGHT);
+        return say(g, 0, counted ? TCUQ_WRONG : TCUQ_RIGHT);
     case KEPT_BACK:
     case BY_TURNS:
-        /* Right ones pay the debt off; then silence while steps are vouched for, and all of them were wrong. */
+        /* Right ones pay the debt off; then silence while steps are counted, and all of them were wrong. */
         if (g->label_phase == 0) {
-            if (wrong < head->error_shut && vouched && g->labeler == KEPT_BACK) {
+            if (wrong < head->error_shut && counted && g->labeler == KEPT_BACK) {
                 return say(g, 0, TCUQ_WRONG); /* as close to shut as can be, and open */
             }
             if (++g->label_stay >= 2 * (int64_t)head->memory) {
@@ -292,7 +292,7 @@ const char *game_play(game_t *g)
         reach(&g->credit_high, g->monitor.credit);
         reach(&g->rise_high, g->monitor.rise);
         reach(&g->fall_high, g->monitor.fall);
-        reach(&g->severity_high, g->monitor.severity < 0 ? -(int64_t)g->monitor.severity : g->monitor.severity);
+        reach(&g->degradation_high, g->monitor.degradation < 0 ? -(int64_t)g->monitor.degradation : g->monitor.degradation);
         broken = broken == NULL && g->labeler != NO_LABELS ? label(g) : broken;
         if (broken == NULL && watched && worst_moment(g)) {
             broken = disturb(g);

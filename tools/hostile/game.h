@@ -31,7 +31,7 @@ typedef struct {
 wish_t wish(want_t want);
 
 /* How labels come: never; wrong or right at random, of any remembered step; each step wrong at once; kept back until
- * `memory` steps are out, or until the debt is as high as it may be with every step still vouched for, and then all
+ * `memory` steps are out, or until the debt is as high as it may be with every step still counted, and then all
  * wrong; the same by turns with a stretch of right ones. */
 typedef enum { NO_LABELS, SOME_LABELS, AT_ONCE, KEPT_BACK, BY_TURNS, LED_BACK, LABELERS } labeler_t;
 
@@ -53,7 +53,7 @@ typedef struct game {
     unsigned load_rate;
     int64_t steps;       /* to take */
     int64_t resets, loads;
-    int64_t credit_high, rise_high, fall_high, severity_high; /* reached */
+    int64_t credit_high, rise_high, fall_high, degradation_high; /* reached */
     tcuq_step_t step;
 } game_t;
 

@@ -14,10 +14,10 @@
 enum { SHOWN = 8 };
 
 /* How close to each bound anybody came, 1 being the bound itself. */
-enum { DEBT_HIGH, DEBT_LOW, WINDOW, BUDGET, CREDIT, RISE, FALL, SEVERITY, ERRORS, STRETCH, PAID, BOUNDS };
+enum { DEBT_HIGH, DEBT_LOW, WINDOW, BUDGET, CREDIT, RISE, FALL, DEGRADATION, ERRORS, STRETCH, PAID, BOUNDS };
 static const char *const names[BOUNDS] = {"debt, upper bound", "debt, lower bound", "abstentions in any window",
                                           "abstentions from the start", "credit", "rise sum",
-                                          "fall sum", "severity", "errors among labels", "errors in any stretch",
+                                          "fall sum", "degradation", "errors among labels", "errors in any stretch",
                                           "errors with labels that lead back"};
 
 typedef struct {
@@ -51,7 +51,7 @@ static void count(tally_t *tally, const game_t *g)
     compare(tally, CREDIT, g->credit_high, cap);
     compare(tally, RISE, g->rise_high, p->rise_cap + (p->feedback != NULL ? (int64_t)(p->rise_limit >> 2) * 13 : 0));
     compare(tally, FALL, g->fall_high, p->fall_cap);
-    compare(tally, SEVERITY, g->severity_high, p->evidence == NULL ? 0 : p->evidence->clip);
+    compare(tally, DEGRADATION, g->degradation_high, p->evidence == NULL ? 0 : p->evidence->clip);
     tally->labels += b->labels;
     tally->wrong += b->wrong;
     if (p->feedback != NULL && p->feedback->error_num != 0u) {

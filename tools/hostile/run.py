@@ -28,7 +28,13 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 CORE = ROOT / "src" / "tcuq" / "core"
 SHARED = ROOT / "fuzz" / "c"
-FLAGS = ["-std=c99", "-O2", "-Wall", "-Wextra", "-DTCUQ_SIGNALS=0x303FFuL"]
+FLAGS = [
+    "-std=c99",
+    "-O2",
+    "-Wall",
+    "-Wextra",
+    "-DTCUQ_SIGNALS=(TCUQ_ALL_SIGNALS|TCUQ_BASELINE|TCUQ_FEEDBACK)",
+]
 SUMMED = ("broken", "games", "steps", "flagged", "abstained", "resets", "loads", "labels", "wrong")
 
 
@@ -91,7 +97,7 @@ def page(total: dict[str, Any], seed: int, seconds: float) -> str:
         f"{total['adversaries']} adversaries, seed {seed}, {seconds:.0f} s",
         f"{total['flagged']:,} flagged, {total['abstained']:,} abstained, {total['resets']:,} resets, "
         f"{total['loads']:,} states saved and loaded",
-        f"{total['labels']:,} labels, {total['wrong']:,} of them errors of steps that were vouched for",
+        f"{total['labels']:,} labels, {total['wrong']:,} of them errors of steps that were counted",
         "",
         f"{'bound':28} {'closest':>9}   games within 0.1 % of it",
     ]

@@ -22,7 +22,7 @@ ALT = (
     "change at every step. Class 16: a color stays for 16 steps on average, with another letter at each "
     "step. Object 16: color and letter stay, because the same object is seen again."
 )
-WORDS = ("class 1", "class 16", "object 16", "shuffled", "held object", "persistence", "look")
+WORDS = ("class 1", "class 16", "object 16", "shuffled", "held object", "persistence", "novelty")
 COLORS = ("risk", "abstain", "fall", "wrong", "shift", "rise")
 LETTERS = "abcdeghknopqsuvxyz"
 CELLS, CELL, LEFT = 40, 18, 20
@@ -49,9 +49,9 @@ ROWS = (
     (1, False, 4, "Shuffled, class 1", "neighbors have nothing to do with each other",
      "persistence near 0: the past does not count"),
     (16, False, 20, "Class 16", "a class stays 16 steps on average, each time another example",
-     "persistence high, looks near 1: the past corrects single mistakes"),
+     "persistence high, novelty near 1: the past corrects single mistakes"),
     (16, True, 16, "Held object, object 16", "one picture stays, a little shaken",
-     "persistence high, looks near 1/8: steps repeat each other, and count as few"),
+     "persistence high, novelty near 1/8: steps repeat each other, and count as few"),
 )  # fmt: skip
 
 

@@ -16,17 +16,17 @@ from pictures.style import SMALL
 TITLE = "What the monitor computes in one step"
 ALT = (
     "The posterior goes to six experts, each of which assumes another pace. Their mixed belief gives the "
-    "answer, and how much the sticky ones count is the persistence. The look says whether this input "
+    "answer, and how much the sticky ones count is the persistence. The novelty says whether this input "
     "shows something new. Posterior, features and belief give the signals. Two heads, without and with the "
     "past, weigh the signals; persistence says how much the past counts. They give the "
     "uncertainty, whose slow mean is the expected accuracy. Risk blends uncertainty and belief. Where it "
     "reaches the threshold, which adapts, the step is flagged and has a reason. The budget decides whether a "
     "flagged step abstains or is accepted. A head of its own turns the signals into evidence of degraded "
-    "input; its slow mean and the drift of the features are summed, look by look, and raise the alarm at "
+    "input; its slow mean and the drift of the features are summed by novelty, and raise the alarm at "
     "a limit that is frozen."
 )
 WORDS = (
-    "posterior", "features", "signals", "belief", "answer", "persistence", "look", "uncertainty", "risk",
+    "posterior", "features", "signals", "belief", "answer", "persistence", "novelty", "uncertainty", "risk",
     "threshold", "flagged", "reason", "budget", "accept", "abstain", "expected accuracy", "evidence", "alarm",
 )  # fmt: skip
 
@@ -62,7 +62,7 @@ def draw() -> Drawing:
         186,
         92,
         "Signals",
-        ["odds, disbelief,", "magnitude, distance,", "severity, drift"],
+        ["odds, disbelief,", "magnitude, distance,", "degradation, drift"],
         role=judge,
     )
     features = d.box(20, 330, 108, 54, "Features", ["optional"])
@@ -88,12 +88,12 @@ def draw() -> Drawing:
     evidence = d.box(
         164, 556, 186, 72, "Evidence", ["a head of its own:", "is the input degraded?"], role=judge
     )
-    look = d.box(20, 556, 108, 72, "Look", ["new input,", "or a repeat?"], role=judge)
+    novelty = d.box(20, 556, 108, 72, "Novelty", ["new input,", "or a repeat?"], role=judge)
     total = d.box(390, 556, 140, 72, "Sum", ["against a limit", "that is frozen"], role=judge)
     alarm = d.box(564, 556, 176, 72, "Alarm", ["raised at the limit,", "cleared by evidence"], role="rise")
     d.arrow([signals.bottom(), evidence.top()])
-    d.arrow([features.bottom(), look.top()])
-    d.arrow([look.right(), evidence.left()])
+    d.arrow([features.bottom(), novelty.top()])
+    d.arrow([novelty.right(), evidence.left()])
     d.arrow([evidence.right(), total.left()])
     d.arrow([total.right(), alarm.left()])
     return d

@@ -56,12 +56,12 @@ def call(tool: str, arguments: Sequence[str | Path], folder: Path | None = None)
     """Run a program and return its standard output; a failure is refused with its first error line."""
     done = subprocess.run([path_of(tool), *map(str, arguments)], capture_output=True, text=True, cwd=folder)
     if done.returncode != 0:
-        said = (
+        lines = (
             [line for line in done.stderr.splitlines() if "error" in line]
             or done.stderr.splitlines()
             or ["nothing"]
         )
-        raise InputError("failed", f"{tool} failed: {said[0].strip()}")
+        raise InputError("failed", f"{tool} failed: {lines[0].strip()}")
     return done.stdout
 
 

@@ -233,9 +233,9 @@ def test_the_standard_monitor_is_what_fit_gives_by_default(fitted: dict[str, Str
         given = part(TEST.observed, piece)
         steps, signals = Monitor(method.params).run(given.probs, given.features, signals=True)
         np.testing.assert_array_equal(found.score[piece], steps["risk"])
-        slow = [head.coef.get(name, 0.0) for name in ("severity", "drift")]
-        places = [SIGNALS.index(name) for name in ("severity", "drift")]
-        added = np.clip(head.bias + signals[:, places] @ slow, -head.clip, head.clip) * steps["look"]
+        slow = [head.coef.get(name, 0.0) for name in ("degradation", "drift")]
+        places = [SIGNALS.index(name) for name in ("degradation", "drift")]
+        added = np.clip(head.bias + signals[:, places] @ slow, -head.clip, head.clip) * steps["novelty"]
         np.testing.assert_allclose(found.evidence[piece], added - head.allowance, atol=0.02)
     with pytest.raises(ValueError, match="tcuq_standard is not fitted; a development stream is needed first"):
         TcuqStandard().state()

@@ -255,11 +255,11 @@ def test_the_readme_says_what_an_alarm_was_fitted_on(tmp_path: Path, mixed: bool
 
 
 def test_the_paper_page_names_the_version_of_each_experiment(tmp_path: Path) -> None:
-    for name, version in (("failure", "0.2.0"), ("drop", "0.2.0"), ("promises", "0.3.0")):
+    for name, version in (("failure", "0.2.0"), ("drop", "0.2.0"), ("rate_audit", "0.3.0")):
         path = write_paper_result(tmp_path, name, {"mnist/1/base/x": 0.5})
         path.write_text(path.read_text().replace('"tcuq": "0.0"', f'"tcuq": "{version}"'))
     said = build_pages(tmp_path)[PAPER]
-    assert "are of version 0.2.0 of tcuq; those of `promises` are of version 0.3.0." in said
+    assert "are of version 0.2.0 of tcuq; those of `rate_audit` are of version 0.3.0." in said
     assert "ours is v0.01" in said
 
 
@@ -279,7 +279,7 @@ def test_sensitivity_turns_with_the_figures(tmp_path: Path, change: float) -> No
         tmp_path, "questions", [stream_line("cifar10/class 16/other lags and window/risk change", change)]
     )
     write_paper_result(
-        tmp_path, "promises", {"cifar10/16/tcuq_paper/largest change of risk over windows 12 to 24": change}
+        tmp_path, "rate_audit", {"cifar10/16/tcuq_paper/largest change of risk over windows 12 to 24": change}
     )
     text = build_pages(tmp_path)[PAPER]
     assert ("other lags and windows change no risk" in text) == (change == 0)

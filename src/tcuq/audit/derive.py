@@ -25,14 +25,14 @@ from ..reference import Monitor as Reference
 from ..reference import Params as Numbers
 from ..reference.params import Feedback
 from ..reference.signals import blocks
-from .replay import Ints, Known, label_rows, replay, stood_still, watch_told
+from .replay import Ints, Known, label_rows, replay, run_labeled, stood_still
 from .verdict import Audit, Check
 
 _FRACTIONS = tuple(name for name in STEP_DTYPE.names or () if STEP_DTYPE[name].kind == "f")
 
 _OPEN = (
     *("prediction", "answer", "risk", "uncertainty", "persistence"),
-    *("look", "reason", "alarm", "severity"),
+    *("novelty", "reason", "alarm", "degradation"),
 )
 """Fields that come from the input, unless the rules tell them."""
 
@@ -69,7 +69,7 @@ def audit(
         Those of the monitor.
     log : Log, optional
         The input of the run. With it, the core runs again and prediction, answer, risk, uncertainty,
-        persistence, look and reason must be the same, as must low_mass and the signals where the decisions
+        persistence, novelty and reason must be the same, as must low_mass and the signals where the decisions
         have them.
     state : bytes, optional
         Saved state that the run started from; without it, a fresh monitor.
@@ -100,18 +100,18 @@ def audit(
     units, exact = _fixed_point(steps, numbers, params)
     checks.append(exact)
     shown = _classes(params, log)
-    told = label_rows(labels, int(numbers[0]), len(steps), params.classes)
-    if told and params.feedback is None:
+    rows = label_rows(labels, int(numbers[0]), len(steps), params.classes)
+    if rows and params.feedback is None:
         raise InputError("conflict", "labels are given, but the parameters have no feedback")
-    known = _known(p, decisions, params, units["look"], start, log)
+    known = _known(p, decisions, params, units["novelty"], start, log)
     answers = np.clip(steps["answer"].astype(np.int64), 0, params.classes - 1)
     decider = Decider(p) if state is None else Reference.load(p, state)
-    derived, debts = replay(decider, units, answers, known, told)
+    derived, debts = replay(decider, units, answers, known, rows)
     if params.instant is None:
         derived["answer"] = steps["prediction"].astype(np.int64)
         derived["persistence"] = np.zeros(len(steps), dtype=np.int64)
     if params.evidence is None:
-        derived["look"] = np.zeros(len(steps), dtype=np.int64)
+        derived["novelty"] = np.zeros(len(steps), dtype=np.int64)
     for name, expected in derived.items():
         logged = units[name] if name in _FRACTIONS else steps[name].astype(np.int64)
         checks.append(_same(name, logged, expected, numbers, "the rules give", shown(name)))
@@ -122,7 +122,7 @@ def audit(
     if params.feedback is None or not params.feedback.above_budget:
         checks += _abstentions(p, abstained, numbers, start)
     if p.feedback is not None and p.feedback.error_num:
-        checks.append(_error_rate(p.feedback, debts, decider.level // 16, numbers))
+        checks.append(_error_rate(p.feedback, debts, decider.quarters // 16, numbers))
     unchecked: tuple[str, ...] = ()
     if log is None:
         unchecked = tuple(_from_input(decisions, derived))
@@ -130,16 +130,16 @@ def audit(
         monitor = Monitor(params)
         if state is not None:
             monitor.load(state)
-        checks += _rerun(decisions, units, monitor, log, derived, told)
+        checks += _rerun(decisions, units, monitor, log, derived, rows)
     return Audit(len(steps), int(flags.sum()), int(abstained.sum()), tuple(checks), unchecked)
 
 
 def _judged(
-    name: str, wrong: npt.NDArray[np.bool_], numbers: Ints, held: str, broken: Callable[[int], str]
+    name: str, wrong: npt.NDArray[np.bool_], numbers: Ints, kept: str, broken: Callable[[int], str]
 ) -> Check:
     """Return a check: what is said where all hold, or of the row of the first step that does not."""
     if not wrong.any():
-        return Check(name, True, held)
+        return Check(name, True, kept)
     row = int(wrong.argmax())
     return Check(name, False, broken(row), int(numbers[row]))
 
@@ -170,9 +170,9 @@ def _possible(steps: npt.NDArray[Any], numbers: Ints, params: Params) -> list[Ch
     accepted["reason"] = f"none, or where flagged {', '.join(params.signals)}"
 
     def broken(name: str, row: int) -> str:
-        said = reason_names(steps["reason"][row : row + 1])[0] if name == "reason" else ""
+        reason = reason_names(steps["reason"][row : row + 1])[0] if name == "reason" else ""
         at = f"at step {int(numbers[row])}"
-        return f"the log says {said or int(steps[name][row])} {at}; {accepted[name]} is possible"
+        return f"the log says {reason or int(steps[name][row])} {at}; {accepted[name]} is possible"
 
     return [
         _judged(name, bad, numbers, f"{accepted[name]} at all {len(steps):,} steps", partial(broken, name))
@@ -190,14 +190,14 @@ def _fixed_point(steps: npt.NDArray[Any], numbers: Ints, params: Params) -> tupl
             wrong = ~((values >= low) & (values <= high)) | (values * ONE != np.round(values * ONE))
         if wrong.any():
             break
-    said = "every fraction is one that the core can give"
+    kept = "every fraction is one that the core can give"
 
     def broken(row: int) -> str:
         value, at = steps[name][row], int(numbers[row])
         return f"{name} is {value!r} at step {at}; a multiple of 1/65536 expected"
 
     units = {name: _whole(steps[name]) for name in _FRACTIONS}
-    return units, _judged("fixed_point", wrong, numbers, said, broken)
+    return units, _judged("fixed_point", wrong, numbers, kept, broken)
 
 
 def _whole(values: npt.NDArray[np.float64]) -> Ints:
@@ -212,9 +212,9 @@ def _same(
     wrong = logged != expected
 
     def broken(row: int) -> str:
-        said, right = show(int(logged[row])), show(int(expected[row]))
+        found, right = show(int(logged[row])), show(int(expected[row]))
         return (
-            f"the log says {said} at step {int(numbers[row])}, {source} {right}; "
+            f"the log says {found} at step {int(numbers[row])}, {source} {right}; "
             f"{int(wrong.sum()):,} of {len(logged):,} steps differ"
         )
 
@@ -232,17 +232,17 @@ def _flag_rate(p: Numbers, flags: npt.NDArray[np.bool_], numbers: Ints, start: S
     def broken(row: int) -> str:
         return f"{rate}; debt {int(debts[row]) / den:g} flags at step {int(numbers[row])} is outside {span}"
 
-    held = f"{rate}; worst debt {worst / den:g} flags, {span} is certain"
-    return _judged("flag_rate", (debts < low) | (debts > high), numbers, held, broken)
+    kept = f"{rate}; worst debt {worst / den:g} flags, {span} is certain"
+    return _judged("flag_rate", (debts < low) | (debts > high), numbers, kept, broken)
 
 
 def _error_rate(head: Feedback, debts: Ints, recovered: int, numbers: Ints) -> Check:
     den, bound = head.error_den, head.bounds()[1]
     worst = f"{int(debts.max()) / den:g} errors beyond max_error; {bound / den:g} is certain"
-    said = f"of labeled accepted steps, at worst {worst}"
+    text = f"of labeled accepted steps, at worst {worst}"
     if paid := recovered * head.error_num:
-        said += f"; labels of withheld steps have paid for {paid / den:g} more, of {bound / den:g} at most"
-    return _judged("errors", debts > bound, numbers, said, lambda _: said)
+        text += f"; labels of withheld steps have paid for {paid / den:g} more, of {bound / den:g} at most"
+    return _judged("errors", debts > bound, numbers, text, lambda _: text)
 
 
 def _abstentions(p: Numbers, abstained: Ints, numbers: Ints, start: State | None) -> list[Check]:
@@ -260,36 +260,36 @@ def _abstentions(p: Numbers, abstained: Ints, numbers: Ints, start: State | None
     budget = _judged("budget", balance > credit, numbers, f"{rate}; {allowed}", broken)
     # Worst window that ends at each step: the balance there minus its lowest point before.
     excess = balance - np.minimum.accumulate(np.concatenate([[0], balance[:-1]]))
-    held = f"worst window holds {int(excess.max()) / den:g} abstentions more than {num / den:g} per step"
-    detail = f"{held}; at most {burst} are allowed"
+    kept = f"worst window holds {int(excess.max()) / den:g} abstentions more than {num / den:g} per step"
+    detail = f"{kept}; at most {burst} are allowed"
     return [budget, _judged("burst", excess > burst * den, numbers, detail, lambda _: detail)]
 
 
 def _known(
-    p: Numbers, decisions: Decisions, params: Params, looks: Ints, start: State | None, log: Log | None
+    p: Numbers, decisions: Decisions, params: Params, novelty: Ints, start: State | None, log: Log | None
 ) -> Known | None:
     """Return what the alarm goes by, from logged signals and classes; None where the log cannot tell."""
     head, signals = p.evidence, decisions.signals
     if head is None or signals is None:
         return None
-    needed = [name for name, coef in zip(SIGNALS, head.coef, strict=True) if coef and name != "severity"]
+    needed = [name for name, coef in zip(SIGNALS, head.coef, strict=True) if coef and name != "degradation"]
     classes = decisions.steps[params.about].astype(np.int64)
     if not set(needed) <= set(decisions.used) or not ((classes >= 0) & (classes < p.classes)).all():
         return None
-    still = [False] * len(decisions)
-    if head.still:
+    frozen = [False] * len(decisions)
+    if head.frozen:
         values = _compared(decisions, params, log)
         if values is None or (start is not None and start.steps):
             return None  # a state's header does not have the last input
         starts = {0} if log is None else {piece.start for piece in log.pieces()}
-        still = stood_still(Decider(p), head, values, starts)
-        if log is None and any(still):
+        frozen = stood_still(Decider(p), head, values, starts)
+        if log is None and any(frozen):
             return None  # only the input tells a reset, after which it did not
-    return Known(head, _whole(signals), classes, (looks + 1) >> 8, still)
+    return Known(head, _whole(signals), classes, (novelty + 1) >> 8, frozen)
 
 
 def _compared(decisions: Decisions, params: Params, log: Log | None) -> Ints | None:
-    """Return what looks compare: sums of features, from the input, or logged odds; None without them."""
+    """Return what novelty compares: sums of features, from the input, or logged odds; None without them."""
     if "distance" in params.signals:
         if log is None or log.features is None or log.features.dtype != np.int8 or len(log) != len(decisions):
             return None
@@ -330,12 +330,12 @@ def _rerun(
     monitor: Monitor,
     log: Log,
     derived: Collection[str],
-    told: dict[int, list[Any]],
+    labels: dict[int, list[Any]],
 ) -> list[Check]:
     if len(log) != len(decisions):
         detail = f"the input has {len(log):,} steps, the decision log {len(decisions):,}"
         return [Check("input", False, detail)]
-    again, values = watch_told(monitor, log, told)
+    again, values = run_labeled(monitor, log, labels)
     numbers = decisions.step_numbers()
     shown = _classes(monitor.params, log)
     checks = []

@@ -1,4 +1,4 @@
-"""Decisions derived from what a log has of each step: risks, answers, signals, looks and labels."""
+"""Decisions derived from what a log has of each step: risks, answers, signals, novelty and labels."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ..base.errors import InputError
 from ..log.log import Log
-from ..monitor.monitor import Monitor, watch
+from ..monitor.monitor import Monitor, run_over
 from ..reference import Decider
 from ..reference.params import Evidence
 
@@ -27,28 +27,28 @@ class Known(NamedTuple):
     head: Evidence
     signals: Ints
     classes: Ints
-    looks: Ints
-    still: list[bool]
+    novelty: Ints
+    frozen: list[bool]
 
 
 def rises(decider: Decider, known: Known, risks: list[int]) -> Iterator[int]:
     """Yield what each step adds to the rise side; the decider takes the mean of the evidence along."""
     rows = np.clip(known.signals, -MOST, MOST).tolist()
-    columns = (risks, rows, known.classes.tolist(), known.looks.tolist(), known.still)
-    for risk, signals, subject, look, still in zip(*columns, strict=True):
-        evidence = decider.add_evidence(known.head, signals, subject, look, still)
-        yield decider.rising(risk, signals, evidence, look)
+    columns = (risks, rows, known.classes.tolist(), known.novelty.tolist(), known.frozen)
+    for risk, signals, subject, novelty, frozen in zip(*columns, strict=True):
+        evidence = decider.add_evidence(known.head, signals, subject, novelty, frozen)
+        yield decider.rising(risk, signals, evidence, novelty)
 
 
 def stood_still(decider: Decider, head: Evidence, values: Ints, starts: Collection[int]) -> list[bool]:
-    """Return where the input of a fresh monitor stood still, from what looks compare."""
+    """Return where the input of a fresh monitor stood still, from what novelty compares."""
     # A reset that is not among `starts` can only make steps appear to stand still that did not.
-    still = []
+    frozen = []
     for step, own in enumerate(values.tolist()):
         if step in starts:
             decider.reset()
-        still.append(decider.look(head, own)[1])
-    return still
+        frozen.append(decider.novelty(head, own)[1])
+    return frozen
 
 
 def replay(
@@ -68,11 +68,11 @@ def replay(
         added = rises(decider, known, risks)
     else:
         decider.alarm = 0
-    decided, severity, debts = [], [], []
+    decided, degradation, debts = [], [], []
     columns = (risks, units["uncertainty"].tolist(), answers.tolist(), added)
     for at, (risk, uncertainty, answer, rising) in enumerate(zip(*columns, strict=True)):
         decided.append(decider.decide(risk, uncertainty, answer, rising))
-        severity.append(decider.severity)
+        degradation.append(decider.degradation)
         for ago, label in labels.get(at, ()):
             decider.feedback(decider.steps - 1 - ago, label)
         debts.append(decider.error_debt)
@@ -80,7 +80,7 @@ def replay(
     derived = {name: table[name] for name in ("threshold", "flagged", "abstain", "warming_up")}
     if p.evidence is None or known is not None:
         derived["alarm"] = table["alarm"]
-        derived["severity"] = np.array(severity, dtype=np.int64) * (p.evidence is not None)
+        derived["degradation"] = np.array(degradation, dtype=np.int64) * (p.evidence is not None)
     derived["expected_accuracy"] = table["expected_accuracy"]
     return derived, np.array(debts, dtype=np.int64)
 
@@ -102,18 +102,18 @@ def label_rows(labels: npt.ArrayLike | None, first: int, count: int, classes: in
     return by_place
 
 
-def watch_told(monitor: Monitor, log: Log, told: dict[int, list[Any]]) -> tuple[npt.NDArray[Any], ...]:
-    """Run a monitor over a log as `watch` does, with signals, and labels when they came."""
+def run_labeled(monitor: Monitor, log: Log, labels: dict[int, list[Any]]) -> tuple[npt.NDArray[Any], ...]:
+    """Run a monitor over a log as `run_over` does, with signals, and labels when they came."""
     parts, values = [], []
     for piece in log.pieces():
         if piece.start:
             monitor.reset()
-        ends = sorted(at + 1 for at in told if piece.start <= at < piece.stop)
+        ends = sorted(at + 1 for at in labels if piece.start <= at < piece.stop)
         for start, stop in zip([piece.start, *ends], [*ends, piece.stop], strict=True):
             if start < stop:
-                steps, signals = watch(monitor, log.take(slice(start, stop)), signals=True)
+                steps, signals = run_over(monitor, log.take(slice(start, stop)), signals=True)
                 parts.append(steps)
                 values.append(signals)
-            for ago, label in told.get(stop - 1, []) if stop in ends else []:
+            for ago, label in labels.get(stop - 1, []) if stop in ends else []:
                 monitor._core.feedback(monitor.steps - 1 - ago, label)
     return np.concatenate(parts), np.concatenate(values)

@@ -230,7 +230,7 @@ static PyObject *bank_run(PyObject *object, PyObject *const *args, Py_ssize_t co
     if (enter(self, &call, args, count, count == 5 ? 5 : 6, no_spaces) < 0) {
         return NULL;
     }
-    if (run_open(&tables, &self->base.held.params, (Py_ssize_t)call.count, args + 1) == 0) {
+    if (run_open(&tables, &self->base.owned.params, (Py_ssize_t)call.count, args + 1) == 0) {
         run_t run = {self, call.slots, &tables};
         Py_BEGIN_ALLOW_THREADS
         events(&run, call.count, (size_t)threads);
@@ -246,7 +246,7 @@ static PyObject *bank_run(PyObject *object, PyObject *const *args, Py_ssize_t co
 static PyObject *bank_save_many(PyObject *object, PyObject *const *args, Py_ssize_t count)
 {
     bank_t *self = (bank_t *)object;
-    const size_t sizes[] = {tcuq_state_size(&self->base.held.params), 0};
+    const size_t sizes[] = {tcuq_state_size(&self->base.owned.params), 0};
     PyObject *result = NULL;
     call_t call;
     size_t i;
@@ -296,7 +296,7 @@ static PyObject *load_all(bank_t *self, const call_t *call, const uint8_t *state
 static PyObject *bank_load_many(PyObject *object, PyObject *const *args, Py_ssize_t count)
 {
     bank_t *self = (bank_t *)object;
-    size_t size = tcuq_state_size(&self->base.held.params);
+    size_t size = tcuq_state_size(&self->base.owned.params);
     PyObject *result = NULL;
     Py_buffer states;
     call_t call;
@@ -452,7 +452,7 @@ static PyObject *bank_sizes(PyObject *object, PyObject *unused)
     count = self->count;
     LOCK_END()
     return Py_BuildValue("nnn", (Py_ssize_t)count, (Py_ssize_t)self->record,
-                         (Py_ssize_t)tcuq_state_size(&self->base.held.params));
+                         (Py_ssize_t)tcuq_state_size(&self->base.owned.params));
 }
 
 /* Bank(fields, feature_scale) */
@@ -463,14 +463,14 @@ static PyObject *bank_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     if (self == NULL) {
         return NULL;
     }
-    ring_bytes = tcuq_ring_size(&self->base.held.params);
+    ring_bytes = tcuq_ring_size(&self->base.owned.params);
     self->record = (MONITOR_BYTES + ring_bytes + 7u) & ~(size_t)7u;
     self->fresh = PyMem_Calloc(1, self->record);
     if (self->fresh == NULL) {
         Py_DECREF((PyObject *)self);
         return PyErr_NoMemory();
     }
-    tcuq_init((tcuq_t *)(void *)self->fresh, &self->base.held.params, ring_of(self->fresh), ring_bytes);
+    tcuq_init((tcuq_t *)(void *)self->fresh, &self->base.owned.params, ring_of(self->fresh), ring_bytes);
     return (PyObject *)self;
 }
 

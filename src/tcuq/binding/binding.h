@@ -42,12 +42,12 @@ typedef struct {
     tcuq_instant_t instant;
     tcuq_feedback_t feedback;
     int8_t *centers; /* or NULL */
-} held_params_t;
+} owned_params_t;
 
 /* What an object with params begins with. */
 typedef struct {
     PyObject_HEAD
-    held_params_t held;
+    owned_params_t owned;
     float feature_scale;
 } base_t;
 
@@ -65,8 +65,8 @@ typedef struct {
     double threshold;
     double uncertainty;
     double persistence;
-    double look;
-    double severity;
+    double novelty;
+    double degradation;
     double expected_accuracy; /* NaN where there is none */
     int32_t prediction;
     int32_t answer;

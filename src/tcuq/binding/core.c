@@ -13,7 +13,7 @@ typedef struct {
 static PyObject *core_step(PyObject *object, PyObject *const *args, Py_ssize_t count)
 {
     core_t *self = (core_t *)object;
-    const tcuq_params_t *params = &self->base.held.params;
+    const tcuq_params_t *params = &self->base.owned.params;
     int8_t probs[TCUQ_MAX_CLASSES], features[TCUQ_MAX_FEATURES];
     uint16_t signals[TCUQ_SIGNAL_COUNT];
     tcuq_step_t step;
@@ -47,7 +47,7 @@ static PyObject *core_run(PyObject *object, PyObject *const *args, Py_ssize_t co
         PyErr_SetString(PyExc_TypeError, "run takes probs, features, out and signals");
         return NULL;
     }
-    if (run_open(&tables, &self->base.held.params, -1, args) < 0) {
+    if (run_open(&tables, &self->base.owned.params, -1, args) < 0) {
         return NULL;
     }
     LOCK_BEGIN(self)
@@ -72,7 +72,7 @@ static PyObject *core_reset(PyObject *object, PyObject *unused)
 static PyObject *core_save(PyObject *object, PyObject *unused)
 {
     core_t *self = (core_t *)object;
-    Py_ssize_t size = (Py_ssize_t)tcuq_state_size(&self->base.held.params);
+    Py_ssize_t size = (Py_ssize_t)tcuq_state_size(&self->base.owned.params);
     PyObject *bytes = PyBytes_FromStringAndSize(NULL, size);
     int status;
     (void)unused;
@@ -137,7 +137,7 @@ static PyObject *core_feedback(PyObject *object, PyObject *args)
 /* fingerprint(version) -> CRC-32 of the params, as if they were of this layout */
 static PyObject *core_fingerprint(PyObject *object, PyObject *args)
 {
-    tcuq_params_t p = ((base_t *)object)->held.params;
+    tcuq_params_t p = ((base_t *)object)->owned.params;
     if (!PyArg_ParseTuple(args, "|H", &p.version)) {
         return NULL;
     }
@@ -147,7 +147,7 @@ static PyObject *core_fingerprint(PyObject *object, PyObject *args)
 /* sizes() -> (ring bytes, state bytes, lowest debt, highest debt) */
 static PyObject *core_sizes(PyObject *object, PyObject *unused)
 {
-    const tcuq_params_t *p = &((base_t *)object)->held.params;
+    const tcuq_params_t *p = &((base_t *)object)->owned.params;
     int32_t low, high;
     (void)unused;
     tcuq_debt_bounds(p, &low, &high);
@@ -177,13 +177,13 @@ static PyObject *core_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         return NULL;
     }
     self->kind = PyType_GetModuleState(type);
-    ring_bytes = tcuq_ring_size(&self->base.held.params); /* a multiple of 4 */
+    ring_bytes = tcuq_ring_size(&self->base.owned.params); /* a multiple of 4 */
     self->ring = PyMem_Calloc(1, ring_bytes);
     if (self->ring == NULL) {
         Py_DECREF((PyObject *)self);
         return PyErr_NoMemory();
     }
-    tcuq_init(&self->monitor, &self->base.held.params, self->ring, ring_bytes);
+    tcuq_init(&self->monitor, &self->base.owned.params, self->ring, ring_bytes);
     return (PyObject *)self;
 }
 

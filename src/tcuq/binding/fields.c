@@ -15,7 +15,7 @@ typedef struct {
     const char *name;
     long long low;
     long long high;
-    size_t offset; /* in the struct of the part; of lists that it points to, in held_params_t */
+    size_t offset; /* in the struct of the part; of lists that it points to, in owned_params_t */
     size_t size;   /* bytes of one number */
 } row_t;
 
@@ -24,8 +24,8 @@ typedef struct {
 #define LIST_ROW(of, name, type, low, high, by) \
     {OF_##of, BY_##by, #name, low, high, PLACE_##by(of, name), sizeof(type)},
 #define PLACE_signal(of, name) offsetof(of##_t, name)
-#define PLACE_class(of, name) offsetof(held_params_t, name)
-#define PLACE_lag(of, name) offsetof(held_params_t, name)
+#define PLACE_class(of, name) offsetof(owned_params_t, name)
+#define PLACE_lag(of, name) offsetof(owned_params_t, name)
 static const row_t rows[] = {TCUQ_LISTS(LIST_ROW) TCUQ_NUMBERS(NUMBER_ROW)};
 
 static const char *const prefixes[] = {"", "evidence ", "instant ", "feedback "};
@@ -97,10 +97,10 @@ static Py_ssize_t read_list(char *target, PyObject *list, const row_t *row, Py_s
     return count;
 }
 
-static int read_row(held_params_t *held, void *part, PyObject *item, const row_t *row)
+static int read_row(owned_params_t *owned, void *part, PyObject *item, const row_t *row)
 {
-    tcuq_params_t *p = &held->params;
-    char *target = (char *)(row->kind == ONE || row->kind == BY_signal ? part : (void *)held) + row->offset;
+    tcuq_params_t *p = &owned->params;
+    char *target = (char *)(row->kind == ONE || row->kind == BY_signal ? part : (void *)owned) + row->offset;
     Py_ssize_t count = row->kind == BY_signal ? TCUQ_SIGNAL_COUNT : row->kind == BY_class ? p->classes : p->lag_count;
     if (row->kind == ONE) {
         return read_number(target, item, row, "");
@@ -108,7 +108,7 @@ static int read_row(held_params_t *held, void *part, PyObject *item, const row_t
     if (row->kind == BY_lag && p->lags == NULL) { /* the first list of them says how many */
         count = read_list(target, item, row, 0, TCUQ_MAX_LAG);
         p->lag_count = (uint16_t)(count < 0 ? 0 : count);
-        p->lags = held->lags;
+        p->lags = owned->lags;
         return count < 0 ? -1 : 0;
     }
     return read_list(target, item, row, count, count) < 0 ? -1 : 0;
@@ -116,10 +116,10 @@ static int read_row(held_params_t *held, void *part, PyObject *item, const row_t
 
 /* Read all numbers of a part, but those that are not for Python to say. Return whether it is there (a head may be None
  * or missing), or -1 with an exception. */
-static int read_part(held_params_t *held, PyObject *fields, part_t which)
+static int read_part(owned_params_t *owned, PyObject *fields, part_t which)
 {
     static const char *const names[] = {"params", "evidence", "instant", "feedback"};
-    void *const parts[] = {&held->params, &held->evidence, &held->instant, &held->feedback};
+    void *const parts[] = {&owned->params, &owned->evidence, &owned->instant, &owned->feedback};
     PyObject *numbers = which == OF_p ? Py_NewRef(fields) : entry_of(fields, names[which], 1);
     int status = numbers == NULL ? -1 : numbers != Py_None;
     size_t i;
@@ -131,7 +131,7 @@ static int read_part(held_params_t *held, PyObject *fields, part_t which)
         const row_t *row = &rows[i];
         if (row->part == which && strcmp(row->name, "lag_count") != 0 && strcmp(row->name, "fingerprint") != 0) {
             PyObject *item = entry_of(numbers, row->name, 0);
-            status = item == NULL || read_row(held, parts[which], item, row) < 0 ? -1 : 1;
+            status = item == NULL || read_row(owned, parts[which], item, row) < 0 ? -1 : 1;
             Py_XDECREF(item);
         }
     }
@@ -152,9 +152,9 @@ static int refuse_rule(PyObject *fields, int error)
 }
 
 /* Centers come as bytes, class by class, or None. */
-static int read_centers(held_params_t *held, PyObject *fields)
+static int read_centers(owned_params_t *owned, PyObject *fields)
 {
-    Py_ssize_t size = (Py_ssize_t)held->params.classes * held->params.features, given;
+    Py_ssize_t size = (Py_ssize_t)owned->params.classes * owned->params.features, given;
     PyObject *bytes = entry_of(fields, "centers", 1);
     int status = bytes == NULL ? -1 : 0;
     char *from;
@@ -163,12 +163,12 @@ static int read_centers(held_params_t *held, PyObject *fields)
         if (status == 0 && given != size) {
             PyErr_Format(PyExc_ValueError, "centers has %zd entries, expected %zd", given, size);
             status = -1;
-        } else if (status == 0 && (held->centers = PyMem_Malloc((size_t)size + 1u)) == NULL) {
+        } else if (status == 0 && (owned->centers = PyMem_Malloc((size_t)size + 1u)) == NULL) {
             PyErr_NoMemory();
             status = -1;
         } else if (status == 0) {
-            memcpy(held->centers, from, (size_t)size);
-            held->params.centers = held->centers;
+            memcpy(owned->centers, from, (size_t)size);
+            owned->params.centers = owned->centers;
         }
     }
     Py_XDECREF(bytes);
@@ -177,24 +177,24 @@ static int read_centers(held_params_t *held, PyObject *fields)
 
 /* Read what `Params.integers` gives, and check it. Return 0, or -1 with an exception that names the parameter, its value
  * and what was expected. */
-static int fields_read(held_params_t *held, PyObject *fields)
+static int fields_read(owned_params_t *owned, PyObject *fields)
 {
-    tcuq_params_t *p = &held->params;
+    tcuq_params_t *p = &owned->params;
     int there[OF_feedback + 1], part, error;
     for (part = OF_p; part <= OF_feedback; part++) {
-        there[part] = read_part(held, fields, (part_t)part);
+        there[part] = read_part(owned, fields, (part_t)part);
         if (there[part] < 0) {
             return -1;
         }
     }
-    if (read_centers(held, fields) < 0) {
+    if (read_centers(owned, fields) < 0) {
         return -1;
     }
-    p->lag_weights = held->lag_weights;
-    held->evidence.offset = held->offset;
-    p->evidence = there[OF_evidence] ? &held->evidence : NULL;
-    p->instant = there[OF_instant] ? &held->instant : NULL;
-    p->feedback = there[OF_feedback] ? &held->feedback : NULL;
+    p->lag_weights = owned->lag_weights;
+    owned->evidence.offset = owned->offset;
+    p->evidence = there[OF_evidence] ? &owned->evidence : NULL;
+    p->instant = there[OF_instant] ? &owned->instant : NULL;
+    p->feedback = there[OF_feedback] ? &owned->feedback : NULL;
     error = tcuq_check(p);
     if (error != TCUQ_OK) {
         return refuse_rule(fields, error);
@@ -220,7 +220,7 @@ PyObject *base_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         return NULL;
     }
     self->feature_scale = (float)scale;
-    if (fields_read(&self->held, fields) < 0) {
+    if (fields_read(&self->owned, fields) < 0) {
         Py_DECREF((PyObject *)self);
         return NULL;
     }
@@ -230,7 +230,7 @@ PyObject *base_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 void base_free(PyObject *object)
 {
     PyTypeObject *type = Py_TYPE(object);
-    PyMem_Free(((base_t *)object)->held.centers);
+    PyMem_Free(((base_t *)object)->owned.centers);
     PyObject_Free(object);
     Py_DECREF((PyObject *)type);
 }

@@ -5,7 +5,7 @@
 #define LEAST_BITS 15u /* of a decision after the first */
 #define NO_REASON 31u
 
-enum { UNCERTAINTY, RISK, THRESHOLD, SEVERITY, PERSISTENCE, LOOK, ACCURACY };
+enum { UNCERTAINTY, RISK, THRESHOLD, DEGRADATION, PERSISTENCE, NOVELTY, ACCURACY };
 
 static const uint8_t first_order[NUMBERS] = {12, 12, 1, 11, 8, 1, 1};
 static const uint8_t first_bits[NUMBERS] = {16, 16, 32, 32, 16, 16, 16};
@@ -117,7 +117,7 @@ static size_t take_rows(bits_t *bits, unsigned classes, unsigned horizon, step_r
             threshold = take_difference(bits, &order[THRESHOLD], n[THRESHOLD] + *move);
             *move = threshold - n[THRESHOLD];
             n[THRESHOLD] = threshold;
-            for (i = SEVERITY; i <= LOOK; i++) {
+            for (i = DEGRADATION; i <= NOVELTY; i++) {
                 n[i] = take_difference(bits, &order[i], n[i]);
             }
             if (n[UNCERTAINTY] > 65535u) {
@@ -127,15 +127,15 @@ static size_t take_rows(bits_t *bits, unsigned classes, unsigned horizon, step_r
                                           next_accuracy(n[ACCURACY], n[UNCERTAINTY], horizon));
         }
         if (bits->bad || step.prediction >= classes || step.answer >= classes || n[RISK] > 65535u ||
-            n[PERSISTENCE] > 65535u || n[LOOK] > 65535u || n[ACCURACY] > 65535u) {
+            n[PERSISTENCE] > 65535u || n[NOVELTY] > 65535u || n[ACCURACY] > 65535u) {
             return 0;
         }
         step.uncertainty = (uint16_t)n[UNCERTAINTY];
         step.risk = (uint16_t)n[RISK];
         step.threshold = as_signed(n[THRESHOLD]);
-        step.severity = as_signed(n[SEVERITY]);
+        step.degradation = as_signed(n[DEGRADATION]);
         step.persistence = (uint16_t)n[PERSISTENCE];
-        step.look = (uint16_t)n[LOOK];
+        step.novelty = (uint16_t)n[NOVELTY];
         step.expected_accuracy = (uint16_t)n[ACCURACY];
         step_row(&rows[count++], &step, horizon != 0u);
     }

@@ -20,9 +20,9 @@ static PyStructSequence_Field step_fields[] = {
     {"signals", "all signals by number when asked for, else None"},
     {"answer", "class to act on: the prediction, or what the last steps make more likely"},
     {"persistence", "0 where neighboring steps have nothing to do with each other, up to 1"},
-    {"severity", "slow mean of the evidence: how bad the stream is"},
+    {"degradation", "slow mean of the evidence: how bad the stream is"},
     {"expected_accuracy", "over the last steps, or None where the fit had no labels"},
-    {"look", "how new this input is beside the last one: 1 for another example, 1/8 for one that is held"},
+    {"novelty", "how new this input is beside the last one: 1 for another example, 1/8 for one that is held"},
     {"answer_name", "name of the answer, or None where classes have no names"},
     {"prediction_name", "the same of the class with the largest posterior"},
     {NULL, NULL}};
@@ -111,9 +111,9 @@ PyObject *step_new(const step_kind_t *kind, const tcuq_step_t *s, const uint16_t
         signals != NULL ? signal_values(signals) : Py_NewRef(Py_None),
         PyLong_FromLong(s->answer),
         PyFloat_FromDouble(s->persistence / ONE),
-        PyFloat_FromDouble(s->severity / ONE),
+        PyFloat_FromDouble(s->degradation / ONE),
         horizon != 0 ? PyFloat_FromDouble(s->expected_accuracy / ONE) : Py_NewRef(Py_None),
-        PyFloat_FromDouble(s->look / ONE),
+        PyFloat_FromDouble(s->novelty / ONE),
         name_of(names, s->answer),
         name_of(names, s->prediction)};
     PyObject *step = PyStructSequence_New(kind->type);
@@ -141,8 +141,8 @@ void step_row(step_row_t *row, const tcuq_step_t *s, int horizon)
     row->threshold = s->threshold / ONE;
     row->uncertainty = s->uncertainty / ONE;
     row->persistence = s->persistence / ONE;
-    row->look = s->look / ONE;
-    row->severity = s->severity / ONE;
+    row->novelty = s->novelty / ONE;
+    row->degradation = s->degradation / ONE;
     row->expected_accuracy = horizon != 0 ? s->expected_accuracy / ONE : Py_NAN;
     row->prediction = s->prediction;
     row->answer = s->answer;

@@ -64,12 +64,12 @@ def _read(args: argparse.Namespace) -> tuple[Log, Log | None]:
     check_target(args.output)
     common.keep_apart({"LOG": args.log, "--clean": args.clean}, {"PARAMS": args.output})
     _keep_others(args.output)
-    told = logits_given(args)
+    options = logits_given(args)
 
     def read(path: str, format: str | None) -> Log:
         if format is None:
             expect_log(path)
-        log = read_log(path, format, **told)
+        log = read_log(path, format, **options)
         with located(shown(path)):
             refuse_logits(log.probs)
         return log
@@ -150,10 +150,10 @@ def add(subparsers: Subparsers) -> None:
         "the delay (default: evidence; with profile paper risk)",
     )
     add(
-        "--own-looks",
+        "--baseline-inputs",
         type=int,
         metavar="N",
-        help="first looks of a device, such as 300, that set a reference of its own for the alarm: where "
+        help="first new inputs of a device, such as 300, that set its baseline for the alarm: where "
         "devices differ and start healthy (default: 0, none)",
     )
 
@@ -178,7 +178,7 @@ def command(args: argparse.Namespace) -> int:
     from ..fitting import FitOptions, fit
 
     keywords = given(args, "budget", "level", "run_length", "profile", "alarm")
-    more = given(args, "feature_scale", "feature_zero_point", "own_looks")
+    more = given(args, "feature_scale", "feature_zero_point", "baseline_inputs")
     more["max_error"], more["feedback"] = args.max_error or (None, 0)
     with progress(args) as bar, spoken(args):
         options = FitOptions(use_features=args.use_features, **more)

@@ -160,7 +160,7 @@ def _decided(
     from ..io.logs import read_parts
     from ..io.sources import shown
     from ..log.quantize import refuse_logits
-    from ..monitor.monitor import format_notes, watch
+    from ..monitor.monitor import format_notes, run_over
 
     params, where, segment = monitor.params, shown(args.input), None
     for log in read_parts(args.input, bad if args.skip_bad else None, params, **logits_given(args)):
@@ -178,7 +178,7 @@ def _decided(
                 if result["steps"] and log.segments[0] != segment:
                     monitor.reset()
                 segment = log.segments[-1]
-            steps = watch(monitor, log)
+            steps = run_over(monitor, log)
         sums = (len(steps), steps["flagged"].sum(), steps["abstain"].sum(), (steps["alarm"] > 0).sum())
         for name, hits in zip(COUNTED, sums, strict=True):
             result[name] += int(hits)
@@ -206,8 +206,8 @@ def answer_lines(
     from ..log.logits import paired, softmax
 
     params, where = monitor.params, shown(STANDARD)
-    told = logits_given(args)
-    apply = (lambda row: softmax(paired(row), told["logits_scale"])) if told["logits"] else None
+    options = logits_given(args)
+    apply = (lambda row: softmax(paired(row), options["logits_scale"])) if options["logits"] else None
     rows, segment = JsonRows(Shape.of(params), apply, where), None
     counts = dict.fromkeys(COUNTED, 0)
     number, seen, notes = monitor.steps, [], None
@@ -239,7 +239,7 @@ def answer_lines(
             segment = begins
             cells: tuple[Any, ...] = (number, step.prediction, step.answer, step.risk, step.threshold)
             cells += (step.uncertainty, step.abstain, step.alarm, step.warming_up, step.reason or "")
-            cells += (step.persistence, step.look, step.severity, step.expected_accuracy)
+            cells += (step.persistence, step.novelty, step.degradation, step.expected_accuracy)
             if names is not None:
                 cells += (names[step.answer],)
             print(text.line((*cells, params.fingerprint)), end="", flush=True)

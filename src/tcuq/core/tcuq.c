@@ -71,9 +71,9 @@ COLD int tcuq_init(tcuq_t *m, const tcuq_params_t *p, uint32_t *ring, size_t rin
 
 void tcuq_reset(tcuq_t *m)
 {
-    m->head = 0;
+    m->slot = 0;
     m->fill = 0;
-    m->held &= HELD_STREAM;
+    m->filled &= FILLED_STREAM;
     m->stillness = 0;
 }
 
@@ -123,7 +123,7 @@ static void score(const tcuq_params_t *p, const inference_t *now, const uint16_t
         }
     }
     out->uncertainty = logistic(z);
-    if (evidence_head(p) != NULL && now->still) { /* as good as a guess */
+    if (evidence_head(p) != NULL && now->frozen) { /* as good as a guess */
         uint32_t guess = ONE - ONE / p->classes;
         out->uncertainty = (uint16_t)(out->uncertainty > guess ? out->uncertainty : guess);
     }
@@ -243,52 +243,52 @@ static int32_t bet_of(const tcuq_evidence_t *head, int32_t evidence)
     return shift_floor(shift_floor(log, 4) * 45426, 12);
 }
 
-/* What is summed, less what the first looks of this device had more of it than clean input. Until they are over,
- * `own` adds it up, Q16.16. */
-static int32_t by_own_reference(tcuq_t *m, const tcuq_evidence_t *head, int32_t value, uint32_t look)
+/* What is summed, less what the first new inputs of this device had more of it than clean input. Until they are over,
+ * `baseline` adds it up, Q16.16. */
+static int32_t less_baseline(tcuq_t *m, const tcuq_evidence_t *head, int32_t value, uint32_t novelty)
 {
-    uint32_t whole = head->own_looks << 8;
-    if (m->own_seen < whole) {
-        m->own += (uint32_t)(shift_floor(value - head->own_mean, 8) * (int32_t)look);
-        m->own_seen += look;
-        if (m->own_seen < whole) {
+    uint32_t whole = head->baseline_inputs << 8;
+    if (m->baseline_seen < whole) {
+        m->baseline += (uint32_t)(shift_floor(value - head->baseline_mean, 8) * (int32_t)novelty);
+        m->baseline_seen += novelty;
+        if (m->baseline_seen < whole) {
             return value;
         }
-        m->own = (int32_t)m->own > 0 ? m->own / m->own_seen << 8 : 0u;
+        m->baseline = (int32_t)m->baseline > 0 ? m->baseline / m->baseline_seen << 8 : 0u;
     }
-    m->own_seen = whole;
-    m->own = m->own < head->own_most ? m->own : head->own_most;
-    return value - (int32_t)m->own;
+    m->baseline_seen = whole;
+    m->baseline = m->baseline < head->baseline_most ? m->baseline : head->baseline_most;
+    return value - (int32_t)m->baseline;
 }
 
-/* What the alarm adds: how much more likely the last looks are on degraded input, by this look. */
+/* What the alarm adds: how much more likely the last inputs are on degraded input, by the novelty of this one. */
 static int32_t excess_of(tcuq_t *m, const tcuq_evidence_t *head, const inference_t *now, const uint16_t *signals)
 {
     const tcuq_params_t *p = m->params;
     int32_t value;
     if (head->bet_slope != 0u) {
         value = bet_of(head, now->evidence);
-        value = value > 0 ? shift_floor(value * (int32_t)now->look, 8) : value; /* less than it won: still fair */
+        value = value > 0 ? shift_floor(value * (int32_t)now->novelty, 8) : value; /* less than it won: still fair */
     } else {
         value = head->bias;
-        if (uses(p, TCUQ_BIT(TCUQ_SEVERITY))) {
-            value += shift_floor((int32_t)head->coef[TCUQ_SEVERITY] * signals[TCUQ_SEVERITY], 9);
+        if (uses(p, TCUQ_BIT(TCUQ_DEGRADATION))) {
+            value += shift_floor((int32_t)head->coef[TCUQ_DEGRADATION] * signals[TCUQ_DEGRADATION], 9);
         }
         if (uses(p, TCUQ_BIT(TCUQ_DRIFT))) {
             value += shift_floor((int32_t)head->coef[TCUQ_DRIFT] * signals[TCUQ_DRIFT], 9);
         }
         value = clipped(value, head->clip);
-        if (HAS_OWN_REFERENCE && head->own_looks != 0u) {
-            value = by_own_reference(m, head, value, now->look);
+        if (HAS_BASELINE && head->baseline_inputs != 0u) {
+            value = less_baseline(m, head, value, now->novelty);
         }
-        value = shift_floor(value * (int32_t)now->look, 8);
+        value = shift_floor(value * (int32_t)now->novelty, 8);
     }
     return value - (int32_t)head->allowance;
 }
 
-/* One side of the alarm: a sum between 0 and cap, raised at limit. Once raised it stays so while it is held, then
+/* One side of the alarm: a sum between 0 and cap, raised at limit. Once raised it stays so while it is kept, then
  * until the sum is down at `clear`, and starts again at 0. */
-NOT_INLINE static uint8_t watch(uint32_t *sum, int32_t excess, uint32_t limit, uint32_t cap, uint32_t clear, int raised, int held)
+NOT_INLINE static uint8_t add_up(uint32_t *sum, int32_t excess, uint32_t limit, uint32_t cap, uint32_t clear, int raised, int kept)
 {
     int32_t value = (int32_t)(*sum + (uint32_t)excess); /* a damaged sum is cut like a large one */
     value = value < 0 ? 0 : (uint32_t)value > cap ? (int32_t)cap : value;
@@ -296,7 +296,7 @@ NOT_INLINE static uint8_t watch(uint32_t *sum, int32_t excess, uint32_t limit, u
     if (limit == 0u) { /* this side is off */
         return 0;
     }
-    if (raised && !held && (uint32_t)value <= clear) {
+    if (raised && !kept && (uint32_t)value <= clear) {
         *sum = 0;
         return 0;
     }
@@ -309,7 +309,7 @@ static NOT_INLINE void remember(const tcuq_params_t *p, int8_t *numbers, tcuq_st
     uint32_t next = number_at(numbers, NEXT);
     uint32_t entry = ((Q16_MAX - (uint32_t)out->uncertainty) >> 3) & ~answer_mask(p); /* the certainty, in 1/8192 */
     entry |= (out->alarm & TCUQ_ALARM_RISE) != 0u ? STEP_ALARM : 0u;
-    entry |= out->abstain == 0u && !doubtful ? STEP_VOUCHED : 0u;
+    entry |= out->abstain == 0u && !doubtful ? STEP_COUNTED : 0u;
     number_put(numbers, ENTRIES + next, entry | out->answer);
     next++;
     number_put(numbers, NEXT, next < p->feedback->memory ? next : 0u);
@@ -322,27 +322,27 @@ static void alarm(tcuq_t *m, const inference_t *now, const uint16_t *signals, ui
     const tcuq_evidence_t *head = evidence_head(p);
     int32_t excess = (int32_t)out->risk - p->rise_reference;
     int raised = (m->alarm & TCUQ_ALARM_RISE) != 0u;
-    uint32_t held = raised ? m->alarm >> 2 : 0u;
+    uint32_t left = raised ? m->alarm >> 2 : 0u;
     uint32_t move = 0, clear;
     uint8_t rise, fall;
-    out->severity = 0;
+    out->degradation = 0;
     if (head != NULL) {
         excess = excess_of(m, head, now, signals);
-        out->severity = m->severity;
-        out->look = saturate(now->look << 8);
+        out->degradation = m->degradation;
+        out->novelty = saturate(now->novelty << 8);
     }
-    if (labels != NULL) { /* modulo 2^32: a level may be below 0 */
-        move = (p->rise_limit >> 2) * (level_above(feedback_numbers(labels)) - LEVEL_FALL);
+    if (labels != NULL) { /* modulo 2^32: quarters may be below 0 */
+        move = (p->rise_limit >> 2) * (quarters_above(feedback_numbers(labels)) - QUARTERS_FALL);
     }
     clear = p->rise_clear + move;
     clear = HAS_FEEDBACK && (int32_t)clear < 0 ? 0u : clear;
-    held = held < p->hold ? held : p->hold;
-    rise = watch(&m->rise, excess, p->rise_limit + move, p->rise_cap + move, clear, raised, held != 0u);
-    fall = watch(&m->fall, (int32_t)p->fall_reference - out->risk, p->fall_limit, p->fall_cap, 0,
+    left = left < p->least_raised ? left : p->least_raised;
+    rise = add_up(&m->rise, excess, p->rise_limit + move, p->rise_cap + move, clear, raised, left != 0u);
+    fall = add_up(&m->fall, (int32_t)p->fall_reference - out->risk, p->fall_limit, p->fall_cap, 0,
                  (m->alarm & TCUQ_ALARM_FALL) != 0u, 0);
-    held = held != 0u ? held - 1u : raised ? 0u : p->hold;
+    left = left != 0u ? left - 1u : raised ? 0u : p->least_raised;
     out->alarm = (uint8_t)(rise | (fall << 1));
-    m->alarm = (uint8_t)(out->alarm | (rise != 0u ? held << 2 : 0u));
+    m->alarm = (uint8_t)(out->alarm | (rise != 0u ? left << 2 : 0u));
     if (labels != NULL) {
         if (rise != raised) {
             number_put(feedback_numbers(labels), CASE, 0); /* another one */

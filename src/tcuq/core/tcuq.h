@@ -41,7 +41,7 @@ extern "C" {
 #define TCUQ_FLIPS 2         /* share of lagged predictions that differ from this one */
 #define TCUQ_DOUBT 3         /* low confidence and low margin, mixed */
 #define TCUQ_ODDS 4          /* log-odds against the class, from this posterior */
-#define TCUQ_SEVERITY 5      /* slow mean of the evidence for degraded input */
+#define TCUQ_DEGRADATION 5   /* slow mean of the evidence for degraded input */
 #define TCUQ_MAGNITUDE 6     /* log of the sum of squares of the features */
 #define TCUQ_DISTANCE 7      /* log of the squared distance of the features from the center of the class */
 #define TCUQ_DISBELIEF 8     /* log-odds against the class, from the belief at the learned persistence */
@@ -60,16 +60,16 @@ extern "C" {
 #define TCUQ_FEATURE_SIGNALS 0x2C2uL
 #define TCUQ_SLOW_SIGNALS 0x220uL
 
-/* In TCUQ_SIGNALS, beside signals: a reference of the device's own (tcuq_evidence_t.own_looks), and what labels
+/* In TCUQ_SIGNALS, beside signals: the device's baseline (tcuq_evidence_t.baseline_inputs), and what labels
  * change (tcuq_feedback(), in tcuq_feedback.c), which is left out unless asked for. */
-#define TCUQ_OWN_REFERENCE 0x10000uL
+#define TCUQ_BASELINE 0x10000uL
 #define TCUQ_FEEDBACK 0x20000uL
 
 /* What this build can do. Define it as a mask of TCUQ_BIT()s to leave the code of other signals
  * out; tcuq_init() refuses params that need them. Without a signal beyond those of the paper evidence is left
  * out too, without `disbelief` the learned persistence: a mask that an export gives has what its params need. */
 #ifndef TCUQ_SIGNALS
-#define TCUQ_SIGNALS (TCUQ_ALL_SIGNALS | TCUQ_OWN_REFERENCE)
+#define TCUQ_SIGNALS (TCUQ_ALL_SIGNALS | TCUQ_BASELINE)
 #endif
 
 /* Parameters. Q0.16 means value * 65536, Q16.16 the same with a sign, Q6.9 value * 512. All of it belongs in read-only
@@ -84,18 +84,18 @@ extern "C" {
 #define TCUQ_ABOUT_ANSWER 1u /* needs `instant` */
 
 /* A second head over the signals, for the alarm: how much more likely this step is on degraded input than on
- * clean, as a natural logarithm. The coefficients of `severity` and `drift` are those of what the alarm sums. */
+ * clean, as a natural logarithm. The coefficients of `degradation` and `drift` are those of what the alarm sums. */
 typedef struct {
     const int16_t *offset;           /* one a class, of the class that the step speaks of, value * 256 */
     uint32_t clip;                   /* one step adds or takes off at most this, Q16.16 */
     uint32_t reach;                  /* feature distance (squared) from the last input at which one counts as entirely
                                       * new */
-    uint32_t still;                  /* stillness above which the input is frozen, Q16.16; 0: it never is */
+    uint32_t frozen;                 /* stillness above which the input is frozen, Q16.16; 0: it never is */
     int32_t bias;                    /* of what is summed, Q16.16 */
     uint32_t allowance;              /* taken off at every step, Q16.16 */
-    uint32_t own_looks;              /* first looks of a device that set a reference of its own, 0 to 1000; 0: none */
-    int32_t own_mean;                /* what is summed on clean input, on average, Q16.16 */
-    uint32_t own_most;               /* most that the own reference takes off, Q16.16 */
+    uint32_t baseline_inputs;        /* first new inputs of a device that set its baseline, 0 to 1000; 0: none */
+    int32_t baseline_mean;           /* what is summed on clean input, on average, Q16.16 */
+    uint32_t baseline_most;          /* most that the baseline takes off, Q16.16 */
     uint32_t bet_base;               /* the bet of a step is bet_base + bet_slope * evidence, Q16.16; 0 without a
                                       * bet */
     uint32_t bet_slope;              /* 0: the evidence itself is summed, Q16.16 */
@@ -158,8 +158,8 @@ typedef struct {
     uint16_t burst;                         /* abstentions that may come at once, 1 to 10000 */
     uint16_t rise_reference;                /* risk above this feeds the rise alarm, Q0.16; not used with evidence */
     uint16_t fall_reference;                /* risk below this feeds the fall alarm, Q0.16 */
-    uint16_t hold;                          /* steps that a rise alarm stays raised at the least, 0 to 63 */
-    uint32_t warmup;                        /* first steps, which abstain only where `error_first` holds them back */
+    uint16_t least_raised;                  /* steps that a rise alarm stays raised at the least, 0 to 63 */
+    uint32_t warmup;                        /* first steps, which abstain only where `error_first` withholds them */
     uint32_t rise_limit;                    /* sum of risk x steps or evidence at which the rise alarm is raised,
                                              * Q16.16; 0: off */
     uint32_t rise_cap;                      /* the sum stops growing here, Q16.16 */
@@ -199,12 +199,12 @@ enum tcuq_error {
     TCUQ_ERR_PARAM_horizon = -112, TCUQ_ERR_PARAM_expected_start = -111, TCUQ_ERR_PARAM_slope = -110,
     TCUQ_ERR_PARAM_steep_slope = -109, TCUQ_ERR_PARAM_knee = -108, TCUQ_ERR_PARAM_budget_num = -107,
     TCUQ_ERR_PARAM_budget_den = -106, TCUQ_ERR_PARAM_burst = -105, TCUQ_ERR_PARAM_rise_reference = -104,
-    TCUQ_ERR_PARAM_fall_reference = -103, TCUQ_ERR_PARAM_hold = -102, TCUQ_ERR_PARAM_warmup = -101,
+    TCUQ_ERR_PARAM_fall_reference = -103, TCUQ_ERR_PARAM_least_raised = -102, TCUQ_ERR_PARAM_warmup = -101,
     TCUQ_ERR_PARAM_rise_limit = -100, TCUQ_ERR_PARAM_rise_cap = -99, TCUQ_ERR_PARAM_rise_clear = -98,
     TCUQ_ERR_PARAM_fall_limit = -97, TCUQ_ERR_PARAM_fall_cap = -96, TCUQ_ERR_EVIDENCE_clip = -95,
-    TCUQ_ERR_EVIDENCE_reach = -94, TCUQ_ERR_EVIDENCE_still = -93, TCUQ_ERR_EVIDENCE_bias = -92,
-    TCUQ_ERR_EVIDENCE_allowance = -91, TCUQ_ERR_EVIDENCE_own_looks = -90, TCUQ_ERR_EVIDENCE_own_mean = -89,
-    TCUQ_ERR_EVIDENCE_own_most = -88, TCUQ_ERR_EVIDENCE_bet_base = -87, TCUQ_ERR_EVIDENCE_bet_slope = -86,
+    TCUQ_ERR_EVIDENCE_reach = -94, TCUQ_ERR_EVIDENCE_frozen = -93, TCUQ_ERR_EVIDENCE_bias = -92,
+    TCUQ_ERR_EVIDENCE_allowance = -91, TCUQ_ERR_EVIDENCE_baseline_inputs = -90, TCUQ_ERR_EVIDENCE_baseline_mean = -89,
+    TCUQ_ERR_EVIDENCE_baseline_most = -88, TCUQ_ERR_EVIDENCE_bet_base = -87, TCUQ_ERR_EVIDENCE_bet_slope = -86,
     TCUQ_ERR_INSTANT_bias = -85, TCUQ_ERR_FEEDBACK_memory = -84, TCUQ_ERR_FEEDBACK_error_num = -83,
     TCUQ_ERR_FEEDBACK_error_den = -82, TCUQ_ERR_FEEDBACK_error_reference = -81, TCUQ_ERR_FEEDBACK_error_shut = -80,
     TCUQ_ERR_FEEDBACK_error_first = -79, TCUQ_ERR_FEEDBACK_wrong_score = -78, TCUQ_ERR_FEEDBACK_right_score = -77,
@@ -215,7 +215,7 @@ enum tcuq_error {
     TCUQ_ERR_RULE_disbelief_used = -64, TCUQ_ERR_RULE_horizon_fits = -63, TCUQ_ERR_RULE_start_used = -62,
     TCUQ_ERR_RULE_centers_given = -61, TCUQ_ERR_RULE_rise_order = -60, TCUQ_ERR_RULE_fall_order = -59,
     TCUQ_ERR_RULE_clear_order = -58, TCUQ_ERR_RULE_evidence_given = -57, TCUQ_ERR_RULE_bet_fits = -56,
-    TCUQ_ERR_RULE_own_used = -55, TCUQ_ERR_RULE_look_used = -54, TCUQ_ERR_RULE_slow_used = -53,
+    TCUQ_ERR_RULE_baseline_used = -55, TCUQ_ERR_RULE_novelty_used = -54, TCUQ_ERR_RULE_slow_used = -53,
     TCUQ_ERR_RULE_drift_used = -52, TCUQ_ERR_RULE_evidence_alone = -51, TCUQ_ERR_RULE_feedback_fits = -50
 };
 
@@ -243,20 +243,21 @@ void tcuq_debt_bounds(const tcuq_params_t *params, int32_t *low, int32_t *high);
 typedef struct {
     const tcuq_params_t *params;
     uint32_t *ring;
-    uint8_t alarm;      /* TCUQ_ALARM_ bits, and 4 * steps for which it still stays raised */
-    uint8_t head;       /* slot of the ring that is written next */
-    uint8_t fill;       /* filled entries of the ring, at most its depth */
-    uint8_t held;       /* bit 0 when the last input and beliefs hold a value, bit 1 when class mix and deficits do */
-    uint32_t steps;     /* taken so far */
-    int32_t debt;       /* level_den * flagged - level_num * steps */
-    int32_t credit;     /* abstentions that may come, in 1 / budget_den */
-    uint32_t rise;      /* sum of the rise alarm */
-    uint32_t fall;      /* sum of the fall alarm */
-    int32_t severity;   /* slow mean of the evidence, Q16.16 */
-    uint32_t stillness; /* mean doublings that the input is short of a new one, Q16.16; forgotten at a reset */
-    uint32_t own;       /* a sum over looks until `own_seen` is complete, then the own reference, Q16.16 */
-    uint32_t own_seen;  /* looks of the own reference, in 1/256 */
-    uint32_t accuracy;  /* expected accuracy, Q0.24 */
+    uint8_t alarm;          /* TCUQ_ALARM_ bits, and 4 * steps for which it still stays raised */
+    uint8_t slot;           /* slot of the ring that is written next */
+    uint8_t fill;           /* filled entries of the ring, at most its depth */
+    uint8_t filled;         /* bit 0 when the last input and beliefs hold a value, bit 1 when class mix and deficits
+                             * do */
+    uint32_t steps;         /* taken so far */
+    int32_t debt;           /* level_den * flagged - level_num * steps */
+    int32_t credit;         /* abstentions that may come, in 1 / budget_den */
+    uint32_t rise;          /* sum of the rise alarm */
+    uint32_t fall;          /* sum of the fall alarm */
+    int32_t degradation;    /* slow mean of the evidence, Q16.16 */
+    uint32_t stillness;     /* mean doublings that the input is short of a new one, Q16.16; forgotten at a reset */
+    uint32_t baseline;      /* a sum over new inputs until `baseline_seen` is complete, then the baseline, Q16.16 */
+    uint32_t baseline_seen; /* new inputs of the baseline, in 1/256 */
+    uint32_t accuracy;      /* expected accuracy, Q0.24 */
 } tcuq_t;
 
 /* Return the bytes of ring memory that these params need (a multiple of 4), at
@@ -268,18 +269,18 @@ size_t tcuq_ring_size(const tcuq_params_t *params);
 int tcuq_init(tcuq_t *monitor, const tcuq_params_t *params, uint32_t *ring, size_t ring_bytes);
 
 /* Bits of tcuq_step_t.alarm. */
-#define TCUQ_ALARM_RISE 1u /* risk stayed above its clean level, or evidence added up */
+#define TCUQ_ALARM_RISE 1u /* risk stayed above that of clean data, or evidence added up */
 #define TCUQ_ALARM_FALL 2u /* risk stayed below it, as when a network collapses */
 
 /* In tcuq_step_t.reason: none, since the step is not flagged or no signal is above its clean mean; and no signal, but
- * the step was held back because labels have shown too many errors (tcuq_feedback_t), also during warm-up. */
+ * the step was withheld because labels have shown too many errors (tcuq_feedback_t), also during warm-up. */
 #define TCUQ_REASON_NONE 255u
 #define TCUQ_REASON_ERROR 254u
 
 /* What one step says. */
 typedef struct {
     int32_t threshold;          /* compared with risk; may lie outside 0..65535 */
-    int32_t severity;           /* slow mean of the evidence: how bad, to rank devices by, Q16.16; 0 without
+    int32_t degradation;        /* slow mean of the evidence: how bad, to rank devices by, Q16.16; 0 without
                                  * evidence */
     uint16_t prediction;        /* class with the largest posterior, lowest index on a tie */
     uint16_t answer;            /* class to act on: prediction, or what the last steps make more likely where the
@@ -288,11 +289,11 @@ typedef struct {
     uint16_t uncertainty;       /* that of the head alone, Q0.16 */
     uint16_t persistence;       /* 0 where neighboring steps have nothing to do with each other, Q0.16; 0 without
                                  * `instant` */
-    uint16_t look;              /* how new this input is beside the last one, 1/8 at the least, Q0.16; 0 without
+    uint16_t novelty;           /* how new this input is beside the last one, 1/8 at the least, Q0.16; 0 without
                                  * evidence */
     uint16_t expected_accuracy; /* over the last steps, Q0.16; 0 where the params give no `horizon` */
     uint8_t flagged;            /* 1: risk >= threshold */
-    uint8_t abstain;            /* 1: do not act on answer; flagged, and the budget allows it, or held back for its
+    uint8_t abstain;            /* 1: do not act on answer; flagged, and the budget allows it, or withheld for its
                                  * error */
     uint8_t alarm;              /* TCUQ_ALARM_ bits, 0 when quiet */
     uint8_t warming_up;         /* 1: among the first `warmup` steps */
@@ -312,7 +313,7 @@ void tcuq_two_classes(int8_t sigmoid, int8_t probs[2]);
 
 /* After a gap in the stream: forget past posteriors, features and beliefs. Threshold, budget,
  * alarm and warm-up go on, or the rates would not hold; so does what was learned of the stream:
- * its persistence and mix of classes, severity, drift, own reference and expected accuracy. */
+ * its persistence and mix of classes, degradation, drift, baseline and expected accuracy. */
 void tcuq_reset(tcuq_t *monitor);
 
 /* What tcuq_feedback() takes beside a class: no class is right, or the answer was wrong; and the answer was right. */
@@ -332,7 +333,7 @@ int tcuq_feedback(tcuq_t *monitor, uint32_t step, int32_t label);
 
 /* The error debt never leaves [-error_shut, what this returns], so that of n labeled accepted steps at most
  * max_error * n + what this returns / error_den are wrong. Where the device has fallen nearly silent, right labels of
- * steps that were held back though sure lower the debt as well: they may add as much again, and no more. The constant
+ * steps that were withheld though sure lower the debt as well: they may add as much again, and no more. The constant
  * grows by error_den - error_num with every step of `memory`: so many answers may be out when the first label comes.
  * Of steps without a label it says nothing. With `error_first` 0 it speaks of the steps that were not doubtful. */
 int32_t tcuq_error_bound(const tcuq_params_t *params);

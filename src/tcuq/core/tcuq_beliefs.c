@@ -192,11 +192,11 @@ static uint32_t persist(const tcuq_t *m, const layout_t *at, const int8_t *probs
     expert_t experts[EXPERT_COUNT];
     uint32_t best = 0, of_prediction = 0, answer = 0, i;
     read_likelihood(&of, probs, classes);
-    if ((m->held & HELD_STREAM) == 0u) {
+    if ((m->filled & FILLED_STREAM) == 0u) {
         set_numbers(deficits - 2u * classes, classes, of.even);
         set_numbers(deficits, EXPERT_COUNT, 0);
     }
-    if ((m->held & HELD_PAST) == 0u) {
+    if ((m->filled & FILLED_PAST) == 0u) {
         set_numbers(beliefs, STICKY_COUNT * classes, of.even);
     }
     out->persistence = weigh_experts(m, experts, deficits);

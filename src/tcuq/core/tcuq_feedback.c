@@ -4,9 +4,9 @@
 
 #if ((TCUQ_SIGNALS) & TCUQ_FEEDBACK) != 0
 
-#define LEVEL_MOST (LEVEL_FALL + LEVEL_RISE)
+#define QUARTERS_MOST (QUARTERS_FALL + QUARTERS_RISE)
 #define CORRECTION_SHIFT 5u /* the expected accuracy follows labels at 1/32 */
-#define MOST_RECOVERED 4095 /* in the bits above the level */
+#define MOST_RECOVERED 4095 /* in the bits above the quarters */
 #define CASE_END 24576      /* 3 nats * 8192: labels have decided against an alarm, or for one */
 
 uint32_t *tcuq_internal_feedback(const tcuq_t *m, const layout_t *at)
@@ -43,13 +43,13 @@ static NOT_INLINE void learn(tcuq_t *m, uint32_t *debt, uint32_t entry, int32_t 
     int32_t was = signed_at(numbers, CORRECTION), shut = (int32_t)head->error_shut, sum;
     int raised = (m->alarm & TCUQ_ALARM_RISE) != 0u;
     const tcuq_evidence_t *evidence = evidence_head(m->params);
-    uint32_t level, least = evidence != NULL && evidence->bet_slope != 0u ? LEVEL_FALL : 0u; /* what a bet proves stands */
+    uint32_t quarters, least = evidence != NULL && evidence->bet_slope != 0u ? QUARTERS_FALL : 0u; /* what a bet proves stands */
     number_put(numbers, CORRECTION,
                (uint32_t)moved(was, 32768 - 32768 * wrong - 4 * (int32_t)(entry & (STEP_ALARM - 1u)), CORRECTION_SHIFT));
-    if ((entry & STEP_VOUCHED) != 0u && head->error_num != 0u) { /* else nothing would bound it */
+    if ((entry & STEP_COUNTED) != 0u && head->error_num != 0u) { /* else nothing would bound it */
         sum = (int32_t)*debt + wrong * head->error_den - head->error_num;
-        if ((int32_t)*debt == -shut && sum < -shut && number_at(numbers, LEVEL) >= RECOVERED) {
-            number_put(numbers, LEVEL, number_at(numbers, LEVEL) - RECOVERED); /* all of this label pays back */
+        if ((int32_t)*debt == -shut && sum < -shut && number_at(numbers, QUARTERS) >= RECOVERED) {
+            number_put(numbers, QUARTERS, number_at(numbers, QUARTERS) - RECOVERED); /* all of this label pays back */
         }
         *debt = (uint32_t)(sum > -shut ? sum : -shut);
     }
@@ -58,39 +58,39 @@ static NOT_INLINE void learn(tcuq_t *m, uint32_t *debt, uint32_t entry, int32_t 
     }
     /* Labels that speak against the alarm as it is: enough of them withdraw it, and move its limit. */
     sum = signed_at(numbers, CASE) + (wrong != 0 ? (int32_t)head->wrong_score : -(int32_t)head->right_score);
-    level = level_above(numbers);
+    quarters = quarters_above(numbers);
     if (raised) {
         sum = sum < 0 ? sum : 0;
         if (sum <= -CASE_END) { /* a false alarm */
             m->alarm &= TCUQ_ALARM_FALL;
             m->rise = 0;
-            level = level + 2u < LEVEL_MOST ? level + 2u : LEVEL_MOST;
+            quarters = quarters + 2u < QUARTERS_MOST ? quarters + 2u : QUARTERS_MOST;
             sum = 0;
         }
     } else {
         sum = sum > 0 ? sum : 0;
         if (sum >= CASE_END) { /* a harmful shift that it missed */
-            level -= level > least ? 1u : 0u;
+            quarters -= quarters > least ? 1u : 0u;
             sum = 0;
         }
     }
-    number_put(numbers, LEVEL, (number_at(numbers, LEVEL) & ~15u) | ((level - LEVEL_FALL) & 15u));
+    number_put(numbers, QUARTERS, (number_at(numbers, QUARTERS) & ~15u) | ((quarters - QUARTERS_FALL) & 15u));
     number_put(numbers, CASE, (uint32_t)sum);
 }
 
-/* Whether a right label of a step that was held back pays for speaking again: the device is nearly silent, was sure
+/* Whether a right label of a step that was withheld pays for speaking again: the device is nearly silent, was sure
  * of this step, and such labels have not yet paid for as much as the bound. */
 static int leads_back(const tcuq_params_t *p, uint32_t *debt, uint32_t entry)
 {
     const tcuq_feedback_t *head = p->feedback;
     int8_t *numbers = feedback_numbers(debt);
-    int32_t recovered = (int32_t)(number_at(numbers, LEVEL) / RECOVERED) + 1;
+    int32_t recovered = (int32_t)(number_at(numbers, QUARTERS) / RECOVERED) + 1;
     if (head->error_num == 0u || 4 * (int32_t)*debt < 3 * (int32_t)head->error_shut ||
         ((entry | answer_mask(p)) & (STEP_ALARM - 1u)) < STEP_ALARM - (head->error_reference >> 5) ||
         recovered > MOST_RECOVERED || recovered * head->error_num > error_bound_of(head)) {
         return 0;
     }
-    number_put(numbers, LEVEL, number_at(numbers, LEVEL) + RECOVERED);
+    number_put(numbers, QUARTERS, number_at(numbers, QUARTERS) + RECOVERED);
     return 1;
 }
 
@@ -128,8 +128,8 @@ int tcuq_feedback(tcuq_t *m, uint32_t step, int32_t label)
     }
     number_put(numbers, index, entry ^ STEP_KNOWN);
     right = label == TCUQ_RIGHT || label == (int32_t)(entry & mask);
-    if (right && (entry & STEP_VOUCHED) == 0u && leads_back(m->params, debt, entry)) {
-        entry |= STEP_VOUCHED; /* confident and correct: counted, so that a device that fell silent can recover */
+    if (right && (entry & STEP_COUNTED) == 0u && leads_back(m->params, debt, entry)) {
+        entry |= STEP_COUNTED; /* confident and correct: so that a device that fell silent can recover */
     }
     learn(m, debt, (entry | mask) - (mask >> 1), right ? 0 : 1);
     return TCUQ_OK;

@@ -31,7 +31,7 @@
     X(PARAM, p, burst, uint16_t, 1, 10000, 4)            \
     X(PARAM, p, rise_reference, uint16_t, 0, 65535, 4)   \
     X(PARAM, p, fall_reference, uint16_t, 0, 65535, 4)   \
-    X(PARAM, p, hold, uint16_t, 0, 63, 4)                \
+    X(PARAM, p, least_raised, uint16_t, 0, 63, 4)        \
     X(PARAM, p, warmup, uint32_t, 0, 4294967295, 4)      \
     X(PARAM, p, rise_limit, uint32_t, 0, 4294967295, 4)  \
     X(PARAM, p, rise_cap, uint32_t, 0, 1073741824, 4)    \
@@ -40,16 +40,16 @@
     X(PARAM, p, fall_cap, uint32_t, 0, 1073741824, 4)
 
 /* The same of tcuq_evidence_t. */
-#define TCUQ_EVIDENCE_NUMBERS(X)                                 \
-    X(EVIDENCE, evidence, clip, uint32_t, 1, 524288, 4)          \
-    X(EVIDENCE, evidence, reach, uint32_t, 256, 4294967295, 4)   \
-    X(EVIDENCE, evidence, still, uint32_t, 0, 2097152, 4)        \
-    X(EVIDENCE, evidence, bias, int32_t, -16777216, 16777216, 4) \
-    X(EVIDENCE, evidence, allowance, uint32_t, 0, 16777216, 4)   \
-    X(EVIDENCE, evidence, own_looks, uint32_t, 0, 1000, 4)       \
-    X(EVIDENCE, evidence, own_mean, int32_t, -524288, 524288, 4) \
-    X(EVIDENCE, evidence, own_most, uint32_t, 0, 524288, 4)      \
-    X(EVIDENCE, evidence, bet_base, uint32_t, 0, 1048576, 4)     \
+#define TCUQ_EVIDENCE_NUMBERS(X)                                      \
+    X(EVIDENCE, evidence, clip, uint32_t, 1, 524288, 4)               \
+    X(EVIDENCE, evidence, reach, uint32_t, 256, 4294967295, 4)        \
+    X(EVIDENCE, evidence, frozen, uint32_t, 0, 2097152, 4)            \
+    X(EVIDENCE, evidence, bias, int32_t, -16777216, 16777216, 4)      \
+    X(EVIDENCE, evidence, allowance, uint32_t, 0, 16777216, 4)        \
+    X(EVIDENCE, evidence, baseline_inputs, uint32_t, 0, 1000, 4)      \
+    X(EVIDENCE, evidence, baseline_mean, int32_t, -524288, 524288, 4) \
+    X(EVIDENCE, evidence, baseline_most, uint32_t, 0, 524288, 4)      \
+    X(EVIDENCE, evidence, bet_base, uint32_t, 0, 1048576, 4)          \
     X(EVIDENCE, evidence, bet_slope, uint32_t, 0, 32767, 4)
 
 /* The same of tcuq_instant_t. */
@@ -113,12 +113,12 @@
     X(evidence_given, evidence, evidence_head(p) == NULL || evidence_head(p)->offset != NULL, "memory for offset") \
     X(bet_fits, evidence, evidence_head(p) == NULL || bet_fits(evidence_head(p)),                                  \
       "bet_base and bet_slope 0, or factors from 128 to 2^20 at both clips")                                       \
-    X(own_used, evidence, evidence_head(p) == NULL || own_fits(evidence_head(p)),                                  \
-      "an own reference only without a bet; own_mean and own_most 0 without own_looks")                            \
-    X(look_used, evidence, evidence_head(p) == NULL || uses(p, TCUQ_BIT(TCUQ_ODDS) | TCUQ_BIT(TCUQ_DISTANCE)),     \
+    X(baseline_used, evidence, evidence_head(p) == NULL || baseline_fits(evidence_head(p)),                        \
+      "a baseline only without a bet; baseline_mean and baseline_most 0 without baseline_inputs")                  \
+    X(novelty_used, evidence, evidence_head(p) == NULL || uses(p, TCUQ_BIT(TCUQ_ODDS) | TCUQ_BIT(TCUQ_DISTANCE)),  \
       "given only where the signal odds or distance is used")                                                      \
     X(slow_used, signals, evidence_head(p) != NULL || !uses(p, TCUQ_SLOW_SIGNALS),                                 \
-      "severity and drift only with evidence")                                                                     \
+      "degradation and drift only with evidence")                                                                  \
     X(drift_used, signals, uses(p, TCUQ_BIT(TCUQ_DISTANCE)) || !uses(p, TCUQ_BIT(TCUQ_DRIFT)),                     \
       "drift only with the signal distance")                                                                       \
     X(evidence_alone, fall_limit, evidence_head(p) == NULL || p->fall_limit == 0u,                                 \
@@ -138,25 +138,25 @@
     X("step", "one without a label")
 
 /* Counters that are saved as words: name, type, offset. */
-#define TCUQ_COUNTER_WORDS(X)                                                                      \
-    X(steps, uint32_t, 20) X(debt, int32_t, 24) X(credit, int32_t, 28) X(rise, uint32_t, 32)       \
-    X(fall, uint32_t, 36) X(severity, int32_t, 40) X(stillness, uint32_t, 44) X(own, uint32_t, 48) \
-    X(own_seen, uint32_t, 52) X(accuracy, uint32_t, 56)
+#define TCUQ_COUNTER_WORDS(X)                                                                              \
+    X(steps, uint32_t, 20) X(debt, int32_t, 24) X(credit, int32_t, 28) X(rise, uint32_t, 32)               \
+    X(fall, uint32_t, 36) X(degradation, int32_t, 40) X(stillness, uint32_t, 44) X(baseline, uint32_t, 48) \
+    X(baseline_seen, uint32_t, 52) X(accuracy, uint32_t, 56)
 
 /* Counters that are saved as bytes: name, type, offset. */
-#define TCUQ_COUNTER_BYTES(X)                                       \
-    X(alarm, uint8_t, 60) X(fill, uint8_t, 61) X(held, uint8_t, 62)
+#define TCUQ_COUNTER_BYTES(X)                                         \
+    X(alarm, uint8_t, 60) X(fill, uint8_t, 61) X(filled, uint8_t, 62)
 
 /* tcuq_step_t, in the order of vector files: name, type. */
-#define TCUQ_STEP_FIELDS(X)                                                                                  \
-    X(threshold, int32_t) X(severity, int32_t) X(prediction, uint16_t) X(answer, uint16_t) X(risk, uint16_t) \
-    X(uncertainty, uint16_t) X(persistence, uint16_t) X(look, uint16_t) X(expected_accuracy, uint16_t)       \
-    X(flagged, uint8_t) X(abstain, uint8_t) X(alarm, uint8_t) X(warming_up, uint8_t) X(reason, uint8_t)      \
-    X(low_mass, uint8_t)
+#define TCUQ_STEP_FIELDS(X)                                                                   \
+    X(threshold, int32_t) X(degradation, int32_t) X(prediction, uint16_t) X(answer, uint16_t) \
+    X(risk, uint16_t) X(uncertainty, uint16_t) X(persistence, uint16_t) X(novelty, uint16_t)  \
+    X(expected_accuracy, uint16_t) X(flagged, uint8_t) X(abstain, uint8_t) X(alarm, uint8_t)  \
+    X(warming_up, uint8_t) X(reason, uint8_t) X(low_mass, uint8_t)
 
 /* Signals by number. */
-#define TCUQ_SIGNAL_NAMES(X)                                                                                 \
-    X(divergence) X(instability) X(flips) X(doubt) X(odds) X(severity) X(magnitude) X(distance) X(disbelief) \
-    X(drift)
+#define TCUQ_SIGNAL_NAMES(X)                                                                       \
+    X(divergence) X(instability) X(flips) X(doubt) X(odds) X(degradation) X(magnitude) X(distance) \
+    X(disbelief) X(drift)
 
 #endif

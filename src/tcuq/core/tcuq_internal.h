@@ -42,15 +42,15 @@
 #define COPY memcpy
 #endif
 
-/* Bits of tcuq_t.held: slow means and beliefs hold a value; what is learned of the stream holds one. */
-#define HELD_PAST 1u
-#define HELD_STREAM 2u
+/* Bits of tcuq_t.filled: slow means and beliefs hold a value; what is learned of the stream holds one. */
+#define FILLED_PAST 1u
+#define FILLED_STREAM 2u
 
 /* What this build can do: compute a signal of a mask, sum evidence, learn the persistence or a reference. */
 #define BUILD_HAS(mask) (((TCUQ_SIGNALS) & (mask)) != 0u)
 #define HAS_EVIDENCE BUILD_HAS(TCUQ_ALL_SIGNALS & ~TCUQ_PROFILE_PAPER)
 #define HAS_PERSISTENCE BUILD_HAS(TCUQ_BIT(TCUQ_DISBELIEF))
-#define HAS_OWN_REFERENCE BUILD_HAS(TCUQ_OWN_REFERENCE)
+#define HAS_BASELINE BUILD_HAS(TCUQ_BASELINE)
 #define HAS_FEEDBACK BUILD_HAS(TCUQ_FEEDBACK)
 
 /* Signals in use, of those that this build can compute. */
@@ -110,9 +110,9 @@ static inline int bet_fits(const tcuq_evidence_t *head)
     return head->bet_base >= most + 257u && head->bet_base + most < 1048576u;
 }
 
-static inline int own_fits(const tcuq_evidence_t *head)
+static inline int baseline_fits(const tcuq_evidence_t *head)
 {
-    return head->own_looks != 0u ? head->bet_slope == 0u : head->own_mean == 0 && head->own_most == 0u;
+    return head->baseline_inputs != 0u ? head->bet_slope == 0u : head->baseline_mean == 0 && head->baseline_most == 0u;
 }
 
 static inline int lags_ascend(const tcuq_params_t *p)
@@ -149,7 +149,7 @@ static inline int build_can(const tcuq_params_t *p)
 {
     const tcuq_evidence_t *evidence = evidence_head(p);
     uint32_t lacks = p->signals - used(p);
-    lacks |= !HAS_OWN_REFERENCE && evidence != NULL ? evidence->own_looks : 0u;
+    lacks |= !HAS_BASELINE && evidence != NULL ? evidence->baseline_inputs : 0u;
     return lacks == 0u && evidence == p->evidence && instant_head(p) == p->instant && feedback_head(p) == p->feedback;
 }
 
@@ -378,7 +378,7 @@ static inline int8_t *entry_in(const tcuq_t *m, const layout_t *at, uint32_t slo
 /* Slot of the step `lag` steps ago, 1..depth. */
 static inline uint32_t slot_of(const tcuq_t *m, uint32_t depth, uint32_t lag)
 {
-    return m->head >= lag ? m->head - lag : m->head + depth - lag;
+    return m->slot >= lag ? m->slot - lag : m->slot + depth - lag;
 }
 
 static inline uint32_t number_at(const int8_t *numbers, uint32_t index)
@@ -404,8 +404,8 @@ typedef struct {
     uint32_t subject;       /* the class that signals and risk speak of */
     uint32_t belief;        /* the mixed belief in it, Q0.16; only with an instant head */
     uint32_t anchor;        /* what risk leans on, Q0.16 up to 65536 */
-    uint32_t look;          /* how new it is, in 1/256; only with evidence, like the next */
-    int still;              /* whether the input stands still */
+    uint32_t novelty;          /* how new it is, in 1/256; only with evidence, like the next */
+    int frozen;             /* whether the input stands still */
     int32_t evidence;       /* how much more likely it is on degraded input, Q16.16 */
 } inference_t;
 
@@ -439,18 +439,18 @@ void tcuq_internal_restore(tcuq_t *m, const layout_t *at, uint32_t prediction, c
 #define CORRECTION 2u /* of the expected accuracy, 1/32768, with a sign */
 #define CASE 3u       /* what labels say against the alarm as it is, nats * 8192, with a sign */
 #define NEXT 4u       /* where the next step goes */
-#define LEVEL 5u      /* quarters of its limit that labels have moved the alarm by, modulo 16; above it, in units of
+#define QUARTERS 5u      /* quarters of its limit that labels have moved the alarm by, modulo 16; above it, in units of
                        * RECOVERED, labels that led back from silence and are not paid back */
 #define ENTRIES 6u
 
-#define LEVEL_RISE 13u /* most quarters up, and down */
-#define LEVEL_FALL 2u
+#define QUARTERS_RISE 13u /* most quarters up, and down */
+#define QUARTERS_FALL 2u
 #define RECOVERED 16u
 
 /* Of a remembered step: it has a label, was accepted and not doubtful, and the alarm was on. Below are the
  * certainty and, in the last bits, the answer. */
 #define STEP_KNOWN 0x8000u
-#define STEP_VOUCHED 0x4000u
+#define STEP_COUNTED 0x4000u
 #define STEP_ALARM 0x2000u
 
 static inline uint32_t feedback_words(const tcuq_params_t *p)
@@ -475,10 +475,10 @@ static inline int32_t signed_at(const int8_t *numbers, uint32_t index)
     return (int16_t)number_at(numbers, index);
 }
 
-/* The level, counted from its least. */
-static inline uint32_t level_above(const int8_t *numbers)
+/* The quarters, counted from their least. */
+static inline uint32_t quarters_above(const int8_t *numbers)
 {
-    return (number_at(numbers, LEVEL) + LEVEL_FALL) & 15u;
+    return (number_at(numbers, QUARTERS) + QUARTERS_FALL) & 15u;
 }
 
 static inline int32_t error_bound_of(const tcuq_feedback_t *head)

@@ -3,9 +3,9 @@
  * refer to SPEC.md. */
 #include "tcuq_internal.h"
 
-/* A look, in 1/256: of an input that is as new as any, and the least, so that no stream stands still. */
-#define LOOK_WHOLE 256u
-#define LOOK_LEAST 32u
+/* Novelty, in 1/256: of an input that is as new as any, and the least, so that no stream stands still. */
+#define NOVELTY_WHOLE 256u
+#define NOVELTY_LEAST 32u
 
 /* The stillness is a mean at a rate of 1/16 a step. */
 #define STILL_SHIFT 4u
@@ -150,7 +150,7 @@ void tcuq_internal_read(inference_t *now, const tcuq_params_t *p, const int8_t *
 {
     now->probs = probs;
     now->features = features;
-    now->still = 0;
+    now->frozen = 0;
     if (BUILD_HAS(TCUQ_LAGGED_SIGNALS)) { /* the ring keeps them */
         now->kept.feature_sum = 0;
         now->kept.norm.mant = 0;
@@ -165,7 +165,7 @@ void tcuq_internal_read(inference_t *now, const tcuq_params_t *p, const int8_t *
     out->prediction = now->kept.prediction;
     out->answer = now->kept.prediction;
     out->persistence = 0;
-    out->look = 0;
+    out->novelty = 0;
     out->low_mass = now->kept.mass < 128u ? 1u : 0u;
 }
 
@@ -173,14 +173,14 @@ void tcuq_internal_read(inference_t *now, const tcuq_params_t *p, const int8_t *
 
 static void push(tcuq_t *m, const layout_t *at, const kept_t *kept, const int8_t *probs, const int8_t *features)
 {
-    int8_t *entry = entry_in(m, at, m->head);
-    keep_at(m, at, m->head, kept);
+    int8_t *entry = entry_in(m, at, m->slot);
+    keep_at(m, at, m->slot, kept);
     memcpy(entry, probs, (size_t)at->post_bytes);
     if (at->entry_bytes != at->post_bytes) {
         /* Features may be NULL where no signal reads them. */
         memcpy(entry + at->post_bytes, features, (size_t)(at->entry_bytes - at->post_bytes));
     }
-    m->head++;
+    m->slot++;
     m->fill = (uint8_t)(m->fill < at->depth ? m->fill + 1u : at->depth);
 }
 
@@ -369,11 +369,11 @@ static uint32_t moved_from(uint32_t *last, const int32_t *sums)
     return squares;
 }
 
-/* A slow mean after one more value, at a rate of 1/8 a look. */
-static int32_t toward(int32_t mean, int32_t value, uint32_t look)
+/* A slow mean after one more value, at a rate of 1/8 a novelty. */
+static int32_t toward(int32_t mean, int32_t value, uint32_t novelty)
 {
     /* 2^30 is more than the product, so that nothing below is negative: a shift without a branch. */
-    return mean + (int32_t)((uint32_t)((value - mean) * (int32_t)look + 1024 + 1073741824) >> 11) - 524288;
+    return mean + (int32_t)((uint32_t)((value - mean) * (int32_t)novelty + 1024 + 1073741824) >> 11) - 524288;
 }
 
 /* How much more likely a step is on degraded input (section 11), Q16.16. */
@@ -388,11 +388,11 @@ static int32_t evidence_of(const tcuq_evidence_t *head, uint32_t mask, const uin
 }
 
 /* Mean gaps of the features after this step; returns their squared length in 1/16, and 1. */
-NOT_INLINE static uint32_t drift_of(uint32_t *slow, const int32_t *gaps, uint32_t look)
+NOT_INLINE static uint32_t drift_of(uint32_t *slow, const int32_t *gaps, uint32_t novelty)
 {
     uint32_t squares = 1, i;
     for (i = 0; i < BLOCKS; i++) {
-        int32_t mean = toward(clipped((int32_t)slow[i], SLOW_MAX), gaps[i] * 256, look);
+        int32_t mean = toward(clipped((int32_t)slow[i], SLOW_MAX), gaps[i] * 256, novelty);
         uint32_t size = (mean < 0 ? 0u - (uint32_t)mean : (uint32_t)mean) >> 6;
         slow[i] = (uint32_t)mean;
         size = size < DRIFT_MAX ? size : DRIFT_MAX;
@@ -401,29 +401,29 @@ NOT_INLINE static uint32_t drift_of(uint32_t *slow, const int32_t *gaps, uint32_
     return squares;
 }
 
-/* Look, evidence and what goes by looks: signals 5 and 9. */
+/* Novelty, evidence and what goes by novelty: signals 5 and 9. */
 static void slow_signals(tcuq_t *m, const layout_t *at, const tcuq_evidence_t *head, inference_t *now,
                          uint32_t moved_by, const int32_t *gaps, uint16_t *signals)
 {
     const tcuq_params_t *p = m->params;
-    uint32_t look = moved_by / (head->reach >> 8);
+    uint32_t novelty = moved_by / (head->reach >> 8);
     uint32_t doublings;
-    look = look < LOOK_LEAST ? LOOK_LEAST : look < LOOK_WHOLE ? look : LOOK_WHOLE;
-    now->look = (m->held & HELD_PAST) != 0u ? look : LOOK_WHOLE;
+    novelty = novelty < NOVELTY_LEAST ? NOVELTY_LEAST : novelty < NOVELTY_WHOLE ? novelty : NOVELTY_WHOLE;
+    now->novelty = (m->filled & FILLED_PAST) != 0u ? novelty : NOVELTY_WHOLE;
     now->evidence = evidence_of(head, used(p) & ~(uint32_t)TCUQ_SLOW_SIGNALS, signals, now->subject);
     /* How often the movement must be doubled to be new. */
-    doublings = now->look < LOOK_WHOLE ? bits_of(head->reach) - bits_of(moved_by) : 0u;
+    doublings = now->novelty < NOVELTY_WHOLE ? bits_of(head->reach) - bits_of(moved_by) : 0u;
     m->stillness = m->stillness < STILL_MAX ? m->stillness : STILL_MAX;
     m->stillness = (uint32_t)moved((int32_t)m->stillness, (int32_t)(doublings << 16), STILL_SHIFT);
-    now->still = head->still != 0u && m->stillness > head->still;
-    if (now->still) { /* every step tells so, whatever it shows */
-        now->look = LOOK_WHOLE;
+    now->frozen = head->frozen != 0u && m->stillness > head->frozen;
+    if (now->frozen) { /* every step tells so, whatever it shows */
+        now->novelty = NOVELTY_WHOLE;
         now->evidence = (int32_t)head->clip;
     }
-    m->severity = toward(clipped(m->severity, head->clip), now->evidence, now->look);
-    signals[TCUQ_SEVERITY] = saturate((uint32_t)(32768 + shift_floor(m->severity, 4)));
+    m->degradation = toward(clipped(m->degradation, head->clip), now->evidence, now->novelty);
+    signals[TCUQ_DEGRADATION] = saturate((uint32_t)(32768 + shift_floor(m->degradation, 4)));
     if (uses(p, TCUQ_BIT(TCUQ_DRIFT))) {
-        signals[TCUQ_DRIFT] = log_of(drift_of(m->ring + at->slow, gaps, now->look));
+        signals[TCUQ_DRIFT] = log_of(drift_of(m->ring + at->slow, gaps, now->novelty));
     }
 }
 
@@ -437,7 +437,7 @@ void tcuq_internal_signals(tcuq_t *m, const layout_t *at, inference_t *now, uint
                                         saturate(ONE - 256u * (now->top - now->second)), p->doubt_mix);
     if (uses(p, TCUQ_LAGGED_SIGNALS)) {
         /* Round the ring, and back into it should memory have failed: nothing else in a state is an index. */
-        m->head = (uint8_t)(m->head < at->depth ? m->head : 0u);
+        m->slot = (uint8_t)(m->slot < at->depth ? m->slot : 0u);
         lagged_signals(m, at, now, signals);
         push(m, at, &now->kept, now->probs, now->features);
     }
@@ -464,5 +464,5 @@ void tcuq_internal_signals(tcuq_t *m, const layout_t *at, inference_t *now, uint
     if (evidence != NULL) {
         slow_signals(m, at, evidence, now, moved_by, blocks.gaps, signals);
     }
-    m->held = instant_head(p) != NULL ? HELD_PAST | HELD_STREAM : HELD_PAST;
+    m->filled = instant_head(p) != NULL ? FILLED_PAST | FILLED_STREAM : FILLED_PAST;
 }

@@ -7,7 +7,7 @@
 #define CRC_BYTES 4u
 #define CRC_START 0xFFFFFFFFu
 #define ACCURACY_MAX 0xFFFFFFu /* Q0.24 */
-#define OWN_SUM_MAX 4096u      /* of a sum, for 1/256 of a look */
+#define BASELINE_SUM_MAX 4096u      /* of a sum, for 1/256 of an input */
 
 /* Offsets in the header. */
 enum {
@@ -173,15 +173,15 @@ static tcuq_t read_ones(const tcuq_t *m, uint32_t depth)
     tcuq_t copy = *m;
     copy.accuracy = m->params->horizon != 0u ? m->accuracy : 0u;
     if (head == NULL) {
-        copy.severity = 0;
+        copy.degradation = 0;
         copy.stillness = 0;
     }
-    if (!HAS_OWN_REFERENCE || head == NULL || head->own_looks == 0u) {
-        copy.own = 0;
-        copy.own_seen = 0;
+    if (!HAS_BASELINE || head == NULL || head->baseline_inputs == 0u) {
+        copy.baseline = 0;
+        copy.baseline_seen = 0;
     }
     if (depth == 0u) {
-        copy.head = 0;
+        copy.slot = 0;
         copy.fill = 0;
     }
     return copy;
@@ -197,26 +197,26 @@ static int side_valid(uint32_t sum, uint32_t limit, uint32_t cap, uint32_t least
 }
 
 /* What is learned of the stream has held a value since the first step. */
-static int held_valid(const tcuq_t *m, uint32_t depth)
+static int filled_valid(const tcuq_t *m, uint32_t depth)
 {
     int learns = instant_head(m->params) != NULL;
-    uint32_t most = learns ? HELD_PAST | HELD_STREAM : HELD_PAST;
-    if (m->held > (m->steps != 0u ? most : 0u) || (m->held == HELD_PAST && learns)) {
+    uint32_t most = learns ? FILLED_PAST | FILLED_STREAM : FILLED_PAST;
+    if (m->filled > (m->steps != 0u ? most : 0u) || (m->filled == FILLED_PAST && learns)) {
         return 0;
     }
-    return depth == 0u || (m->fill != 0u) == ((m->held & HELD_PAST) != 0u);
+    return depth == 0u || (m->fill != 0u) == ((m->filled & FILLED_PAST) != 0u);
 }
 
-/* A sum that so many looks can have, then a bounded reference. */
-static int own_valid(const tcuq_t *m)
+/* A sum that so many new inputs can have, then a bounded reference. */
+static int baseline_valid(const tcuq_t *m)
 {
     const tcuq_evidence_t *head = evidence_head(m->params);
-    int kept = HAS_OWN_REFERENCE && head != NULL;
-    uint32_t whole = kept ? head->own_looks << 8 : 0u;
-    if (m->own_seen >= whole) {
-        return m->own_seen == whole && m->own <= (kept ? head->own_most : 0u);
+    int kept = HAS_BASELINE && head != NULL;
+    uint32_t whole = kept ? head->baseline_inputs << 8 : 0u;
+    if (m->baseline_seen >= whole) {
+        return m->baseline_seen == whole && m->baseline <= (kept ? head->baseline_most : 0u);
     }
-    return m->own + m->own_seen * OWN_SUM_MAX <= 2u * m->own_seen * OWN_SUM_MAX;
+    return m->baseline + m->baseline_seen * BASELINE_SUM_MAX <= 2u * m->baseline_seen * BASELINE_SUM_MAX;
 }
 
 /* Ranges, and what holds between counters at every step; `m` comes from read_ones() or from a state. */
@@ -225,21 +225,21 @@ static int counters_valid(const tcuq_t *m, uint32_t depth)
     const tcuq_params_t *p = m->params;
     const tcuq_evidence_t *evidence = evidence_head(p);
     int32_t clip = evidence != NULL ? (int32_t)evidence->clip : 0;
-    uint32_t held = (uint32_t)m->alarm >> 2;
-    uint32_t more = feedback_head(p) != NULL ? (p->rise_limit >> 2) * LEVEL_RISE : 0u; /* labels may add */
+    uint32_t left = (uint32_t)m->alarm >> 2;
+    uint32_t more = feedback_head(p) != NULL ? (p->rise_limit >> 2) * QUARTERS_RISE : 0u; /* labels may add */
     int32_t low, high;
     tcuq_debt_bounds(p, &low, &high);
     return m->debt >= low && m->debt <= high &&
            m->credit >= 0 && m->credit <= (int32_t)p->burst * p->budget_den &&
-           held <= ((m->alarm & TCUQ_ALARM_RISE) != 0u ? p->hold : 0u) &&
-           /* The last step of a hold may leave any sum. */
+           left <= ((m->alarm & TCUQ_ALARM_RISE) != 0u ? p->least_raised : 0u) &&
+           /* The last of the least steps may leave any sum. */
            side_valid(m->rise, p->rise_limit + more, p->rise_cap + more,
-                      p->hold != 0u || feedback_head(p) != NULL ? 0u : p->rise_clear + 1u, m->alarm & TCUQ_ALARM_RISE) &&
+                      p->least_raised != 0u || feedback_head(p) != NULL ? 0u : p->rise_clear + 1u, m->alarm & TCUQ_ALARM_RISE) &&
            side_valid(m->fall, p->fall_limit, p->fall_cap, 1, m->alarm & TCUQ_ALARM_FALL) &&
-           m->severity >= -clip && m->severity <= clip &&
-           m->stillness <= (evidence != NULL ? STILL_MAX : 0u) && own_valid(m) &&
+           m->degradation >= -clip && m->degradation <= clip &&
+           m->stillness <= (evidence != NULL ? STILL_MAX : 0u) && baseline_valid(m) &&
            m->accuracy <= (p->horizon != 0u ? ACCURACY_MAX : 0u) &&
-           m->head <= depth && m->fill <= depth && m->fill <= m->steps && held_valid(m, depth);
+           m->slot <= depth && m->fill <= depth && m->fill <= m->steps && filled_valid(m, depth);
 }
 
 static int all_zero(const uint8_t *bytes, size_t count)
@@ -272,7 +272,7 @@ static int entries_valid(const tcuq_t *m, const layout_t *at, const uint8_t *byt
 /* Whether a word holds a value. Those before `slow` are forgotten at a reset. */
 static int mean_held(const tcuq_t *m, const layout_t *at, uint32_t word)
 {
-    return word >= at->slow ? m->steps != 0u : (m->held & HELD_PAST) != 0u;
+    return word >= at->slow ? m->steps != 0u : (m->filled & FILLED_PAST) != 0u;
 }
 
 /* The last input, or mean gaps of the features; `low` is what the least is short of 0. */
@@ -315,11 +315,11 @@ static int numbers_valid(const tcuq_t *m, const layout_t *at, const uint8_t *byt
         return 1;
     }
     for (i = 0; i < STICKY_COUNT; i++, bytes += belief) {
-        if (!sum_within(bytes, classes, (m->held & HELD_PAST) != 0u ? ONE : 0u)) {
+        if (!sum_within(bytes, classes, (m->filled & FILLED_PAST) != 0u ? ONE : 0u)) {
             return 0;
         }
     }
-    if ((m->held & HELD_STREAM) == 0u) {
+    if ((m->filled & FILLED_STREAM) == 0u) {
         return all_zero(bytes, belief + 2u * EXPERT_COUNT);
     }
     if (!sum_within(bytes, classes, ONE + 16u * classes)) { /* rounding adds to the class mix */
@@ -361,7 +361,7 @@ static void put_memory(const tcuq_t *m, const layout_t *at, uint8_t *bytes)
         put16(next, read ? number_at(feedback_numbers(m->ring + at->feedback), i) : 0u);
     }
     for (i = 0; i < number_count(at); i++, next += 2) {
-        if ((m->held & (i < kept ? HELD_PAST : HELD_STREAM)) != 0u) {
+        if ((m->filled & (i < kept ? FILLED_PAST : FILLED_STREAM)) != 0u) {
             put16(next, number_at(numbers_in(m, at), i));
         }
     }
@@ -422,14 +422,14 @@ COLD int tcuq_load(tcuq_t *m, const uint8_t *bytes, size_t size)
         return TCUQ_ERR_SIZE;
     }
     next.params = m->params;
-    next.head = 0;
+    next.slot = 0;
     get_counters(&next, bytes);
     if (get16(bytes + AT_ZERO) != 0u || bytes[AT_DEPTH] != depth_of(&at) ||
         !counters_valid(&next, depth_of(&at)) || !memory_valid(&next, &at, bytes)) {
         return TCUQ_ERR_STATE;
     }
     get_counters(m, bytes);
-    m->head = 0;
+    m->slot = 0;
     m->fill = 0;
     for (i = next.fill; i > 0u; i--) { /* the oldest first */
         const uint8_t *entry = bytes + entry_at(&at, i - 1u);

@@ -18,7 +18,7 @@ from ..fitting.simple_rules import left_wrong, simple_rules
 from ..io.decisions import Decisions
 from ..log.log import Log
 from ..monitor.cost import cost
-from ..monitor.monitor import Monitor, watch
+from ..monitor.monitor import Monitor, run_over
 from ..monitor.params import Params
 from ..report.summary import IN_TIME, choices, response
 from ..start.judge import alarm_figures
@@ -67,7 +67,7 @@ def main(
     show(3)
     params = fit(dev, budget=BUDGET, seed=seed)
     show(4)
-    steps, signals = watch(Monitor(params), test, signals=True)
+    steps, signals = run_over(Monitor(params), test, signals=True)
     verdict = audit(Decisions(steps), params, log=test)
     show(5)
     result = figures(params, test, steps)
@@ -97,8 +97,8 @@ def figures(params: Params, log: Log, steps: Any) -> dict[str, Any]:
     model_wrong, wrong = log.errors(), np.asarray(steps["answer"] != log.labels)
     rules = {rule.name: rule for rule in simple_rules(log)}
     sure = {name: left_wrong(rules[name].answers != log.labels, rules[name].doubt, share) for name in RIVALS}
-    expected, told = steps["expected_accuracy"], response(steps["alarm"], log)
-    assert told is not None
+    expected, responses = steps["expected_accuracy"], response(steps["alarm"], log)
+    assert responses is not None
     faults = {
         name: {
             "steps": int(here.sum()),
@@ -123,7 +123,7 @@ def figures(params: Params, log: Log, steps: Any) -> dict[str, Any]:
         "abstained": float(steps["abstain"].mean()),
         "budget": params.budget,
         "faults": faults,
-        "alarms": told.words,
+        "alarms": responses.words,
         **alarm_figures(on, kinds, None),
         "expected_clean": float(expected[kinds == 0].mean()),
         "expected_shifted": float(expected[kinds > 0].mean()),

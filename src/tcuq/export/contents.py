@@ -58,8 +58,8 @@ CORE_SOURCES = (*("tcuq.c", "tcuq_beliefs.c", "tcuq_error.c"), *("tcuq_signals.c
 CORE_PRIVATE = ("tcuq_internal.h", "tcuq_fields.h", "tcuq_tables.h")
 """Files of the core: what a program compiles, and what only the core reads."""
 
-OWN_REFERENCE, FEEDBACK = 0x10000, 0x20000
-"""`TCUQ_OWN_REFERENCE` and `TCUQ_FEEDBACK`."""
+BASELINE, FEEDBACK = 0x10000, 0x20000
+"""`TCUQ_BASELINE` and `TCUQ_FEEDBACK`."""
 
 
 def build_mask(params: Params) -> int:
@@ -70,8 +70,8 @@ def build_mask(params: Params) -> int:
         signals |= mask(("disbelief",))
     elif params.evidence is not None and set(params.signals) <= set(PROFILES["paper"]):
         signals |= mask(("odds",))
-    if params.evidence is not None and params.evidence.own is not None:
-        signals |= OWN_REFERENCE
+    if params.evidence is not None and params.evidence.baseline is not None:
+        signals |= BASELINE
     if params.feedback is not None:
         signals |= FEEDBACK
     return signals

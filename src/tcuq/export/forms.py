@@ -38,7 +38,7 @@ def _c(contents: Contents) -> Fields:
     """Return what a row of the example holds, and what is printed of it."""
     params, width = contents.params, contents.width
     columns = "answer, risk, threshold, abstain, alarm"
-    columns += ", severity" if params.evidence else ""
+    columns += ", degradation" if params.evidence else ""
     columns += ", expected accuracy" if params.horizon else ""
     columns += " (risk and the like in 1/65536)"
     columns += ", name of the answer" if params.names else ""

@@ -34,7 +34,7 @@ tcuq_frame.h, tcuq_frame.c | steps as frames for a computer; only a program that
 """
 _LICENSE = "tcuq_LICENSE.txt | the license of everything here (MIT)\n"
 
-_DEFAULT = "#define TCUQ_SIGNALS (TCUQ_ALL_SIGNALS | TCUQ_OWN_REFERENCE)"
+_DEFAULT = "#define TCUQ_SIGNALS (TCUQ_ALL_SIGNALS | TCUQ_BASELINE)"
 """What tcuq.h compiles in where no flag says otherwise."""
 
 _BESIDE = ("tcuq_frame.", "tcuq_projection.", "tcuq_softmax.", "tcuq_LICENSE.")

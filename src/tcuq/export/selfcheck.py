@@ -24,7 +24,7 @@ Kind = tuple[int, int, int]
 """What a long stretch is: kind of posterior, kind of features, and steps that a class stays."""
 
 STEP_FIELDS = (
-    *("threshold", "severity", "prediction", "answer", "risk", "uncertainty", "persistence", "look"),
+    *("threshold", "degradation", "prediction", "answer", "risk", "uncertainty", "persistence", "novelty"),
     *("expected_accuracy", "flagged", "abstain", "alarm", "warming_up", "reason", "low_mass"),
 )
 """Fields of `tcuq_step_t`, in the order of tcuq.h."""
@@ -65,7 +65,7 @@ CHANGES = (1, -1, 128, 0)
 
 
 def _label(monitor: Monitor, step: int) -> None:
-    """Give the labels that the C gives: almost all are right, so that some steps stay vouched."""
+    """Give the labels that the C gives: almost all are right, so that some steps stay counted."""
     for ago in range(EVERY + 1):
         drawn = int(_draw(~(step + ago) & 0xFFFFFFFF)[0])
         code = {0: WRONG, 1: (drawn >> 8) % monitor.params.classes}.get(drawn & 63, RIGHT)
@@ -160,9 +160,9 @@ class SelfCheck:
     @property
     def alarms(self) -> str:
         """What each side of the alarm does in them, in words."""
-        said = {True: "rises and clears", False: "does **not** both rise and clear: an error in it may pass"}
+        texts = {True: "rises and clears", False: "does **not** both rise and clear: an error in it may pass"}
         turned = _turned(self.contents.params, self.column("alarm"))
-        return "".join(f"\nThe {side} side of the alarm {said[both]}." for side, both in turned.items())
+        return "".join(f"\nThe {side} side of the alarm {texts[both]}." for side, both in turned.items())
 
     def column(self, field: str) -> Ints:
         """Return one field of all steps."""

@@ -33,10 +33,10 @@ LEAST_DEVIATION, LEAST_LIMIT = 0.02, 0.05
 LEAST_EVIDENCE = 2.0  # floor of a limit of evidence: less is a factor that a single step may bring
 ALLOWANCE_NATS = 0.05  # taken off the evidence at every step
 CLEARED = 3.0  # evidence below its limit at which an alarm is cleared
-HOLD = 16  # steps that an alarm of evidence stays raised at the least
+LEAST_RAISED = 16  # steps that an alarm of evidence stays raised at the least
 HIGHEST = 20  # excursions of the sum that the tail of a limit goes by, or a tenth of them
 MOST_LIMIT = 8192.0
-OWN_MOST = 1.0  # evidence a look that a device's own reference takes off at the most
+BASELINE_MOST = 1.0  # evidence a new input that a device's baseline takes off at the most
 MARGIN, STAKE = 0.1, 2.0
 """How far above its clean mean a score may lie before a bet on it wins, and how much is staked."""
 
@@ -84,7 +84,7 @@ def alarms_in(runs: Sequence[Floats], alarm: Alarm) -> tuple[int, int]:
     for side, sign in ((alarm.rise, 1), (alarm.fall, -1)):
         if side is not None:
             sums = (sign * (run - alarm.mean) - side.allowance for run in runs)
-            marks += [alarm_on(each, side.limit, side.clear, alarm.hold) for each in sums]
+            marks += [alarm_on(each, side.limit, side.clear, alarm.least_raised) for each in sums]
     raised = sum(int(np.diff(on.astype(int), prepend=0).clip(0).sum()) for on in marks)
     return raised, sum(int(on.sum()) for on in marks)
 
@@ -123,16 +123,16 @@ def choose_evidence_limit(added: Sequence[Floats], run_length: int, learned: boo
 
 def excursions(added: Floats) -> Floats:
     """Return how high a one-sided sum rises each time it leaves 0."""
-    level, peak, found = 0.0, 0.0, []
+    total, peak, found = 0.0, 0.0, []
     for value in added.tolist():
-        level += value
-        if level > 0:
-            if level > peak:
-                peak = level
+        total += value
+        if total > 0:
+            if total > peak:
+                peak = total
         else:
             if peak:
                 found.append(peak)
-            level = peak = 0.0
+            total = peak = 0.0
     return np.array(found + ([peak] if peak else []))
 
 

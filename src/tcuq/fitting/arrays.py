@@ -32,9 +32,9 @@ def leaky_mean(values: npt.NDArray[Any], rates: Any) -> Floats:
     laid = np.zeros((2, -(-count // length) * length))
     laid[0, :count], laid[1, :count] = values, rates
     means, leaks = laid.reshape(2, -1, length).transpose(0, 2, 1).copy()
-    level, left = np.zeros(means.shape[1]), np.ones(means.shape[1])
+    total, left = np.zeros(means.shape[1]), np.ones(means.shape[1])
     for step in range(length):
-        level = means[step] = level + (means[step] - level) * leaks[step]
+        total = means[step] = total + (means[step] - total) * leaks[step]
         left = leaks[step] = left * (1 - leaks[step])
     begin = 0.0
     for block in range(means.shape[1]):
@@ -83,7 +83,7 @@ def _logistic(z: Ints) -> Ints:
 
 
 BLOCKS = 8
-LEAST, MOST = 32, 256  # of a look, in 1/256
+LEAST, MOST = 32, 256  # of a novelty, in 1/256
 STILL_RATE = 1 / 16
 
 
@@ -102,20 +102,20 @@ def compared(log: Log, odds: Units | None) -> Ints:
 
 
 def novelty(values: Ints, reach: int, starts: Flags) -> tuple[Ints, Floats]:
-    """Return the look of each step in 1/256, and its stillness, in floats within 0.0002 of the core's."""
+    """Return the novelty of each step in 1/256, and its stillness, in floats within 0.0002 of the core's."""
     gaps = np.square(np.diff(values, axis=0, prepend=values[:1])).sum(1)
-    look = np.where(starts, MOST, np.clip(gaps // (reach >> 8), LEAST, MOST))
-    doublings = np.where(look == MOST, 0, reach.bit_length() - np.frexp(gaps.astype(np.float64))[1])
-    return look, leaky_mean(doublings, np.where(starts, 1.0, STILL_RATE))
+    novelty = np.where(starts, MOST, np.clip(gaps // (reach >> 8), LEAST, MOST))
+    doublings = np.where(novelty == MOST, 0, reach.bit_length() - np.frexp(gaps.astype(np.float64))[1])
+    return novelty, leaky_mean(doublings, np.where(starts, 1.0, STILL_RATE))
 
 
 def evidence(
-    head: EvidenceHead, names: Sequence[str], units: Whole, subject: Whole, still: Flags | None = None
+    head: EvidenceHead, names: Sequence[str], units: Whole, subject: Whole, frozen: Flags | None = None
 ) -> Ints:
     """Return the evidence of each step itself, Q16.16; all there can be where the input stands still."""
     p = head.integers()
     own = _clipped(p, 256 * np.array(p["offset"], dtype=np.int64)[subject], names, units, slow=False)
-    return own if still is None else np.where(still, p["clip"], own)
+    return own if frozen is None else np.where(frozen, p["clip"], own)
 
 
 def added(
@@ -123,25 +123,25 @@ def added(
     names: Sequence[str],
     units: Whole,
     subject: Whole,
-    look: Whole,
-    still: Flags | None = None,
+    novelty: Whole,
+    frozen: Flags | None = None,
 ) -> Ints:
-    """Return what the rise side adds to its sum at each step, Q16.16, but for an own reference."""
+    """Return what the rise side adds to its sum at each step, Q16.16, but for a baseline."""
     p = head.integers()
     if p["bet_slope"]:
-        value = _bet(p["bet_base"], p["bet_slope"], evidence(head, names, units, subject, still))
+        value = _bet(p["bet_base"], p["bet_slope"], evidence(head, names, units, subject, frozen))
     else:
         value = _clipped(p, np.full(len(units), p["bias"], dtype=np.int64), names, units, slow=True)
     loss = value < 0 if p["bet_slope"] else False  # which counts whole, however new the step
-    return np.asarray(np.where(loss, value, (value * look.astype(np.int64)) >> 8) - p["allowance"])
+    return np.asarray(np.where(loss, value, (value * novelty.astype(np.int64)) >> 8) - p["allowance"])
 
 
-def added_in_run(params: Params, steps: Steps, signals: Floats, still: Flags | None = None) -> Ints:
+def added_in_run(params: Params, steps: Steps, signals: Floats, frozen: Flags | None = None) -> Ints:
     """Return the same of what `Monitor.run` gives with its signals."""
     assert params.evidence is not None
     units = np.round(signals * ONE).astype(np.int64)
-    look = np.round(steps["look"] * MOST).astype(np.int64)
-    return added(params.evidence, SIGNALS, units, steps[params.about], look, still)
+    novelty = np.round(steps["novelty"] * MOST).astype(np.int64)
+    return added(params.evidence, SIGNALS, units, steps[params.about], novelty, frozen)
 
 
 def _clipped(p: dict[str, Any], start: Ints, names: Sequence[str], units: Whole, slow: bool) -> Ints:
@@ -162,23 +162,23 @@ def _bet(base: int, slope: int, evidence: Ints) -> Ints:
     return np.asarray((((log - 12) >> 4) * 45426) >> 12)
 
 
-def alarm_on(added: Floats, limit: float, clear: float = 0.0, hold: int = 0) -> Flags:
+def alarm_on(added: Floats, limit: float, clear: float = 0.0, least_raised: int = 0) -> Flags:
     """Return where a one-sided sum has raised its alarm; its cap is the limit."""
-    level, raised, left, out = 0.0, -1, 0, np.zeros(len(added), dtype=bool)
+    total, raised, left, out = 0.0, -1, 0, np.zeros(len(added), dtype=bool)
     for step, value in enumerate(added.tolist()):
-        level += value
-        if level < 0:
-            level = 0.0
-        elif level > limit:
-            level = limit
+        total += value
+        if total < 0:
+            total = 0.0
+        elif total > limit:
+            total = limit
         if raised < 0:
-            if level >= limit:
-                raised, left = step, hold
+            if total >= limit:
+                raised, left = step, least_raised
         elif left:
             left -= 1
-        elif level <= clear:
+        elif total <= clear:
             out[raised:step] = True
-            raised, level = -1, 0.0
+            raised, total = -1, 0.0
     if raised >= 0:
         out[raised:] = True
     return out

@@ -68,7 +68,7 @@ def fit(
         What the alarm sums. "evidence", the default: a log-likelihood ratio of degraded against clean
         steps where the log has labels and `shifted`, else standardized deviations from clean steps.
         "proved": what a bet against clean data earns; `run_length` then holds without independence, as long
-        as the mean of the score given the past stays at its clean level, at several times the delay.
+        as the mean of the score given the past stays at that of clean data, at several times the delay.
         "risk" is what "paper" has.
     seed : int, default 0
         For the bootstrap and the shuffle.

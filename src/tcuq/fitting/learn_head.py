@@ -22,7 +22,7 @@ CLIP = 3.0  # most that one step says, in nats
 COST = 0.02  # share of errors beyond that of clean steps from which a shift counts as degraded
 LONG = 300  # steps from which a stretch of a shift is judged by its own errors, not by those of its kind
 L2 = 0.01  # penalty on standardized signals, a row
-LOOK = 0.1  # added to the look of a step, for its weight: none is worth nothing
+LEAST_WEIGHT = 0.1  # added to the novelty of a step, for its weight: no step is worth nothing
 SHRINK = 20.0  # steps of all classes that the mean of one class begins with
 WEIGHT = {"odds": 1.0, "distance": 1.0, "magnitude": -0.5}
 """Share of each deviation, where nothing is learned. Degraded input is doubtful and far from its class; most
@@ -30,7 +30,7 @@ networks answer it with smaller features, some with larger ones, so that magnitu
 
 LEAST_DEVIATION = 1 / 256  # floor of a deviation, for a signal that hardly moves on clean data
 SLOW_WEIGHT, SLOW_START = 0.6, 1.0
-"""Without labels: share of the severity and of the drift, in clean deviations, and what is taken off."""
+"""Without labels: share of the degradation and of the drift, in clean deviations, and what is taken off."""
 
 
 class Moments(NamedTuple):
@@ -44,7 +44,7 @@ class Moments(NamedTuple):
         """Return the evidence of each step, clipped."""
         x = part.table.of(self.names) / ONE
         value = np.clip(x @ self.coef + self.offsets[part.table.subject], -CLIP, CLIP)
-        return np.where(part.still, CLIP, value)
+        return np.where(part.frozen, CLIP, value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +52,8 @@ class Part:
     """What is learned from of one log."""
 
     table: SignalTable
-    looks: Floats  # in (0, 1]
-    still: Flags
+    novelty: Floats  # in (0, 1]
+    frozen: Flags
     degraded: Flags  # whose shift costs accuracy
     runs: list[slice]  # clean stretches, on which no shift is remembered
 
@@ -65,7 +65,7 @@ class Part:
     @property
     def teaching(self) -> Flags:
         """Degraded steps that teach: input that stands still is found by that alone."""
-        return self.degraded & ~self.still
+        return self.degraded & ~self.frozen
 
 
 def inside_runs(table: SignalTable, runs: list[slice]) -> Flags:
@@ -124,7 +124,7 @@ def deviations(parts: Sequence[Part], names: Sequence[str], classes: int) -> Mom
 
 
 def slow_sum(parts: Sequence[Part], columns: Sequence[Floats], learned: bool) -> tuple[Floats, float]:
-    """Return what the alarm sums, of severity, and drift where it is in use: learned, or standardized."""
+    """Return what the alarm sums, of degradation, and drift where it is in use: learned, or standardized."""
     x, weights, target = _stacked(parts, columns)
     if learned:
         return _logistic(x, target, weights)
@@ -155,7 +155,7 @@ def _rows(parts: Sequence[Part], names: Sequence[str]) -> tuple[tuple[str, ...],
 def _stacked(parts: Sequence[Part], columns: Sequence[Floats]) -> tuple[Floats, Floats, Flags]:
     rows = [part.clean | part.teaching for part in parts]
     x = np.concatenate([each[at] for each, at in zip(columns, rows, strict=True)])
-    weights = np.concatenate([part.looks[at] + LOOK for part, at in zip(parts, rows, strict=True)])
+    weights = np.concatenate([part.novelty[at] + LEAST_WEIGHT for part, at in zip(parts, rows, strict=True)])
     target = np.concatenate([part.degraded[at] for part, at in zip(parts, rows, strict=True)])
     return x, weights, target
 

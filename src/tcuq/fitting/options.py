@@ -35,10 +35,10 @@ class FitOptions:
     burst : int, default 8
         Abstentions that may come at once, on top of the budget, 1 to 10000.
     warmup : int, default 64
-        First steps, which abstain only where `max_error` holds them back.
-    own_looks : int, default 0
-        First looks of a device, up to 1,000, that set a reference of its own: what they show beyond the clean
-        log is taken off the evidence from then on, at most 1 nat a look. For devices that differ from each
+        First steps, which abstain only where `max_error` withholds them.
+    baseline_inputs : int, default 0
+        First new inputs of a device, up to 1,000, that set its baseline: what they show beyond the clean
+        log is taken off the evidence from then on, at most 1 nat an input. For devices that differ from each
         other and start healthy; it costs power. 0 for none.
     max_error : float, optional
         For devices that are told labels (`Monitor.feedback`): of n labeled accepted steps, at most
@@ -76,7 +76,7 @@ class FitOptions:
     explain: bool = True
     burst: int = 8
     warmup: int = WARMUP
-    own_looks: int = 0
+    baseline_inputs: int = 0
     max_error: float | None = None
     feedback: int = 0
     hard: str = "error"
@@ -88,7 +88,7 @@ class FitOptions:
 
     def __post_init__(self) -> None:
         number("l2", self.l2, 1e-9, 1e9)
-        integer("own_looks", self.own_looks, 0, row_range("own_looks", "evidence")[1])
+        integer("baseline_inputs", self.baseline_inputs, 0, row_range("baseline_inputs", "evidence")[1])
         integer("feedback", self.feedback, 0, row_range("memory", "feedback")[1])
         if self.max_error is not None:
             number("max_error", self.max_error, 0.001, 0.999)

@@ -28,7 +28,7 @@ CHUNK = 1 << 15  # steps that are held as floats at a time
 class SignalTable:
     """The signals of each step of a log, and what else the core reads off the step itself."""
 
-    # Nothing but severity depends on coefficients, on those of evidence: one run serves every later stage.
+    # Nothing but degradation depends on coefficients, on those of evidence: one run serves every later stage.
 
     names: tuple[str, ...]
     units: Units
@@ -38,7 +38,7 @@ class SignalTable:
     subject: npt.NDArray[np.int16]
     persistence: Units
     past: Units
-    look: Units
+    novelty: Units
     settled: Flags
 
     def __len__(self) -> int:
@@ -71,7 +71,7 @@ def read_signals(
     monitor = Monitor(params.replace(blend=0.0))  # risk is then what it leans on
     columns, count = [NUMBER[name] for name in names], len(log)
     units = np.empty((count, len(columns)), dtype=np.uint16)
-    anchor, persistence, past, look = (np.empty(count, dtype=np.uint16) for _ in range(4))
+    anchor, persistence, past, novelty = (np.empty(count, dtype=np.uint16) for _ in range(4))
     predictions, answers = (np.empty(count, dtype=np.int16) for _ in range(2))
     settled = np.ones(count, dtype=bool)
     for piece in log.pieces() if order is None else [slice(0, count)]:
@@ -87,11 +87,11 @@ def read_signals(
             anchor[here] = steps["risk"] * ONE
             predictions[here], answers[here] = steps["prediction"], steps["answer"]
             persistence[here], past[here] = steps["persistence"] * ONE, steps["persistence"] * HALF
-            look[here] = np.round(steps["look"] * 256)
+            novelty[here] = np.round(steps["novelty"] * 256)
             if progress is not None:
                 progress(here.stop, count)
     subject = answers if params.about == "answer" else predictions
-    found = (units, anchor, predictions, answers, subject, persistence, past, look, settled)
+    found = (units, anchor, predictions, answers, subject, persistence, past, novelty, settled)
     return SignalTable(tuple(names), *found)
 
 

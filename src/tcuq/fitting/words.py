@@ -57,7 +57,7 @@ SENTENCES = {
     "no_alarm": "no alarm is set: {steps} clean steps are too few, {fewest} are needed",
     "few_clean": "{steps:,} clean steps are too few to check one false alarm in {run_length:,} ({enough:,} "
     "would do): several times as many may come",
-    "all_new": _ALL_NEW.format(", or fit with {own}"),
+    "all_new": _ALL_NEW.format(", or fit with {baseline}"),
     "all_new_proved": _ALL_NEW.format(""),
     "error_out_of_reach": "{max_error} is out of reach: even of the surest {share:.0%} of the log's answers "
     "{wrong:.1%} are wrong; a larger one is needed",
@@ -74,7 +74,7 @@ def said(finding: Finding) -> str:
     spelled = {
         "tied": option("level", "budget"),
         "clean_log": option("clean"),
-        "own": option("own_looks", 200),
+        "baseline": option("baseline_inputs", 200),
         "bare": option("use_features", False),
         "max_error": option("max_error", finding.get("max_error")),
     }

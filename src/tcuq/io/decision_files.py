@@ -15,6 +15,7 @@ from ..base.errors import InputError, located, wrong_value
 from ..base.fixed import ONE
 from ..base.limits import Limits, limits_given
 from ..log.class_names import checked_name, checked_names
+from ..monitor.made import WAS
 from ..monitor.signals import NUMBER, REASONS, SIGNALS
 from ..monitor.steps import NO_REASON, STEP_DTYPE
 from .decisions import COLUMNS, NAME, OWN_COLUMN, Decisions, fingerprint_number
@@ -33,7 +34,7 @@ LIMITS: dict[str, tuple[float, float]] = {
     **dict.fromkeys(_FLAGS, (0, 1)),
     **dict.fromkeys(("prediction", "answer"), (0, 999)),
     "threshold": (-MAX_INT32 / ONE, MAX_INT32 / ONE),
-    "severity": (-256, 256),
+    "degradation": (-256, 256),
     "step": (0, 2**53),
     "alarm": (0, 3),
     "params": (0, 2**32 - 1),
@@ -46,6 +47,7 @@ _CODED: dict[str, Callable[[Any], Any]] = {
 }
 """Columns that text formats write as words, and what gives their number."""
 _KNOWN = (*COLUMNS, "low_mass", *OWN_COLUMN, "params")
+_WAS = {old: new for old, new in WAS.items() if new in _KNOWN}
 
 
 def read_decisions(path: str | Path, format: str | None = None, *, limits: Limits | None = None) -> Decisions:
@@ -64,7 +66,9 @@ def read_decisions(path: str | Path, format: str | None = None, *, limits: Limit
     unit, numbers, names = "row", None, None
     columns: Columns
     if kind == "npz":
-        columns = arrays_of(read_bytes(path, limits), where, (*_KNOWN, "names"), COLUMNS, limits)
+        needed = [(name, *(old for old, new in _WAS.items() if new == name)) for name in COLUMNS]
+        arrays = arrays_of(read_bytes(path, limits), where, (*_KNOWN, *_WAS, "names"), needed, limits)
+        columns = dict(zip(today(list(arrays)), arrays.values(), strict=True))
         given = columns.pop("names", None)
         with located(where):
             _known_columns(list(columns), where)
@@ -87,8 +91,10 @@ def read_decisions(path: str | Path, format: str | None = None, *, limits: Limit
 def _from_table(file: TableFile, where: str) -> Columns:
     """Read decisions from a Parquet or Arrow file, whose columns are those of the text formats."""
     with located(where):
-        names = _known_columns(file.names, where)
-    parts = [{name: cells_of(piece, name) for name in names} for piece in file.pieces(names)]
+        theirs = dict(zip(today(file.names), file.names, strict=True))
+        names = _known_columns(today(file.names), where)
+    pieces = file.pieces([theirs[name] for name in names])
+    parts = [{name: cells_of(piece, theirs[name]) for name in names} for piece in pieces]
     columns = {name: np.concatenate([part[name] for part in parts]) for name in names if parts}
     with located(where):
         for name, values in columns.items():
@@ -108,6 +114,11 @@ def _numbers(name: str, cells: list[Any]) -> npt.NDArray[np.float64]:
         return np.array(cells, np.float64)
     except (ValueError, TypeError, OverflowError):
         raise wrong_value(name, cells[0], "a number") from None
+
+
+def today(names: list[str]) -> list[str]:
+    """Return columns of decisions by their names of today; files of version 0.3 have others."""
+    return [_WAS[name] if name in _WAS and _WAS[name] not in names else name for name in names]
 
 
 def _known_columns(names: list[str], where: str) -> list[str]:
@@ -154,7 +165,7 @@ class DecisionRows:
 
     def _csv(self, lines: list[str]) -> dict[str, list[Any]]:
         if not self.begun:
-            self._header = lines[0].rstrip("\r\n").split(",")
+            self._header = today(lines[0].rstrip("\r\n").split(","))
             self._columns, self.begun = _known_columns(self._header, self._where), True
             return {}
         columns = list(zip(*csv_rows(lines, len(self._header)), strict=True))
@@ -165,6 +176,8 @@ class DecisionRows:
 
     def _json(self, lines: list[str]) -> dict[str, list[Any]]:
         objects = [parse_object(line) for line in lines]
+        if objects[0].keys() & _WAS.keys():
+            objects = [dict(zip(today(list(each)), each.values(), strict=True)) for each in objects]
         if not self.begun:
             self._columns, self.begun = _known_columns(list(objects[0]), self._where), True
             self._unread = {*(objects[0].keys() - {*self._columns}), *BESIDE[1:]}
@@ -187,7 +200,8 @@ class DecisionRows:
 def _code(reason: Any) -> int:
     if reason == "":
         return NO_REASON
-    if not isinstance(reason, str) or reason not in REASONS:
+    reason = WAS.get(reason, reason) if isinstance(reason, str) else None
+    if reason not in REASONS:
         raise wrong_value("reason", reason, f"empty or one of {', '.join(REASONS)}")
     return REASONS[reason]
 
@@ -196,17 +210,17 @@ def _names_told(
     answers: list[float], texts: list[Any], place: Callable[[int], str]
 ) -> tuple[str, ...] | None:
     """Return the names of classes as far as rows tell them; refuse one that changes or cannot be shown."""
-    told: dict[int, str] = {}
+    names: dict[int, str] = {}
     for row, (answer, text) in enumerate(zip(answers, texts, strict=True)):
-        if text in ("", None) or told.get(int(answer)) == text:
+        if text in ("", None) or names.get(int(answer)) == text:
             continue
         with located(place(row)):
             if not isinstance(text, str):
                 raise wrong_value(NAME, text, "text")
-            if int(answer) in told:
-                raise wrong_value(NAME, text, f"{told[int(answer)]!r} as on a line before")
-            told[int(answer)] = checked_name(text, int(answer))
-    return tuple(told.get(number, "") for number in range(1 + max(told))) if told else None
+            if int(answer) in names:
+                raise wrong_value(NAME, text, f"{names[int(answer)]!r} as on a line before")
+            names[int(answer)] = checked_name(text, int(answer))
+    return tuple(names.get(number, "") for number in range(1 + max(names))) if names else None
 
 
 def _assemble(
@@ -256,12 +270,12 @@ def _assemble(
     steps_taken = columns["step"].astype(np.int64)
     with_signals = "low_mass" in columns
     used = tuple(name for name in SIGNALS if name in columns)
-    if "severity" in used:
-        slow = 32768 + (np.round(steps["severity"] * ONE).astype(np.int64) >> 4)
-        signals[:, NUMBER["severity"]] = np.clip(slow, 0, ONE - 1) / ONE
-        if not (with_signals and steps["look"].any()):  # no evidence, so no signal
-            used = tuple(name for name in used if name != "severity")
-            signals[:, NUMBER["severity"]] = 0.0
+    if "degradation" in used:
+        slow = 32768 + (np.round(steps["degradation"] * ONE).astype(np.int64) >> 4)
+        signals[:, NUMBER["degradation"]] = np.clip(slow, 0, ONE - 1) / ONE
+        if not (with_signals and steps["novelty"].any()):  # no evidence, so no signal
+            used = tuple(name for name in used if name != "degradation")
+            signals[:, NUMBER["degradation"]] = 0.0
     if named is not None:
         names = _names_told(columns["answer"].tolist(), named.tolist(), place)
     if names is not None:

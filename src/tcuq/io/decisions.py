@@ -24,7 +24,7 @@ from .sources import TABLES, format_of, put
 from .tables import decision_table, table_pieces
 
 _JUDGED = ("risk", "threshold", "uncertainty", "abstain", "alarm", "warming_up", "reason")
-_LEARNED = ("persistence", "look", "severity", "expected_accuracy")
+_LEARNED = ("persistence", "novelty", "degradation", "expected_accuracy")
 COLUMNS = ("step", "prediction", "answer", *_JUDGED, *_LEARNED)
 """Columns of every decision file, in order. Where they are known, `answer_name` follows, with signals
 `low_mass` and one column a signal, and `params`, the fingerprint of the parameters, is the last."""
@@ -32,7 +32,7 @@ COLUMNS = ("step", "prediction", "answer", *_JUDGED, *_LEARNED)
 NAME = "answer_name"
 
 OWN_COLUMN = tuple(name for name in SIGNALS if name not in (STEP_DTYPE.names or ()))
-"""Signals with a column of their own; the column `severity` of a step tells the signal of that name."""
+"""Signals with a column of their own; the column `degradation` of a step tells the signal of that name."""
 
 
 def decision_columns(used: Sequence[str] | None, fingerprint: bool, names: bool = False) -> tuple[str, ...]:

@@ -77,8 +77,8 @@ def read_log(
     (2, 2, [False, True])
     """
     given = limits_given(limits).but(file=max_bytes)
-    told: dict[str, Any] = {"format": format, "logits": logits, "logits_scale": logits_scale}
-    return next(read_parts(path, on_bad, params, **told, limits=given, whole=True))
+    options: dict[str, Any] = {"format": format, "logits": logits, "logits_scale": logits_scale}
+    return next(read_parts(path, on_bad, params, **options, limits=given, whole=True))
 
 
 PART = 1 << 14

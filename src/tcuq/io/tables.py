@@ -193,8 +193,8 @@ def log_table(log: Log) -> Any:
         if values is not None:
             columns[name] = arrow.array(values)
     details = {key: getattr(log, key) for key in DETAIL_KEYS}
-    told = {key: value for key, value in details.items() if value is not None}
-    return arrow.table(columns).replace_schema_metadata({DETAILS: json.dumps(told)} if told else None)
+    known = {key: value for key, value in details.items() if value is not None}
+    return arrow.table(columns).replace_schema_metadata({DETAILS: json.dumps(known)} if known else None)
 
 
 class _Sink(io.BytesIO):

@@ -22,27 +22,27 @@ SHARE, DEVIATIONS = 0.9, 1.645
 """Of the truths that the band is to hold, and the deviations of a normal law that do."""
 
 
-def looks_behind(look: npt.NDArray[Any], horizon: int) -> Floats:
-    """Return how many looks each expected accuracy rests on: those of about two horizons, or steps."""
-    ends = np.cumsum(np.where(look, look, 1), dtype=np.float64)
+def new_inputs(novelty: npt.NDArray[Any], horizon: int) -> Floats:
+    """Return how many new inputs each expected accuracy rests on: those of about two horizons, or steps."""
+    ends = np.cumsum(np.where(novelty, novelty, 1), dtype=np.float64)
     before = np.concatenate([np.zeros(min(len(ends), 2 * horizon - 1)), ends[: -(2 * horizon - 1)]])
     return np.asarray(ends - before)
 
 
-def half_band(expected: npt.NDArray[Any], looks: Any, error: Any) -> Floats:
+def half_band(expected: npt.NDArray[Any], inputs: Any, error: Any) -> Floats:
     """Return half the width of the band."""
-    chance = expected * (1 - expected) / np.maximum(looks, 1)
+    chance = expected * (1 - expected) / np.maximum(inputs, 1)
     return np.asarray(DEVIATIONS * np.sqrt(chance + error**2))
 
 
 def accuracy_band(
-    params: Params, steps: npt.NDArray[Any], looks: npt.NDArray[Any] | None = None
+    params: Params, steps: npt.NDArray[Any], novelty: npt.NDArray[Any] | None = None
 ) -> tuple[Floats, Floats]:
     """Return the band in which 90 % of the accuracies lie, as far as the fit could tell.
 
-    It has two sources: how few looks the last steps were, and how far the estimate was off on the log, each
-    kind of shift left out of the fit in turn, with the alarm off or on as it is. Shifts that come more often
-    or are unlike those of the log leave it more often.
+    It has two sources: how few new inputs the last steps had, and how far the estimate was off on the log,
+    each kind of shift left out of the fit in turn, with the alarm off or on as it is. Shifts that come more
+    often or are unlike those of the log leave it more often.
 
     Parameters
     ----------
@@ -50,8 +50,8 @@ def accuracy_band(
         Of the monitor.
     steps : Steps
         What it said, in order.
-    looks : array, optional
-        Looks of all steps so far, up to the last of these, where these are not the first.
+    novelty : array, optional
+        Novelty of all steps so far, up to the last of these, where these are not the first.
 
     Returns
     -------
@@ -62,8 +62,8 @@ def accuracy_band(
     --------
     >>> from tcuq import Params
     >>> params = Params(classes=2, horizon=16, expected_start=0.8, accuracy_error=(0.05, 0.2))
-    >>> steps = np.zeros(60, dtype=[("expected_accuracy", "f8"), ("look", "f8"), ("alarm", "u1")])
-    >>> steps["expected_accuracy"], steps["look"], steps["alarm"][-1] = 0.75, 1.0, 1
+    >>> steps = np.zeros(60, dtype=[("expected_accuracy", "f8"), ("novelty", "f8"), ("alarm", "u1")])
+    >>> steps["expected_accuracy"], steps["novelty"], steps["alarm"][-1] = 0.75, 1.0, 1
     >>> [each[-2:].round(2).tolist() for each in accuracy_band(params, steps)]
     [[0.6, 0.4], [0.9, 1.0]]
     """
@@ -71,7 +71,7 @@ def accuracy_band(
     if params.accuracy_error is None:
         return np.full(len(expected), np.nan), np.full(len(expected), np.nan)
     error = np.where(np.asarray(steps["alarm"]) != 0, params.accuracy_error[1], params.accuracy_error[0])
-    behind = looks_behind(steps["look"] if looks is None else looks, params.horizon)[-len(steps) :]
+    behind = new_inputs(steps["novelty"] if novelty is None else novelty, params.horizon)[-len(steps) :]
     half = half_band(expected, behind, error)
     return np.clip(expected - half, 0, 1), np.clip(expected + half, 0, 1)
 
@@ -103,13 +103,13 @@ def accuracy_from_labels(
     labels: npt.ArrayLike,
     among: npt.ArrayLike | None = None,
     expected: npt.ArrayLike | None = None,
-    level: float = 0.95,
+    confidence: float = 0.95,
     at: npt.ArrayLike | None = None,
 ) -> LabeledAccuracy:
     r"""Return the share of right answers among all accepted steps, labeled or not, with an interval.
 
     **What holds.** Let y be 1 where the answer of a step is wrong, else 0, and c the chance that the step is
-    asked for. Then, with a chance of at least `level`, the interval holds the mean of 1 - y so far after
+    asked for. Then, with a chance of at least `confidence`, the interval holds the mean of 1 - y so far after
     *every* step: look as often as you like and stop when you like. Errors may be of any kind, dependent, or
     chosen by an enemy who knows all past draws.
 
@@ -122,8 +122,8 @@ def accuracy_from_labels(
     F = 1 + (exp(s * r) - 1 + g) / c; g >= 0 is what keeps F above 0, and 0 where s is small. The mean of F
     over the draw is exp(s * r), whatever y is. So the product of all F, divided by exp(s * R) with R the sum
     of all r, is a martingale that begins at 1; so is a mean over several s. By Ville's inequality it ever
-    reaches 2 / (1 - level) with a chance of at most (1 - level) / 2. R, of which all else is known, is
-    therefore above where it would; -r gives the other end. The closer f is to y, the less F varies and the
+    reaches 2 / (1 - confidence) with a chance of at most (1 - confidence) / 2. R, of which all else is known,
+    is therefore above where it would; -r gives the other end. The closer f is to y, the less F varies and the
     narrower the interval: the monitor's own uncertainty is put to work, and right or not, the interval holds.
 
     Parameters
@@ -139,7 +139,7 @@ def accuracy_from_labels(
         The steps that count; default: those that were accepted. ``np.ones(n, bool)`` for all answers.
     expected : array of n numbers, optional
         Chance of an error of each step, before its label; default: its uncertainty. 0: labels alone.
-    level : float, default 0.95
+    confidence : float, default 0.95
     at : array of integers, optional
         After how many of the steps that count to say it; default: after each.
 
@@ -175,16 +175,16 @@ def accuracy_from_labels(
     if places.size and not 1 <= places.min() <= places.max() <= len(drawn):
         raise InputError("value", f"at is {places.min()} to {places.max()}, expected 1 to {len(drawn)}")
     wrong = np.where(np.isnan(given), np.nan, given != np.asarray(steps["answer"])[count])
-    return interval(drawn, chances, guess, wrong, level, lambda values: np.cumsum(values)[places - 1])
+    return interval(drawn, chances, guess, wrong, confidence, lambda values: np.cumsum(values)[places - 1])
 
 
 def interval(
-    asked: Bools, chance: Floats, expected: Floats, wrong: Floats, level: float, summed: Summed
+    asked: Bools, chance: Floats, expected: Floats, wrong: Floats, confidence: float, summed: Summed
 ) -> LabeledAccuracy:
     """Do what `accuracy_from_labels` does, from steps, or from counts that `summed` adds up at each place."""
-    inside = number("level", level, 0, 1)
+    inside = number("confidence", confidence, 0, 1)
     if not 0 < inside < 1:
-        raise wrong_value("level", inside, "above 0 and below 1")
+        raise wrong_value("confidence", inside, "above 0 and below 1")
     known = asked & ~np.isnan(wrong)
     ends = []
     for sign in (1, -1):

@@ -50,14 +50,14 @@ def order_note(log: Log, names: Sequence[str] | None = None) -> str | None:
         return None
     before, after = (np.mean(each == answers) for each in (labels, np.where(labels < 0, -1, order[labels])))
     right = f"{before:.1%} of the predictions are right, and {after:.1%} would be in another order"
-    said = f"{right} of the classes".replace("%", " %")
+    text = f"{right} of the classes".replace("%", " %")
     if names is None:
         numbers = f", y = numpy.array({order.tolist()})[y]" if log.classes <= SHOWN else ""
-        return f"{said}: labels are probably numbered otherwise than the outputs; renumber them{numbers}"
+        return f"{text}: labels are probably numbered otherwise than the outputs; renumber them{numbers}"
     way = f"{option('names')} in the order of the outputs"
     if log.classes <= SHOWN:
         way = option("names", [str(names[at]) for at in np.argsort(order).tolist()])
-    return f"{said}: names are probably sorted otherwise than the outputs; pass {way}"
+    return f"{text}: names are probably sorted otherwise than the outputs; pass {way}"
 
 
 def beside_chance(log: Log) -> str | None:

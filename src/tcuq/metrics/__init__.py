@@ -271,19 +271,19 @@ def resample(length: int, block: int, rng: np.random.Generator) -> npt.NDArray[n
 
 
 def bootstrap_settings(
-    block: int, longest: int, replicates: int, rng: np.random.Generator, level: float
+    block: int, longest: int, replicates: int, rng: np.random.Generator, confidence: float
 ) -> tuple[int, int, float]:
-    """Return block (1 to `longest`), replicates and level, checked together with the generator."""
+    """Return block (1 to `longest`), replicates and confidence, checked together with the generator."""
     size, count = integer("block", block, 1, longest), integer("replicates", replicates, 1, MOST_REPLICATES)
-    inside = number("level", level, 0, 1)
+    inside = number("confidence", confidence, 0, 1)
     if not 0 < inside < 1:
-        raise wrong_value("level", inside, "above 0 and below 1")
+        raise wrong_value("confidence", inside, "above 0 and below 1")
     if not isinstance(rng, np.random.Generator):
         raise wrong_type("rng", rng, "a numpy.random.Generator")
     return size, count, inside
 
 
-def percentiles(estimate: float, replicates: npt.ArrayLike, level: float) -> Interval:
+def percentiles(estimate: float, replicates: npt.ArrayLike, confidence: float) -> Interval:
     """Return the interval that holds a share of the replicates; undefined ones (NaN) are left out."""
     # The ends are replicates themselves: the next ones outwards, so infinite values do no harm.
     values = np.asarray(replicates, dtype=np.float64)
@@ -291,7 +291,7 @@ def percentiles(estimate: float, replicates: npt.ArrayLike, level: float) -> Int
     undefined = len(values) - len(defined)
     if not len(defined):
         return Interval(estimate, float("nan"), float("nan"), undefined)
-    outside = int((1 - level) / 2 * (len(defined) - 1))
+    outside = int((1 - confidence) / 2 * (len(defined) - 1))
     return Interval(estimate, float(defined[outside]), float(defined[-1 - outside]), undefined)
 
 
@@ -301,7 +301,7 @@ def block_bootstrap(
     block: int,
     replicates: int,
     rng: np.random.Generator,
-    level: float = 0.95,
+    confidence: float = 0.95,
 ) -> Interval:
     """Return a percentile interval of `statistic(*arrays)` from resampled blocks of steps.
 
@@ -325,7 +325,7 @@ def block_bootstrap(
     for at, column in enumerate(columns):
         same_length(f"arrays[{at}]", column, "arrays[0]", columns[0])
     length = len(columns[0])
-    size, count, inside = bootstrap_settings(block, length, replicates, rng, level)
+    size, count, inside = bootstrap_settings(block, length, replicates, rng, confidence)
     values = np.empty(count)
     for at in range(count):
         index = resample(length, size, rng)
@@ -340,7 +340,7 @@ def paired_difference(
     block: int,
     replicates: int,
     rng: np.random.Generator,
-    level: float = 0.95,
+    confidence: float = 0.95,
 ) -> Interval:
     """Return ``statistic(*first) - statistic(*second)``, with an interval from the same steps for both.
 
@@ -360,4 +360,4 @@ def paired_difference(
     def difference(*arrays: Any) -> float:
         return float(statistic(*arrays[:split])) - float(statistic(*arrays[split:]))
 
-    return block_bootstrap(difference, [*first, *second], block, replicates, rng, level)
+    return block_bootstrap(difference, [*first, *second], block, replicates, rng, confidence)

@@ -54,7 +54,7 @@ class Alarm:
         Mean risk on clean development data.
     rise, fall : AlarmSide, optional
         Watch for risk above, below its clean mean; None, the default, switches a side off.
-    hold : int, default 0
+    least_raised : int, default 0
         Steps that a raised rise side stays raised at the least, up to 63.
 
     Examples
@@ -67,7 +67,7 @@ class Alarm:
     mean: float = 0.0
     rise: AlarmSide | None = None
     fall: AlarmSide | None = None
-    hold: int = 0
+    least_raised: int = 0
 
     def __post_init__(self) -> None:
         for name, side in (("rise", self.rise), ("fall", self.fall)):
@@ -76,7 +76,7 @@ class Alarm:
         if self.fall is not None and self.fall.clear:
             raise wrong_value("clear of alarm fall", self.fall.clear, "0: rise alone has it")
         put(self, mean=snapped("alarm mean", self.mean, 0, ONE, ONE))
-        put(self, hold=integer("alarm hold", self.hold, *row_range("hold")))
+        put(self, least_raised=integer("alarm least_raised", self.least_raised, *row_range("least_raised")))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the `alarm` object of a parameter file."""
@@ -87,7 +87,10 @@ class Alarm:
 
     def integers(self) -> dict[str, int]:
         """Return the alarm fields of the core's `tcuq_params_t`."""
-        fields = {"hold": self.hold, "rise_clear": 0 if self.rise is None else round(self.rise.clear * ONE)}
+        fields = {
+            "least_raised": self.least_raised,
+            "rise_clear": 0 if self.rise is None else round(self.rise.clear * ONE),
+        }
         for name, side, sign in (("rise", self.rise, 1), ("fall", self.fall, -1)):
             reference = 0 if side is None else round((self.mean + sign * side.allowance) * ONE)
             least, most = row_range(f"{name}_reference")
@@ -110,10 +113,10 @@ def alarm_from(content: Any) -> Alarm:
     return alarm
 
 
-def alarm_words(level: int, evidence: bool | None = None) -> str:
+def alarm_words(bits: int, evidence: bool | None = None) -> str:
     """Return what an alarm says, where it sums evidence, where risk, or where nobody knows (None)."""
     rise = "evidence of a degradation has added up" if evidence else "risk has risen"
     if evidence is None:
         rise = "risk has risen or evidence has added up"
     words = ("quiet", rise, "risk has fallen")
-    return words[level] if level < 3 else f"{words[1]}, and {words[2]}"
+    return words[bits] if bits < 3 else f"{words[1]}, and {words[2]}"

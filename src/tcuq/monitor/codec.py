@@ -88,7 +88,7 @@ def integers(instance: Any, part: str) -> dict[str, Any]:
     den = 1
     for name, row in ROWS[part].items():
         value: Any = getattr(instance, row.real, None)
-        if row.real in ("own", "bet"):
+        if row.real in ("baseline", "bet"):
             several = [each.name for each in ROWS[part].values() if each.real == row.real]
             value = 0 if value is None else value[several.index(name)]
         if row.kind == "part":

@@ -21,8 +21,8 @@ class EvidenceHead(Part):
 
     The evidence of a step is the sum of coefficient x signal, over signals of this step, plus the offset of
     the class that was answered, clipped. The offsets keep a hard class that stays for a while from looking
-    like a degradation. `severity` is its slow mean. What the alarm sums is the bias plus the coefficients of
-    `severity` and `drift` times these, clipped, as far as the step is new. Numbers are snapped to what the
+    like a shift. `degradation` is its slow mean. What the alarm sums is the bias plus the coefficients of
+    `degradation` and `drift` times these, clipped, as far as the step is new. Numbers are snapped to what the
     core can hold.
 
     Parameters
@@ -45,11 +45,11 @@ class EvidenceHead(Part):
         Base and slope: the alarm sums log(base + slope x evidence of the step) instead. Where the
         mean of base + slope x evidence, given the past, is at most 1 on clean data, false alarms come on
         average at most once in exp(limit) steps: proved, without independence.
-    still : float, default 0.0
+    frozen : float, default 0.0
         Mean number of doublings that the movement of the input is short of `reach`, above which the input
         stands still: each step then speaks for degraded input as much as one can, up to 32; 0 for never.
-    own : tuple of int, float and float, optional
-        A device's own reference: looks, mean and most. What is summed during the first so many looks (up to
+    baseline : tuple of int, float and float, optional
+        A device's baseline: inputs, mean and most. What is summed during the first so many new inputs (up to
         1,000) of a device, beyond its clean mean, is taken off from then on; at most `most`, up to 8.
 
     Examples
@@ -68,18 +68,20 @@ class EvidenceHead(Part):
     bias: float = 0.0
     allowance: float = 0.0
     bet: tuple[float, float] | None = None
-    still: float = 0.0
-    own: tuple[int, float, float] | None = None
+    frozen: float = 0.0
+    baseline: tuple[int, float, float] | None = None
 
     def __post_init__(self) -> None:
-        settle(self, self.part, leave=("own", "bet"))
-        if self.own is not None and self.bet is not None:
-            raise InputError("conflict", "evidence has both own and bet; a bet is fair only without own")
-        for name, words in (("own", "looks, mean and most"), ("bet", "base and slope")):
+        settle(self, self.part, leave=("baseline", "bet"))
+        if self.baseline is not None and self.bet is not None:
+            raise InputError(
+                "conflict", "evidence has both baseline and bet; a bet is fair only without a baseline"
+            )
+        for name, words in (("baseline", "inputs, mean and most"), ("bet", "base and slope")):
             if getattr(self, name) is not None:
                 put(self, **{name: self._several(name, getattr(self, name), words)})
-        if self.own is not None and self.own[0] == 0:
-            raise wrong_value("looks of an own reference", 0, "1 to 1000")
+        if self.baseline is not None and self.baseline[0] == 0:
+            raise wrong_value("inputs of a baseline", 0, "1 to 1000")
         if self.bet is not None:
             base, slope = self.bet[0], max(1 / ONE, self.bet[1])
             if not (base - slope * self.clip >= BET_LEAST and base + slope * self.clip < BET_MOST):

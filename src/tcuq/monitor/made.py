@@ -11,7 +11,7 @@ SIGNALS = {
     "flips": "the prediction differs from recent predictions",
     "doubt": "low confidence or a close second class",
     "odds": "this posterior is not sure of the class",
-    "severity": "recent inputs looked degraded",
+    "degradation": "recent inputs looked degraded",
     "magnitude": "the features are large",
     "distance": "the features are far from those of the class on clean data",
     "disbelief": "the last steps, as long as classes stay here, speak against the class",
@@ -20,10 +20,19 @@ SIGNALS = {
 """By number; what a high value means."""
 
 PROFILE_PAPER = ("divergence", "instability", "flips", "doubt")
-PROFILE_STANDARD = ("odds", "severity", "magnitude", "distance", "disbelief", "drift")
+PROFILE_STANDARD = ("odds", "degradation", "magnitude", "distance", "disbelief", "drift")
 LAGGED = ("divergence", "instability", "flips")
 FEATURE = ("instability", "magnitude", "distance", "drift")
-SLOW = ("severity", "drift")
+SLOW = ("degradation", "drift")
+WAS = {
+    "severity": "degradation",
+    "hold": "least_raised",
+    "still": "frozen",
+    "own": "baseline",
+    "look": "novelty",
+}
+"""Names of version 0.3 and those of today."""
+
 REASONS = {"error_limit": (254, "labels have shown too many errors at such a risk")}
 COUNTER_CODES = "IiiIIiIIIIBBB"
 """As `struct` reads them."""
@@ -69,7 +78,7 @@ params budget_den budget_den one den 1 1000
 params burst burst one int 1 10000
 params rise_reference - one q16 0 65535
 params fall_reference - one q16 0 65535
-params hold - one int 0 63
+params least_raised - one int 0 63
 params warmup warmup one int 0 4294967295
 params rise_limit - one q16 0 4294967295
 params rise_cap - one q16 0 1073741824
@@ -85,12 +94,12 @@ params clean_mean clean_means signal q16 0 65535
 evidence offset offsets class q8 -32768 32767
 evidence clip clip one q16 1 524288
 evidence reach reach one int 256 4294967295
-evidence still still one q16 0 2097152
+evidence frozen frozen one q16 0 2097152
 evidence bias bias one q16 -16777216 16777216
 evidence allowance allowance one q16 0 16777216
-evidence own_looks own one int 0 1000
-evidence own_mean own one q16 -524288 524288
-evidence own_most own one q16 0 524288
+evidence baseline_inputs baseline one int 0 1000
+evidence baseline_mean baseline one q16 -524288 524288
+evidence baseline_most baseline one q16 0 524288
 evidence bet_base bet one q16 0 1048576
 evidence bet_slope bet one q16 0 32767
 evidence coef coef signal q9 -32768 32767

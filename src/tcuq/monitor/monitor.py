@@ -125,7 +125,7 @@ class Monitor:
             unread = () if log is probs else log.notes  # those of a log are known to whoever made it
             for each in (*unread, *format_notes(log, self.params)):
                 warnings.warn(InputNote(each), stacklevel=2)
-            return watch(self, log, signals)
+            return run_over(self, log, signals)
         rows = as_rows("probs", probs)
         more = None if features is None else as_rows("features", features)
         return filled(partial(self._core.run, rows, more), len(rows), self.params.names, signals)
@@ -134,7 +134,7 @@ class Monitor:
         """Forget past posteriors and features after a gap in the stream.
 
         Threshold, budget, alarm and warm-up go on: the rates would not hold otherwise. So does what was
-        learned of the stream: persistence, severity, drift and expected accuracy.
+        learned of the stream: persistence, degradation, drift and expected accuracy.
         """
         self._core.reset()
 
@@ -268,7 +268,7 @@ class Monitor:
         return (_restore, (self.params, self.save(), type(self)), added(self, _OWN))
 
 
-def watch(monitor: Monitor, log: Log, signals: bool = False) -> Any:
+def run_over(monitor: Monitor, log: Log, signals: bool = False) -> Any:
     """Run a monitor over a log, with a reset where a new segment begins."""
     steps = np.empty(len(log), dtype=STEP_DTYPE)
     values = np.empty((len(log), len(SIGNALS))) if signals else None

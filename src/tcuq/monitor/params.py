@@ -67,7 +67,7 @@ class Params:
     lag_weights : sequence of float, optional
         Weights of the lags in `divergence`; default proportional to 1 / lag.
     warmup : int, default 64
-        First steps, which abstain only where `Feedback` holds them back.
+        First steps, which abstain only where `Feedback` withholds them.
     doubt_mix : float, default 0.5
         Share of confidence against margin in `doubt`, in [0, 1].
     blend : float, default 0.7
@@ -114,7 +114,7 @@ class Params:
         Expected accuracy before the first step.
     accuracy_error : tuple of two floats, optional
         How far the expected accuracy was off on kinds of shift left out of the fit, as a deviation, beyond
-        what few looks explain: while the alarm is off, and while it is on. No device reads it: see
+        what few new inputs explain: while the alarm is off, and while it is on. No device reads it: see
         `accuracy_band`.
     feedback : Feedback, optional
         What labels that come late change; without it they are refused.

@@ -19,6 +19,7 @@ from .codec import as_json, part_from, row_range
 from .feedback import Feedback
 from .heads import EvidenceHead, InstantHead
 from .made import PARAMS_VERSION as VERSION
+from .made import WAS
 
 if TYPE_CHECKING:
     from .params import Params
@@ -55,6 +56,8 @@ def sealed_content(content: Mapping[str, Any]) -> dict[str, Any]:
 
 def check_whole(content: Mapping[str, Any], kind: type[Params], sealed: bool) -> None:
     """Refuse a file that lacks a field; then, if `sealed`, one with the checksum of another content."""
+    given, expected = content.get("checksum"), checksum_of(content)
+    content = today(content)
     # Without feedback a file is as it was before there was any.
     _complete("field", content, [item.name for item in fields(kind) if item.name != "feedback"])
     for name in ("coef", "clean_means"):
@@ -66,7 +69,6 @@ def check_whole(content: Mapping[str, Any], kind: type[Params], sealed: bool) ->
         _complete(f"alarm {name} field", side, known)
     for name, part in _PARTS.items():
         _complete(f"{name} field", content.get(name), [item.name for item in fields(part)])
-    given, expected = content.get("checksum"), checksum_of(content)
     if sealed and given != expected:
         problem = f"checksum is {'missing' if given is None else repr(given)}, expected {expected!r}"
         way = "after an edit, run `tcuq inspect FILE --seal`, or read it with sealed=False"
@@ -93,8 +95,8 @@ def values_from(content: Any, kind: type[Params]) -> dict[str, Any]:
     if version not in (OLD, VERSION) or not isinstance(version, int):
         advice = "use a newer tcuq" if isinstance(version, int) and version > VERSION else "fit again"
         raise InputError("unsupported", f"parameters have version {version!r}, expected {VERSION}; {advice}")
-    if version == OLD:
-        content = _from_layout_4(content)
+    _warn_of_class_mix(content)
+    content = today(content)
     values = {k: v for k, v in content.items() if k not in ("format", "version", "checksum")}
     known_only("field", values, [item.name for item in fields(kind)])
     if "classes" not in values:
@@ -119,19 +121,31 @@ def values_from(content: Any, kind: type[Params]) -> dict[str, Any]:
     return values
 
 
-def _from_layout_4(content: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the content of a file of version 0.3 in today's layout: it had a correction by class mix."""
-    head = content.get("instant")
-    if not isinstance(head, Mapping) or "class_mix" not in head:
+def today(content: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the content of a file by today's names, without what version 0.3 corrected by class mix."""
+    if content.get("version") != OLD:
         return content
-    if head["class_mix"] is not None:
-        told = (
+    return {name: value if name in ("names", "notes") else _renamed(value) for name, value in content.items()}
+
+
+def _renamed(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {WAS.get(name, name): _renamed(each) for name, each in value.items() if name != "class_mix"}
+    if isinstance(value, list):
+        return [WAS.get(each, each) if isinstance(each, str) else each for each in value]
+    return value
+
+
+def _warn_of_class_mix(content: Mapping[str, Any]) -> None:
+    """Warn where a file of version 0.3 has a correction that is no more."""
+    head = content.get("instant")
+    if content["version"] == OLD and isinstance(head, Mapping) and head.get("class_mix") is not None:
+        text = (
             "class_mix is ignored, as beliefs are no longer corrected by it: answers and risk are not quite "
         )
         warnings.warn(
-            InputNote(told + "those of version 0.3; fit again to weigh signals without it"), stacklevel=6
+            InputNote(text + "those of version 0.3; fit again to weigh signals without it"), stacklevel=6
         )
-    return {**content, "instant": {name: value for name, value in head.items() if name != "class_mix"}}
 
 
 def _list(name: str, value: Any) -> tuple[Any, ...]:

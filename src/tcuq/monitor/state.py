@@ -25,7 +25,7 @@ _FEEDBACK_BYTES = range(16, 2064, 4)
 class State:
     """What a saved state says about the past, in the core's integers."""
 
-    # Q16.16 but accuracy, Q0.24. `own` is a sum until `own_seen`, in 1/256 looks, is complete.
+    # Q16.16 but accuracy, Q0.24. `baseline` is a sum until `baseline_seen`, in 1/256 inputs, is complete.
 
     signals: tuple[str, ...]
     classes: int
@@ -36,13 +36,13 @@ class State:
     credit: int
     rise: int
     fall: int
-    severity: int
+    degradation: int
     stillness: int
-    own: int
-    own_seen: int
+    baseline: int
+    baseline_seen: int
     accuracy: int
     alarm: int
-    held: int
+    raised_for: int
     fill: int
     depth: int
     size: int

@@ -13,7 +13,15 @@ from ..base.fixed import ONE
 from ..log.columns import ALIASES, PLAIN, Layout, column_at, holds_log, is_frame, names_of, opened
 from .signals import REASONS, SIGNALS
 
-_FRACTIONS = ("risk", "threshold", "uncertainty", "persistence", "look", "severity", "expected_accuracy")
+_FRACTIONS = (
+    "risk",
+    "threshold",
+    "uncertainty",
+    "persistence",
+    "novelty",
+    "degradation",
+    "expected_accuracy",
+)
 STEP_DTYPE = np.dtype(
     [(name, "f8") for name in _FRACTIONS]
     + [("prediction", "i4"), ("answer", "i4"), ("flagged", "?"), ("abstain", "?"), ("alarm", "u1")]

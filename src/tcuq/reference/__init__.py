@@ -9,7 +9,8 @@ section 12 and `step` what is left, in the order of a step. `decide` also runs a
 from __future__ import annotations
 
 from .decide import Decider, Decision
-from .params import NAMES, SIGNAL_COUNT, Evidence, Feedback, Instant, Params
+from .params import Evidence, Feedback, Instant, Params
+from .signals import NAMES, SIGNAL_COUNT
 from .step import Monitor, Step
 
 __all__ = [

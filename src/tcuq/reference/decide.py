@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from .labels import Labels
 from .numbers import clip, least, natural_logarithm, note, sat, signed, word
-from .params import SIGNAL_COUNT, Evidence, Params
-from .signals import SLOW, STILLNESS_MAX, squares
+from .params import Evidence, Params
+from .signals import SIGNAL_COUNT, SLOW, STILLNESS_MAX, squares
 
 
 def distance(p: Params, size: int) -> int:
@@ -59,7 +59,7 @@ class Decider(Labels):
     def __init__(self, params: Params) -> None:
         super().__init__(params)
         self.debt = self.credit = self.fall = 0
-        self.severity = self.own = self.own_seen = 0
+        self.degradation = self.baseline = self.baseline_seen = 0
         self.accuracy = params.expected_start * 256
         self.used = [n for n in range(SIGNAL_COUNT) if params.uses(n)]
         self.momentary = [n for n in self.used if n not in SLOW]
@@ -68,7 +68,7 @@ class Decider(Labels):
     def reset(self) -> None:
         """Forget the last input; all else stays."""
         self.has_last = False
-        self.last = [0] * self.params.look_words
+        self.last = [0] * self.params.novelty_words
         self.stillness = 0
 
     def decide(self, risk: int, uncertainty: int, answer: int, rising: int | None) -> Decision:
@@ -119,94 +119,96 @@ class Decider(Labels):
         if flagged and not warming_up and not abstain:
             note("budget spent")
         if doubtful and head is not None:
-            beyond = "held back beyond the budget" if head.error_first else "doubtful and accepted"
-            note("held back" if abstain else beyond)
+            beyond = "withheld beyond the budget" if head.error_first else "doubtful and accepted"
+            note("withheld" if abstain else beyond)
             return 1 if head.error_first else abstain
         return abstain
 
-    def look(self, head: Evidence, own: list[int]) -> tuple[int, bool]:
+    def novelty(self, head: Evidence, own: list[int]) -> tuple[int, bool]:
         """Return how new this step is beside the last one, in 1/256, and whether the input stands still."""
         gap = word(squares([a - b for a, b in zip(own, self.last, strict=True)]))
         self.last = own
         if self.has_last:
             w = gap // (head.reach >> 8)
             part = "at its least" if w < 32 else "in full" if w > 256 else "in part"
-            note(f"look {part}")
+            note(f"novelty {part}")
             w = clip(w, 32, 256)
         else:
-            note("look at the first step")
+            note("novelty at the first step")
             w = 256
         self.has_last = True
         doublings = 0 if w == 256 else head.reach.bit_length() - gap.bit_length()
         past = min(self.stillness, STILLNESS_MAX)  # as it is, unless memory has failed
         self.stillness = past + (word(65536 * doublings - past + 8) >> 4)
-        if self.stillness == head.still > 0:
+        if self.stillness == head.frozen > 0:
             note("stillness at its limit")
-        return (256, True) if 0 < head.still < self.stillness else (w, False)
+        return (256, True) if 0 < head.frozen < self.stillness else (w, False)
 
-    def add_evidence(self, head: Evidence, signals: list[int], subject: int, look: int, still: bool) -> int:
+    def add_evidence(
+        self, head: Evidence, signals: list[int], subject: int, novelty: int, frozen: bool
+    ) -> int:
         """Return the evidence of a step alone, section 11; its mean takes it in and becomes signal 5."""
         evidence = head.clip
-        if not still:
+        if not frozen:
             pulled = weighed(head.coef, signals, self.momentary)
             evidence = _clipped(head, 256 * head.offset[subject] + pulled, "evidence")
-        self.severity = slow_mean(self.severity, evidence, head.clip, look)
-        signals[5] = sat(32768 + (self.severity >> 4)) if self.params.uses(5) else 0
+        self.degradation = slow_mean(self.degradation, evidence, head.clip, novelty)
+        signals[5] = sat(32768 + (self.degradation >> 4)) if self.params.uses(5) else 0
         return evidence
 
-    def rising(self, risk: int, signals: Sequence[int], evidence: int, look: int) -> int:
+    def rising(self, risk: int, signals: Sequence[int], evidence: int, novelty: int) -> int:
         """Return what a step adds to the rise side."""
         p, head = self.params, self.params.evidence
         if head is None:
             return risk - p.rise_reference
         if head.bet_slope:
             x = _bet(head, evidence)
-            return (word(x * look) >> 8 if x > 0 else x) - head.allowance
+            return (word(x * novelty) >> 8 if x > 0 else x) - head.allowance
         slow = [n for n in SLOW if p.uses(n)]
         x = _clipped(head, head.bias + weighed(head.coef, signals, slow), "sum")
-        x -= self._own_reference(head, x, look)
-        return (word(x * look) >> 8) - head.allowance
+        x -= self._less_baseline(head, x, novelty)
+        return (word(x * novelty) >> 8) - head.allowance
 
-    def _own_reference(self, head: Evidence, x: int, look: int) -> int:
+    def _less_baseline(self, head: Evidence, x: int, novelty: int) -> int:
         """Return what this device shows beyond the clean log, 0 while it learns."""
-        enough = 256 * head.own_looks
+        enough = 256 * head.baseline_inputs
         if not enough:
             return 0
-        if self.own_seen < enough:
-            self.own = signed(self.own + ((x - head.own_mean) >> 8) * look)
-            self.own_seen += look
-            if self.own_seen < enough:
+        if self.baseline_seen < enough:
+            self.baseline = signed(self.baseline + ((x - head.baseline_mean) >> 8) * novelty)
+            self.baseline_seen += novelty
+            if self.baseline_seen < enough:
                 return 0
-            note("own reference above 0" if self.own > 0 else "own reference 0")
-            self.own = 256 * (self.own // self.own_seen) if self.own > 0 else 0
-            if self.own > head.own_most:
-                note("own reference at its most")
-        self.own_seen = enough
-        self.own = min(self.own % 2**32, head.own_most)
-        return self.own
+            note("baseline above 0" if self.baseline > 0 else "baseline 0")
+            self.baseline = 256 * (self.baseline // self.baseline_seen) if self.baseline > 0 else 0
+            if self.baseline > head.baseline_most:
+                note("baseline at its most")
+        self.baseline_seen = enough
+        self.baseline = min(self.baseline % 2**32, head.baseline_most)
+        return self.baseline
 
     def _sum(self, risk: int, rising: int) -> None:
         """Let both sides of the alarm take a step in."""
         p = self.params
-        moved = 0 if p.feedback is None else (p.rise_limit >> 2) * self.alarm_level()
+        moved = 0 if p.feedback is None else (p.rise_limit >> 2) * self.alarm_quarters()
         limit, cap, clear = p.rise_limit + moved, p.rise_cap + moved, max(0, p.rise_clear + moved)
         self.rise = clip(signed(self.rise + rising), 0, cap)
         self.fall = clip(signed(self.fall + p.fall_reference - risk), 0, p.fall_cap)
         was_up, was_down = self.alarm & 1 and p.rise_limit > 0, self.alarm & 2 and p.fall_limit > 0
         down = self.fall > 0 and (was_down or self.fall >= p.fall_limit)
-        held = min(self.alarm >> 2, p.hold) if was_up else 0
+        left = min(self.alarm >> 2, p.least_raised) if was_up else 0
         up = was_up or 0 < limit <= self.rise
         if up and not was_up:
-            held = p.hold
-        elif held:
-            held -= 1
+            left = p.least_raised
+        elif left:
+            left -= 1
             if self.rise <= clear:
-                note("held below the clear sum")
+                note("kept below the clear sum")
         elif was_up and self.rise <= clear:
             if self.rise:
                 note("starts again at 0")
             up, self.rise = False, 0
-        self.alarm = bool(up) + 2 * bool(down) + 4 * held
+        self.alarm = bool(up) + 2 * bool(down) + 4 * left
         for side, before, now in (("rise", was_up, up), ("fall", was_down, down)):
             if bool(now) != bool(before):
                 note(f"alarm {side}" if now else f"alarm {side} cleared")
@@ -219,10 +221,10 @@ def weighed(coef: Sequence[int], signals: Sequence[int], some: Iterable[int]) ->
     return sum([word(coef[n] * signals[n]) >> 9 for n in some])
 
 
-def slow_mean(past: int, target: int, most: int, look: int) -> int:
-    """Return a mean that goes by looks after one more step, section 6."""
+def slow_mean(past: int, target: int, most: int, novelty: int) -> int:
+    """Return a mean that goes by novelty after one more step, section 6."""
     past = clip(past, -most, most)  # as it is, unless memory has failed
-    return past + (word((target - past) * look + 1024) >> 11)
+    return past + (word((target - past) * novelty + 1024) >> 11)
 
 
 def _clipped(head: Evidence, value: int, what: str) -> int:

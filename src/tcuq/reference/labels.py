@@ -5,7 +5,7 @@ from __future__ import annotations
 from .numbers import clip, note, word
 from .params import Feedback, Params
 
-LABELED, VOUCHED, UNDER_ALARM = 2**15, 2**14, 2**13
+LABELED, COUNTED, UNDER_ALARM = 2**15, 2**14, 2**13
 ENOUGH = 24576
 """3 nats: labels have decided against an alarm, or for one."""
 
@@ -14,17 +14,17 @@ RIGHT, WRONG = -2, -1
 
 
 class Labels:
-    """What labels change, and the counters that they read: `steps`, `rise` and `alarm` with its hold."""
+    """What labels change, and the counters that they read: `steps`, `rise` and `alarm`."""
 
     def __init__(self, params: Params) -> None:
         self.params = params
         self.steps = self.rise = self.alarm = 0
-        self.error_debt = self.correction = self.case = self.next = self.level = 0
+        self.error_debt = self.correction = self.case = self.next = self.quarters = 0
         self.entries = [0] * params.remembered
 
-    def alarm_level(self) -> int:
+    def alarm_quarters(self) -> int:
         """Return by how many quarters of itself labels have moved the limit of the alarm."""
-        low = self.level % 16
+        low = self.quarters % 16
         return low - 16 if low >= 14 else low
 
     def _mend(self, head: Feedback) -> None:
@@ -54,14 +54,14 @@ class Labels:
             note("just doubtful")
         return reached >= wanted
 
-    def _remember(self, answer: int, uncertainty: int, vouched: bool, raised_before: int) -> None:
+    def _remember(self, answer: int, uncertainty: int, counted: bool, raised_before: int) -> None:
         """Keep what a label of this step will need."""
         head = self.params.feedback
         if head is None:
             return
         raised, b = self.alarm & 1, self.params.answer_bits
         entry = answer + 2**b * ((65535 - uncertainty) >> (3 + b))
-        self.entries[self.next] = entry + UNDER_ALARM * raised + VOUCHED * vouched
+        self.entries[self.next] = entry + UNDER_ALARM * raised + COUNTED * counted
         self.next = (self.next + 1) % head.memory
         if raised != raised_before:
             self.case = 0
@@ -91,8 +91,8 @@ class Labels:
             return -9
         self.entries[at] |= LABELED
         right = int(label == RIGHT or label == entry % 2**b)
-        vouched = bool(entry & VOUCHED)
-        if head.error_num > 0 and (vouched or (right and self._leads_back(head, entry))):
+        counted = bool(entry & COUNTED)
+        if head.error_num > 0 and (counted or (right and self._leads_back(head, entry))):
             self._owe(head, right)
         certainty = ((entry % 8192) >> b << b) + 2 ** (b - 1)
         self.correction += (32768 * right - 4 * certainty - self.correction + 16) >> 5
@@ -107,12 +107,12 @@ class Labels:
         sure = (entry % 8192 | 2**self.params.answer_bits - 1) >= 8192 - (head.error_reference >> 5)
         if 4 * self.error_debt < 3 * head.error_shut or not sure:
             return False
-        count = self.level // 16 + 1
+        count = self.quarters // 16 + 1
         if count > 4095 or count * head.error_num > head.bounds()[1]:
             note("no way back any more")
             return False
         note("a way back")
-        self.level += 16
+        self.quarters += 16
         return True
 
     def _owe(self, head: Feedback, right: int) -> None:
@@ -120,29 +120,29 @@ class Labels:
         wanted = self.error_debt + (0 if right else head.error_den) - head.error_num
         if wanted < -head.error_shut:
             note("error debt cut")
-            if self.error_debt == -head.error_shut and self.level >= 16:
+            if self.error_debt == -head.error_shut and self.quarters >= 16:
                 note("a way back is paid back")
-                self.level -= 16
+                self.quarters -= 16
         self.error_debt = max(-head.error_shut, wanted)
         if self.error_debt == head.bounds()[1]:
             note("error debt at its bound")
 
     def _judge(self, head: Feedback, right: int) -> None:
         """Let a label speak for or against the alarm as it is."""
-        raised, level = self.alarm & 1, self.alarm_level()
+        raised, quarters = self.alarm & 1, self.alarm_quarters()
         self.case += -head.right_score if right else head.wrong_score
         if (self.case > 0) == bool(raised):
             self.case = 0
         if self.case <= -ENOUGH:
             self.alarm &= 2
             self.rise = self.case = 0
-            note("alarm withdrawn" if level < 12 else "limit at its largest")
-            level = min(13, level + 2)
+            note("alarm withdrawn" if quarters < 12 else "limit at its largest")
+            quarters = min(13, quarters + 2)
         elif self.case >= ENOUGH:
             self.case = 0
             bet = self.params.evidence is not None and self.params.evidence.bet_slope > 0
             least = 0 if bet else -2
             lowest = "limit of a bet stays" if bet else "limit at its least"
-            note("limit lowered" if level > least else lowest)
-            level -= level > least
-        self.level = self.level // 16 * 16 + level % 16
+            note("limit lowered" if quarters > least else lowest)
+            quarters -= quarters > least
+        self.quarters = self.quarters // 16 * 16 + quarters % 16

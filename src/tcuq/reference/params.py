@@ -7,11 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, get_type_hints
 
-NAMES = (
-    *("divergence", "instability", "flips", "doubt", "odds"),
-    *("severity", "magnitude", "distance", "disbelief", "drift"),
-)
-SIGNAL_COUNT = len(NAMES)
+from .signals import SIGNAL_COUNT
 
 # Numbers of section 2 with their ranges: of 16 bits, of an alarm's sum, Q16.16, a table of coefficients.
 Word = Annotated[int, 0, 65535]
@@ -55,22 +51,29 @@ class Evidence(Part):
     bet_slope: Annotated[int, 0, 32767] = 0
     reach: Annotated[int, 256, 2**32 - 1] = 2**20
     bias: Bias = 0
-    still: Annotated[int, 0, 2**21] = 0
-    own_looks: Annotated[int, 0, 1000] = 0
-    own_mean: Annotated[int, -(2**19), 2**19] = 0
-    own_most: Annotated[int, 0, 2**19] = 0
+    frozen: Annotated[int, 0, 2**21] = 0
+    baseline_inputs: Annotated[int, 0, 1000] = 0
+    baseline_mean: Annotated[int, -(2**19), 2**19] = 0
+    baseline_most: Annotated[int, 0, 2**19] = 0
 
     def numbers(self) -> list[int]:
         """Return the single numbers, in the order of the fingerprint and of vector files."""
-        first = [self.clip, self.reach, self.still, self.bias, self.allowance]
-        return [*first, self.own_looks, self.own_mean, self.own_most, self.bet_base, self.bet_slope]
+        first = [self.clip, self.reach, self.frozen, self.bias, self.allowance]
+        return [
+            *first,
+            self.baseline_inputs,
+            self.baseline_mean,
+            self.baseline_most,
+            self.bet_base,
+            self.bet_slope,
+        ]
 
     def rules(self) -> dict[str, bool]:
         """Return whether each rule holds, by name."""
         most, on = self.bet_slope * (self.clip >> 8) >> 8, self.bet_slope > 0
         return {
-            "own without bet": not (on and self.own_looks),
-            "own unused": self.own_looks > 0 or self.own_mean == self.own_most == 0,
+            "own without bet": not (on and self.baseline_inputs),
+            "own unused": self.baseline_inputs > 0 or self.baseline_mean == self.baseline_most == 0,
             "bet unused": on or self.bet_base == 0,
             "bet": not on or (self.bet_base - most - 1 >= 256 and self.bet_base + most < 2**20),
         }
@@ -147,7 +150,7 @@ class Params(Part):
     fall_limit: Sum
     fall_cap: Sum
     rise_clear: Sum
-    hold: Annotated[int, 0, 63]
+    least_raised: Annotated[int, 0, 63]
     evidence: Evidence | None = None
     instant: Instant | None = None
     centers: Annotated[tuple[int, ...] | None, -128, 127] = None
@@ -190,7 +193,7 @@ class Params(Part):
             "rise_clear": self.rise_clear < max(1, self.rise_limit),
             "evidence shape": self.evidence is None or len(self.evidence.offset) == self.classes,
             "evidence alone": not sums or self.fall_limit == 0,
-            "evidence looks": not sums or self.uses(4) or self.uses(7),
+            "evidence novelty": not sums or self.uses(4) or self.uses(7),
             "feedback rise_cap": self.feedback is None or self.rise_cap <= 2**28,
         }
 
@@ -234,11 +237,11 @@ class Params(Part):
     @property
     def mean_words(self) -> int:
         """The 32-bit words of what was seen last and of all slow means."""
-        return self.look_words + 8 * self.uses(9)
+        return self.novelty_words + 8 * self.uses(9)
 
     @property
-    def look_words(self) -> int:
-        """The words that the next look is compared with."""
+    def novelty_words(self) -> int:
+        """The words that the next novelty is compared with."""
         return 0 if self.evidence is None else 8 if self.uses(7) else 1
 
     @property
@@ -282,7 +285,7 @@ class Params(Part):
         words += [self.about + 65536 * self.horizon, self.expected_start]
         words += [self.slope, self.steep_slope, self.knee]
         words += [self.budget_num, self.budget_den, self.burst, self.rise_reference, self.fall_reference]
-        words += [self.hold, self.warmup, self.rise_limit, self.rise_cap, self.rise_clear]
+        words += [self.least_raised, self.warmup, self.rise_limit, self.rise_cap, self.rise_clear]
         words += [self.fall_limit, self.fall_cap]
         words += [lag + 65536 * weight for lag, weight in zip(self.lags, self.lag_weights, strict=True)]
         words += [(c & 0xFFFF) + 65536 * mean for c, mean in zip(self.coef, self.clean_mean, strict=True)]

@@ -3,9 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from .numbers import X, log_odds, mix, norm, note, sat, wide_logarithm, word
-from .params import Params
+
+if TYPE_CHECKING:
+    from .params import Params
+
+NAMES = (
+    "divergence",
+    "instability",
+    "flips",
+    "doubt",
+    "odds",
+    "degradation",
+    "magnitude",
+    "distance",
+    "disbelief",
+    "drift",
+)
+SIGNAL_COUNT = len(NAMES)
 
 SLOW = (5, 9)
 """The signals that are means, taken after the step itself."""
@@ -38,7 +55,7 @@ def squares(values: list[int]) -> int:
 
 
 def blocks(values: list[int]) -> list[int]:
-    """Return eight sums of neighboring values, "Look"."""
+    """Return eight sums of neighboring values, "Novelty"."""
     d = len(values)
     return [sum(values[j * d >> 3 : (j + 1) * d >> 3]) for j in range(8)]
 

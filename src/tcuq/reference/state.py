@@ -15,9 +15,9 @@ from .signals import SLOW_MAX, STILLNESS_MAX
 VERSION = 4
 HEADER = 64
 
-# Bits of `held`: `last` and beliefs hold a value until a reset; class mix and deficits from then on.
+# Bits of `filled`: `last` and beliefs hold a value until a reset; class mix and deficits from then on.
 SINCE_RESET, SINCE_START = 1, 2
-# No bit of `held`, but a step that was ever taken.
+# No bit of `filled`, but a step that was ever taken.
 SINCE_STEP = 4
 
 AnyState = TypeVar("AnyState", bound="State")
@@ -44,11 +44,11 @@ class State(Decider):
         p = self.params
         learns, labels = p.instant is not None, p.feedback is not None
         wanted = [
-            ("last", p.look_words, "i", SINCE_RESET, p.evidence is not None),
+            ("last", p.novelty_words, "i", SINCE_RESET, p.evidence is not None),
             ("slow", 8, "i", SINCE_STEP, p.uses(9)),
             ("error_debt", 1, "i", SINCE_STEP, labels),
             *((name, 1, "h", SINCE_STEP, labels) for name in ("correction", "case")),
-            *((name, 1, "H", SINCE_STEP, labels) for name in ("next", "level")),
+            *((name, 1, "H", SINCE_STEP, labels) for name in ("next", "quarters")),
             ("entries", p.remembered, "H", SINCE_STEP, labels),
             ("experts", 4 * p.classes, "H", SINCE_RESET, learns),
             ("class_mix", p.classes, "H", SINCE_START, learns),
@@ -58,28 +58,30 @@ class State(Decider):
 
     def damage(self, counter: str, value: int) -> None:
         """Set a counter to what a memory error may leave in it; `entry` is the first of the entries."""
-        if counter in ("debt", "credit", "severity", "own", "error_debt"):
+        if counter in ("debt", "credit", "degradation", "baseline", "error_debt"):
             setattr(self, counter, signed(value))
         elif counter in ("correction", "case"):
             setattr(self, counter, (value + 2**15) % 2**16 - 2**15)
         elif counter == "entry":
             self.entries[0] = value % 2**16
         else:
-            bits = 8 if counter == "alarm" else 16 if counter in ("next", "level") else 32
+            bits = 8 if counter == "alarm" else 16 if counter in ("next", "quarters") else 32
             setattr(self, counter, value % 2**bits)
 
     def save(self) -> bytes | None:
         """Return the bytes of a state, None where a number is out of its range: memory has failed."""
         p, head = self.params, self.params.evidence
-        held = SINCE_RESET * self.has_last | SINCE_START * self.started
-        since = held | SINCE_STEP * (self.steps > 0)
+        filled = SINCE_RESET * self.has_last | SINCE_START * self.started
+        since = filled | SINCE_STEP * (self.steps > 0)
         out = b"TCUQ" + struct.pack("<2HI2HI", VERSION, 0, p.signals, p.classes, p.features, p.fingerprint())
         out += struct.pack("<IiiII", self.steps, self.debt, self.credit, self.rise, self.fall)
         # What nobody reads is saved as 0.
-        out += struct.pack("<iI", *((self.severity, self.stillness) if head else (0, 0)))
-        out += struct.pack("<iI", *((self.own, self.own_seen) if head and head.own_looks else (0, 0)))
+        out += struct.pack("<iI", *((self.degradation, self.stillness) if head else (0, 0)))
+        out += struct.pack(
+            "<iI", *((self.baseline, self.baseline_seen) if head and head.baseline_inputs else (0, 0))
+        )
         out += struct.pack("<I", self.accuracy if p.horizon else 0)
-        out += bytes([self.alarm, len(self.ring), held, p.depth])
+        out += bytes([self.alarm, len(self.ring), filled, p.depth])
         for prediction, probs, features in self.ring:
             out += struct.pack("<H", prediction)
             out += bytes(value & 0xFF for value in probs) if p.uses(0) else b""
@@ -99,20 +101,20 @@ class State(Decider):
         """Return a monitor read back from a valid state: `refusal` says whether it is."""
         p, new = params, cls(params)
         new.steps, new.debt, new.credit, new.rise, new.fall = struct.unpack_from("<IiIII", state, 20)
-        new.severity, new.stillness, new.own = struct.unpack_from("<iIi", state, 40)
-        new.own_seen, new.accuracy = struct.unpack_from("<2I", state, 52)
-        new.alarm, fill, held, _ = state[60:HEADER]
+        new.degradation, new.stillness, new.baseline = struct.unpack_from("<iIi", state, 40)
+        new.baseline_seen, new.accuracy = struct.unpack_from("<2I", state, 52)
+        new.alarm, fill, filled, _ = state[60:HEADER]
         cut = 2 + p.classes * p.uses(0)
         for n in range(fill):
             entry = state[HEADER + n * p.entry : HEADER + (n + 1) * p.entry]
             prediction = int.from_bytes(entry[:2], "little")
             new.ring.append((prediction, int8(entry[2:cut]), int8(entry[cut:])))
-        since = held | SINCE_STEP * (new.steps > 0)
+        since = filled | SINCE_STEP * (new.steps > 0)
         for name, bit, values in new._stored(state):
             if since & bit:
                 setattr(new, name, values[0] if isinstance(getattr(new, name), int) else values)
-        new.has_last = bool(held & SINCE_RESET)
-        new.started = bool(held & SINCE_START)
+        new.has_last = bool(filled & SINCE_RESET)
+        new.started = bool(filled & SINCE_START)
         return new
 
     def _stored(self, state: bytes) -> Iterator[tuple[str, int, list[int]]]:
@@ -145,11 +147,11 @@ class State(Decider):
         """Return whether the numbers of a header are in range and do not contradict each other."""
         low, high = bounds(p)
         steps, debt, credit, rise, fall = struct.unpack_from("<IiiII", state, 20)
-        severity, stillness, own, own_seen, accuracy = struct.unpack_from("<iIi2I", state, 40)
-        alarm, fill, held, depth = state[60:HEADER]
+        degradation, stillness, baseline, baseline_seen, accuracy = struct.unpack_from("<iIi2I", state, 40)
+        alarm, fill, filled, depth = state[60:HEADER]
         clip = 0 if p.evidence is None else p.evidence.clip
-        enough = 0 if p.evidence is None else 256 * p.evidence.own_looks
-        most = 0 if p.evidence is None else p.evidence.own_most
+        enough = 0 if p.evidence is None else 256 * p.evidence.baseline_inputs
+        most = 0 if p.evidence is None else p.evidence.baseline_most
         learns, labels = p.instant is not None, p.feedback is not None
         more = (p.rise_limit >> 2) * 13 if labels else 0
         rules = [
@@ -157,23 +159,25 @@ class State(Decider):
             depth == p.depth,
             low <= debt <= high,
             0 <= credit <= p.burst * p.budget_den,
-            -clip <= severity <= clip,
+            -clip <= degradation <= clip,
             stillness <= (0 if p.evidence is None else STILLNESS_MAX),
-            own_seen <= enough,
-            0 <= own <= most if own_seen == enough else abs(own) <= 4096 * own_seen,
+            baseline_seen <= enough,
+            0 <= baseline <= most if baseline_seen == enough else abs(baseline) <= 4096 * baseline_seen,
             accuracy < 65536 * 256 if p.horizon else accuracy == 0,
-            alarm >> 2 <= (p.hold if alarm & 1 else 0),
+            alarm >> 2 <= (p.least_raised if alarm & 1 else 0),
             rise <= p.rise_cap + more,
             fall <= p.fall_cap,
             p.rise_limit > 0 or not alarm & 1,
-            rise > p.rise_clear or p.hold > 0 or labels if alarm & 1 else rise < max(1, p.rise_limit + more),
+            rise > p.rise_clear or p.least_raised > 0 or labels
+            if alarm & 1
+            else rise < max(1, p.rise_limit + more),
             fall > 0 if alarm & 2 else fall < max(1, p.fall_limit),
             fill <= min(depth, steps),
-            held <= 3,
-            held == 0 or steps > 0,
-            learns or not held & SINCE_START,
-            not (learns and held == SINCE_RESET),
-            p.depth == 0 or (fill > 0) == bool(held & SINCE_RESET),
+            filled <= 3,
+            filled == 0 or steps > 0,
+            learns or not filled & SINCE_START,
+            not (learns and filled == SINCE_RESET),
+            p.depth == 0 or (fill > 0) == bool(filled & SINCE_RESET),
         ]
         return all(rules)
 

@@ -19,13 +19,13 @@ class Step:
     """What one step says, in the order of a `step` line."""
 
     threshold: int
-    severity: int
+    degradation: int
     prediction: int
     answer: int
     risk: int
     uncertainty: int
     persistence: int
-    look: int
+    novelty: int
     expected_accuracy: int
     flagged: int
     abstain: int
@@ -47,39 +47,39 @@ class Monitor(State):
         reading = self._read(probs, features, mixture)
         signals = momentary(p, reading)
         self.ring = [(reading.prediction, probs, features), *self.ring][: p.depth]
-        look, evidence, still = 0, 0, False
+        novelty, evidence, frozen = 0, 0, False
         if p.evidence is not None:
-            look, still = self.look(p.evidence, blocks(features) if p.uses(7) else [signals[4]])
-            evidence = self.add_evidence(p.evidence, signals, reading.subject, look, still)
-            signals[9] = self._drift(reading.gaps, look)
+            novelty, frozen = self.novelty(p.evidence, blocks(features) if p.uses(7) else [signals[4]])
+            evidence = self.add_evidence(p.evidence, signals, reading.subject, novelty, frozen)
+            signals[9] = self._drift(reading.gaps, novelty)
         self.has_last = True
 
         persistence = 0 if mixture is None else mixture.persistence
         bias, coef = self._head(persistence >> 1)
         uncertainty = logistic(bias + weighed(coef, signals, self.used))
-        if still:
+        if frozen:
             guess = 65536 - 65536 // p.classes
-            note("still above a guess" if uncertainty > guess else "still a guess")
+            note("frozen above a guess" if uncertainty > guess else "frozen a guess")
             uncertainty = max(uncertainty, guess)
         of_subject = 256 * u[reading.subject]
         if p.anchor and mixture is not None:
             of_subject = mixture.belief[reading.subject]
         risk = mix(uncertainty, sat(65536 - of_subject), p.blend)
 
-        rising = self.rising(risk, signals, evidence, look)
+        rising = self.rising(risk, signals, evidence, novelty)
         decided = self.decide(risk, uncertainty, reading.answer, rising)
         reason = self._reason(signals, coef) if decided.flagged else NO_REASON
         if reason == NO_REASON and decided.abstain and decided.doubtful:
             reason = ERROR_REASON
         return Step(
             threshold=decided.threshold,
-            severity=self.severity if p.evidence is not None else 0,
+            degradation=self.degradation if p.evidence is not None else 0,
             prediction=reading.prediction,
             answer=reading.answer,
             risk=risk,
             uncertainty=uncertainty,
             persistence=persistence,
-            look=sat(256 * look),
+            novelty=sat(256 * novelty),
             expected_accuracy=decided.expected_accuracy,
             flagged=decided.flagged,
             abstain=decided.abstain,
@@ -127,12 +127,14 @@ class Monitor(State):
         belief = None if mixture is None else mixture.belief
         return Reading(probs, features, prediction, answer, subject, belief, past, gaps)
 
-    def _drift(self, gaps: list[int], look: int) -> int:
+    def _drift(self, gaps: list[int], novelty: int) -> int:
         """Let the mean gaps take a step in; return the signal 9."""
         if not self.params.uses(9):
             return 0
         targets = (256 * gap for gap in blocks(gaps))
-        self.slow = [slow_mean(old, new, SLOW_MAX, look) for old, new in zip(self.slow, targets, strict=True)]
+        self.slow = [
+            slow_mean(old, new, SLOW_MAX, novelty) for old, new in zip(self.slow, targets, strict=True)
+        ]
         drifts = [abs(value) >> 6 for value in self.slow]
         if max(drifts) > 16383:
             note("drift clipped")

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from ..base.errors import InputError, InputTypeError, wrong_type
 from ..log.class_names import shift_shown
 from ..log.log import Log
-from ..monitor.monitor import Monitor, watch
+from ..monitor.monitor import Monitor, run_over
 from ..monitor.params import Params
 from ..monitor.signals import MEANING, REASONS, SIGNALS
 from ..monitor.steps import STEP_DTYPE
@@ -119,8 +119,8 @@ def pack_timeline(
         packed |= {"risk_low": base(risk.low), "risk_high": base(risk.high)}
         packed["threshold_low"] = base(threshold.low)
         shares = {"flagged": (bits & FLAGGED) != 0, "ask": (bits & ASK) != 0, "wrong": wrong}
-        told = {f"{name}_share": hits for name, hits in shares.items() if hits is not None}
-        return packed | {name: base(_shares(hits, per)) for name, hits in told.items()}
+        problem = {f"{name}_share": hits for name, hits in shares.items() if hits is not None}
+        return packed | {name: base(_shares(hits, per)) for name, hits in problem.items()}
     prediction, answer = decisions["prediction"], decisions["answer"]
     wide = min(prediction.min(), answer.min()) < 0 or max(prediction.max(), answer.max()) > 255
     packed |= {"reason": base(reason_places(decisions["reason"])), "class_bytes": 1 + int(wide)}
@@ -209,7 +209,7 @@ def recomputed(
         return None, "The signals are not shown: the monitor had run before, and its past is not in this log."
     if log.classes != params.classes or (params.features and log.width != params.features):
         return None, "The signals are not shown: the log does not have the inputs of these parameters."
-    again, values = watch(Monitor(params), log, signals=True)
+    again, values = run_over(Monitor(params), log, signals=True)
     if not np.array_equal(again["risk"], decisions["risk"]):
         return None, "The signals are not shown: these parameters over this log do not give this risk."
     return values, ""

@@ -52,8 +52,8 @@ def alarm_in_words(alarm: Alarm, head: EvidenceHead | None = None) -> list[str]:
         ends = f"cleared at {side.clear:.4g}, never above {side.cap:.4g}"
         if head is not None:
             above = f" above {head.allowance:.4g}" if head.allowance else ""
-            held = f" for at least {alarm.hold} steps" if alarm.hold else ""
-            return f"{name}: raised{held} when evidence{above} adds up to {side.limit:.4g}, {ends}"
+            least = f" for at least {alarm.least_raised} steps" if alarm.least_raised else ""
+            return f"{name}: raised{least} when evidence{above} adds up to {side.limit:.4g}, {ends}"
         return f"{name}: raised when risk {where} adds up to {side.limit:.4g} (risk x steps), {ends}"
 
     high = alarm.mean + (alarm.rise.allowance if alarm.rise else 0)
@@ -105,7 +105,7 @@ def describe_state(content: bytes) -> dict[str, Any]:
         "credit_units": state.credit,
         "rise": state.rise / ONE,
         "fall": state.fall / ONE,
-        "severity": state.severity / ONE,
+        "degradation": state.degradation / ONE,
         "expected_accuracy": state.accuracy / 2**24,
         "alarm": alarm_words(state.alarm),
         "kept_steps": state.fill,
@@ -129,7 +129,7 @@ steps      {steps:,}
 debt       {debt_units:,} (in 1 / denominator of the level)
 credit     {credit_units:,} (in 1 / denominator of the budget)
 alarm      {alarm} (rise {rise:.3f}, fall {fall:.3f})
-severity   {severity:.3f}
+degradation   {degradation:.3f}
 accuracy   {expected_accuracy:.3f} expected (0 where the parameters have no horizon)
 past       {kept_steps} of {depth} steps kept"""
 

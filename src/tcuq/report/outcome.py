@@ -45,17 +45,17 @@ def _series(facts: Facts, name: str, had: bool | None) -> Floats | None:
     return values if shown else None
 
 
-def _course(values: Floats, first: int, up: Axis, told: str, caption: str, words: str) -> str:
+def _course(values: Floats, first: int, up: Axis, problem: str, caption: str, words: str) -> str:
     """Return the figure of what the monitor has learned, step by step."""
     title = f"{up.label.capitalize()} over time"
-    plot = Plot(title, told, steps_axis(len(values), first), up, "medium")
+    plot = Plot(title, problem, steps_axis(len(values), first), up, "medium")
     if up.low < 0:
         plot.line([0, len(values)], [0.0, 0.0], "level")
     plot.cells(Cells.most(values, CELLS), "risk")
     return figure(caption, plot.html() + fact(f"{words}."))
 
 
-def _persistence(values: Floats, look: Floats | None, first: int) -> str:
+def _persistence(values: Floats, novelty: Floats | None, first: int) -> str:
     low, high, mean, last = (
         decimal(float(v)) for v in (values.min(), values.max(), values.mean(), values[-1])
     )
@@ -64,27 +64,27 @@ def _persistence(values: Floats, look: Floats | None, first: int) -> str:
         "steps have nothing to do with each other, and each is judged alone. Near 1: classes stay, and the "
         "past counts"
     )
-    if look is not None:
+    if novelty is not None:
         words += (
-            f". The mean look is {keyed('look-mean', decimal(float(look.mean())))}: at 1 each step shows "
-            "something new; near 0.125 the same again, as a camera on one object does, and the alarm counts "
-            "it by as much"
+            f". The mean novelty is {keyed('novelty-mean', decimal(float(novelty.mean())))}: at 1 each step "
+            "shows something new; near 0.125 the same again, as a camera on one object does, and the alarm "
+            "counts it by as much"
         )
-    told = f"From {low} to {high}, mean {mean}."
-    return _course(values, first, Axis(0, 1, "persistence"), told, "How long classes stay", words)
+    problem = f"From {low} to {high}, mean {mean}."
+    return _course(values, first, Axis(0, 1, "persistence"), problem, "How long classes stay", words)
 
 
-def _severity(values: Floats, first: int) -> str:
+def _degradation(values: Floats, first: int) -> str:
     low, high = float(min(0.0, values.min())), float(max(0.0, values.max()))
     room = 0.05 * (high - low) or 1.0
     ticks = tuple((t, short(t)) for t in nice_ticks(low - room, high + room, 5))
     least, most, last = (decimal(float(v), 2) for v in (values.min(), values.max(), values[-1]))
     words = (
-        f"At the end {keyed('severity', last)}, at worst {keyed('severity-most', most)}. The slow mean of "
-        "the evidence of a degradation: above 0, the last steps look degraded. It ranks devices by how bad "
+        f"At the end {keyed('degradation', last)}, at worst {keyed('degradation-most', most)}. The slow mean "
+        "of the evidence of a shift: above 0, the last steps look degraded. It ranks devices by how bad "
         "they are"
     )
-    up = Axis(low - room, high + room, "severity", ticks=ticks)
+    up = Axis(low - room, high + room, "degradation", ticks=ticks)
     return _course(values, first, up, f"From {least} to {most}.", "How bad it is", words)
 
 
@@ -117,14 +117,14 @@ def learned(facts: Facts) -> str:
     params, parts = facts.params, []
     expected = _series(facts, "expected_accuracy", None if params is None else params.horizon > 0)
     persistence = _series(facts, "persistence", None if params is None else params.instant is not None)
-    severity = _series(facts, "severity", None if params is None else params.evidence is not None)
+    degradation = _series(facts, "degradation", None if params is None else params.evidence is not None)
     if expected is not None:
         parts.append(_accuracy(facts, expected))
     if persistence is not None:
-        look = _series(facts, "look", None)  # logs of older releases lack it
-        parts.append(_persistence(persistence, look, facts.first))
-    if severity is not None:
-        parts.append(_severity(severity, facts.first))
+        novelty = _series(facts, "novelty", None)  # logs of older releases lack it
+        parts.append(_persistence(persistence, novelty, facts.first))
+    if degradation is not None:
+        parts.append(_degradation(degradation, facts.first))
     if not parts:
         return ""
     lead = "What the monitor has found out about this stream on its own, without labels."
@@ -243,9 +243,9 @@ def _calibration(bins: metrics.Reliability) -> str:
     for low, high, steps, *means in zip(*columns, strict=True):
         shown = ("" if np.isnan(mean) else decimal(float(mean)) for mean in means)
         rows.append([f"{decimal(low, 2)} {DASH} {decimal(high, 2)}", count(int(steps)), *shown])
-    told = fact(f"Expected calibration error {keyed('ece', decimal(error, 4))}")
+    problem = fact(f"Expected calibration error {keyed('ece', decimal(error, 4))}")
     titles = ["confidence", "steps", "mean confidence", "accuracy"]
-    return figure("Confidence against accuracy", told + table(titles, rows))
+    return figure("Confidence against accuracy", problem + table(titles, rows))
 
 
 def found_tile(response: Response, key: str) -> str:

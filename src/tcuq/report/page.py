@@ -138,7 +138,7 @@ def render(
     Parameters
     ----------
     decisions : structured array of `tcuq.STEP_DTYPE`
-        As `Monitor.run` or `tcuq.monitor.monitor.watch` gives it.
+        As `Monitor.run` or `tcuq.monitor.monitor.run_over` gives it.
     params : Params, optional
         Adds the bounds, the coefficients and the table of settings.
     log : Log, optional

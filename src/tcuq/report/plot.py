@@ -412,10 +412,10 @@ def _picture(
     down += 20
     parts.append(_text(LEFT + width / 2, down, axis.label, "middle"))
     height = down + 14
-    said = f"{title}. Risk, threshold, abstentions, alarm and expected accuracy over steps."
+    label = f"{title}. Risk, threshold, abstentions, alarm and expected accuracy over steps."
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="tcuq-steps" width="{WIDTH}" height="{height}" '
-        f'viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(said)}" '
+        f'viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(label)}" '
         f'style="max-width:100%;height:auto"><style>{_style()}</style>{HATCHES}'
         f'<rect class="card" width="{WIDTH}" height="{height}" rx="10"/>{"".join(parts)}</svg>'
     )

@@ -100,7 +100,7 @@ def timeline(facts: Facts) -> str:
     )
     lead = "A step is flagged where its risk reaches the threshold, and asks where the budget also allows it."
     if facts.params is not None:  # else nobody knows what the alarm looks at
-        how = "adds up evidence" if facts.evidence else "compares the risk with a frozen level"
+        how = "adds up evidence" if facts.evidence else "compares the risk with a frozen reference"
         lead += f" The alarm {how}, so a threshold that adapts cannot hide a lasting change."
     if facts.corrects:
         lead += " The risk speaks of the answer: the prediction, or what the last steps make more likely."
@@ -246,7 +246,7 @@ def rates(facts: Facts) -> str:
         p = params.integers()
         for row, n, most in zip(rows, lengths, worst, strict=True):
             bound = min(n, p["burst"] + p["budget_num"] * n // p["budget_den"])
-            row += [count(bound), "held" if most <= bound else "NOT held"]
+            row += [count(bound), "kept" if most <= bound else "NOT kept"]
     if flags.resumed:
         lead += (
             f" This log begins at step {count(facts.first)} of a monitor that had run before. Its debt there "
@@ -296,10 +296,10 @@ def _debt(flags: FlagRate, debt: tuple[float, float], params: Params, first: int
     steps = len(flags.running)
     # Early on the bound says less than that a share lies between 0 and 1.
     reach = min(max(-low, high) / steps, max(params.level, 1 - params.level))
-    since, kept, lost = "", "at every step", "not from the first step on"
+    since, where, lost = "", "at every step", "not from the first step on"
     if flags.resumed:
-        since, kept, lost = f" since step {count(first)}", "in every window", "steps are missing"
-    verdict = f"held {kept}" if flags.held else f"NOT held: other parameters, or {lost}"
+        since, where, lost = f" since step {count(first)}", "in every window", "steps are missing"
+    verdict = f"kept {where}" if flags.kept else f"NOT kept: other parameters, or {lost}"
     spans = [f"{decimal(least, 1)} to {decimal(most, 1)}" for least, most in (debt, (low, high))]
     rows = [
         ["level", aim(params.level)],
@@ -307,7 +307,7 @@ def _debt(flags: FlagRate, debt: tuple[float, float], params: Params, first: int
         ["largest distance possible by then", keyed("flag-bound", percent(reach, 2))],
         [f"flags above the level{since}, least and most", keyed("debt", spans[0])],
         [f"flags above the level{since}, bounds", keyed("debt-bounds", spans[1])],
-        ["bound", keyed("flag-held", verdict)],
+        ["bound", keyed("flag-kept", verdict)],
     ]
     return table(["flag rate", "value"], rows)
 
@@ -335,8 +335,8 @@ def reasons(facts: Facts) -> str:
 
 def settings(params: Params) -> str:
     """Return the parameters in words: as `tcuq inspect` shows them, and what the fit found."""
-    told = {name: value for name, value in params.notes.items() if not isinstance(value, (Mapping, list))}
-    lines = [render(describe_params(params)), "", *(f"{name}: {value}" for name, value in told.items())]
+    notes = {name: value for name, value in params.notes.items() if not isinstance(value, (Mapping, list))}
+    lines = [render(describe_params(params)), "", *(f"{name}: {value}" for name, value in notes.items())]
     lines += [str(params)] if isinstance(params.notes.get("fit"), Mapping) else []
     return f'<pre class="settings">{escape(chr(10).join(lines))}</pre>'
 

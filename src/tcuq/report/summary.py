@@ -72,7 +72,7 @@ class FlagRate:
     resumed: bool = False  # it ran before, so that its debt at the first step is not known
 
     @property
-    def held(self) -> bool:
+    def kept(self) -> bool:
         """Whether every step, or every window of a resumed run, kept its bound; True without parameters."""
         if self.debt is None:
             return True

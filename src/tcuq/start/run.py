@@ -20,7 +20,7 @@ from ..io.tables import encode_log
 from ..labels.check import SHOWN, label_note, order_note
 from ..log.class_names import class_shown
 from ..log.log import Log
-from ..monitor.monitor import Monitor, watch
+from ..monitor.monitor import Monitor, run_over
 from ..monitor.params import Params
 from ..recording.data import Data
 from ..recording.model import RecordOptions
@@ -196,7 +196,7 @@ def start(
         _refuse_chance(session, dev)
     params = _fitted(dev, progress, budget=budget, run_length=run_length, seed=seed)
     progress(0, 1, "judging")
-    decided, signals = watch(Monitor(params), test, signals=True)
+    decided, signals = run_over(Monitor(params), test, signals=True)
     figures = _findings(session, recorded, params, decided, seed)
     scale = None
     if session.options.logits and model.probs_format is not None and dev.probs.dtype == np.int8:

@@ -9,7 +9,7 @@ from streams import dwell_stream
 from tcuq import FitOptions, Log, Monitor, fit
 from tcuq.fitting.stages import accuracy
 from tcuq.fitting.stages.accuracy import HORIZON
-from tcuq.monitor.monitor import watch
+from tcuq.monitor.monitor import run_over
 
 
 def made(seed: int, kinds: int = 3, labels: bool = True, steps: int = 6000) -> Log:
@@ -22,13 +22,13 @@ def test_there_is_none_without_labels_or_with_one_head() -> None:
     for options in ({"log": made(0, labels=False)}, {"log": made(0), "profile": "paper"}):
         params = fit(run_length=300, options=FitOptions(explain=False), **options)
         assert params.horizon == 0 and "expected_accuracy" not in params.notes["fit"]
-        assert np.isnan(watch(Monitor(params), made(1))["expected_accuracy"]).all()
+        assert np.isnan(run_over(Monitor(params), made(1))["expected_accuracy"]).all()
 
 
 def test_it_follows_the_accuracy_of_unseen_steps() -> None:
     params = fit(made(0), run_length=300)
     found, log = params.notes["fit"]["expected_accuracy"], made(1)
-    steps = watch(Monitor(params), log)
+    steps = run_over(Monitor(params), log)
     right = steps["answer"] == log.labels
     assert params.horizon == HORIZON
     assert abs(params.expected_start - right[~log.shifted].mean()) < 0.03

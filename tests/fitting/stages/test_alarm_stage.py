@@ -65,5 +65,5 @@ def test_a_log_that_shows_no_held_object_says_what_it_does_not_know() -> None:
         params = fit(log, run_length=300, options=chosen, alarm=alarm)  # type: ignore[arg-type]
         return {"all_new", "all_new_proved"} & set(findings(params))
 
-    assert told(new) == {"all_new"} and not told(held) and not told(new, own_looks=200)
+    assert told(new) == {"all_new"} and not told(held) and not told(new, baseline_inputs=200)
     assert told(new, "proved") == {"all_new_proved"}, "which takes no reference of a device's own"

@@ -12,7 +12,7 @@ from tcuq import Bank, Log, fit
 from tcuq.demo import digits as demo
 from tcuq_watch.engine.tallies import Tallies
 from tcuq_watch.verdicts.summary import summarize
-from tcuq_watch.verdicts.versions import FALSE_SHARE, PEERS, severity_p
+from tcuq_watch.verdicts.versions import FALSE_SHARE, PEERS, degradation_p
 
 DEVICES, DEGRADED, CLEAN_STEPS, STEPS = 20, 4, 200, 500
 KINDS = [(each, strength) for each in demo.TEST_CORRUPTIONS for strength in (0.5, 0.75, 1.0)]
@@ -87,10 +87,10 @@ def test_of_twenty_clean_devices_hardly_ever_one_is_named(world: World) -> None:
     assert np.count_nonzero(named) <= 60 * FALSE_SHARE
 
 
-def test_severity_is_compared_with_enough_devices_that_have_made_enough_steps() -> None:
-    severity = np.append(np.linspace(-0.6, -0.4, PEERS - 1), 2.0)
+def test_degradation_is_compared_with_enough_devices_that_have_made_enough_steps() -> None:
+    degradation = np.append(np.linspace(-0.6, -0.4, PEERS - 1), 2.0)
     steps = np.full(PEERS, 500)
-    assert severity_p(severity, steps)[-1] < 0.001
-    assert severity_p(severity - 3, steps).min() == 1  # the highest is not above 0
+    assert degradation_p(degradation, steps)[-1] < 0.001
+    assert degradation_p(degradation - 3, steps).min() == 1  # the highest is not above 0
     steps[0] = 10
-    assert severity_p(severity, steps).min() == 1
+    assert degradation_p(degradation, steps).min() == 1

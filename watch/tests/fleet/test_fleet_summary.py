@@ -77,15 +77,15 @@ def test_a_healthy_and_an_unhealthy_fleet() -> None:
 
 
 def test_the_worst_come_first_and_those_that_are_worse_for_sure_are_named() -> None:
-    severity = np.linspace(-1, 1, 50)
+    degradation = np.linspace(-1, 1, 50)
     alarm = np.arange(50) == 49
-    found = summarize([shard(names(50), 900, alarm, risk=0.5, severity=severity)], worst=3)
+    found = summarize([shard(names(50), 900, alarm, risk=0.5, degradation=degradation)], worst=3)
     assert [row["device"] for row in found["worst"]] == ["d49", "d48", "d47"]
     first, second = found["worst"][:2]
     assert first["worse"] and first["named"] and first["alarm_since"] == START
     assert not second["worse"] and not second["named"] and second["alarm_since"] is None
     assert found["named"]["devices"] == ["d49"] and found["named"]["count"] == 1
-    assert first["severity"] == 1 and first["mean_risk"] == 0.5
+    assert first["degradation"] == 1 and first["mean_risk"] == 0.5
 
 
 def test_silent_devices_are_counted_listed_and_in_no_share() -> None:

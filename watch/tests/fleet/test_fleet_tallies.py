@@ -25,7 +25,7 @@ def made_up(rng: np.random.Generator, count: int) -> npt.NDArray[Any]:
     """Return steps as a monitor might make them, with many changes of the alarm."""
     steps = np.zeros(count, dtype=STEP_DTYPE)
     steps["risk"] = rng.integers(0, 65536, count) / 65536
-    steps["severity"] = rng.integers(-(2**18), 2**18, count) / 65536
+    steps["degradation"] = rng.integers(-(2**18), 2**18, count) / 65536
     steps["expected_accuracy"] = rng.integers(0, 65536, count) / 65536
     steps["prediction"], steps["answer"] = rng.integers(0, 3, count), rng.integers(0, 3, count)
     steps["flagged"], steps["abstain"] = rng.random(count) < 0.3, rng.random(count) < 0.1
@@ -48,9 +48,11 @@ def by_hand(count: int, slots: Any, times: Any, steps: Any) -> dict[str, Any]:
         d["recent_risk"] = (
             shown if d["steps"] == 0 else d["recent_risk"] + ((shown - d["recent_risk"] + 128) >> 8)
         )
-        severity = round(float(step["severity"]) * 65536)
-        d["severity"] = (
-            severity if d["steps"] == 0 else d["severity"] + ((severity - d["severity"] + 64) >> 7)
+        degradation = round(float(step["degradation"]) * 65536)
+        d["degradation"] = (
+            degradation
+            if d["steps"] == 0
+            else d["degradation"] + ((degradation - d["degradation"] + 64) >> 7)
         )
         d["recent_alarm"] += ((2**24 if step["alarm"] else 0) - d["recent_alarm"] + 2048) >> 12
         d["steps"] += 1

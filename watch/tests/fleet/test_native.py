@@ -64,7 +64,7 @@ def test_columns_and_names_are_checked() -> None:
     [
         ("answer", (-1, 3)),
         ("risk", (-0.1, 1.0, np.nan)),
-        ("severity", (-32768.0, 32768.0)),
+        ("degradation", (-32768.0, 32768.0)),
     ],
 )
 def test_steps_of_no_monitor_are_not_counted(name: str, values: tuple[float, ...]) -> None:
@@ -81,7 +81,7 @@ def test_steps_of_no_monitor_are_not_counted(name: str, values: tuple[float, ...
 def test_means_that_somebody_wrote_do_not_overflow(value: int) -> None:
     tallies = Tallies(Params(classes=3))
     tallies.grow(1)
-    for name in ("recent_risk", "recent_alarm", "severity", "bucket", "alarm_bucket"):
+    for name in ("recent_risk", "recent_alarm", "degradation", "bucket", "alarm_bucket"):
         tallies.devices[name] = value
     tallies.devices["steps"] = 1
     tallies.update(np.zeros(1, np.int64), np.zeros(1), np.zeros(1, STEP_DTYPE))

@@ -80,10 +80,10 @@ def _shard(version: str, devices: int, trouble: bool) -> Shard:
         slots = heard if late else np.arange(devices)
         times = np.full(len(slots), NOW - 3600.0 * (HOURS - 1 - hour))
         tallies.update(slots, times, steps[slots])
-    tallies.devices["steps"] += 500  # enough to compare severities
-    tallies.devices["severity"] = rng.normal(-0.5, 0.01, devices) * RISK_ONE
+    tallies.devices["steps"] += 500  # enough to compare degradations
+    tallies.devices["degradation"] = rng.normal(-0.5, 0.01, devices) * RISK_ONE
     if trouble:
-        tallies.devices["severity"][:DEGRADED] = 3 * RISK_ONE
+        tallies.devices["degradation"][:DEGRADED] = 3 * RISK_ONE
     places = np.zeros(devices, dtype=PLACE)
     places["missing"] = 2
     return Shard(version, [f"sensor-{version}-{n:06d}" for n in range(devices)], tallies, places)

@@ -13,7 +13,7 @@ from tcuq_watch.pages.feed import Feed
 from tcuq_watch.pages.server import Server, serve
 
 NAMES = ["up", "down", "left", "right", "yes", "no", "on", "off", "stop", "go"]
-SIGNALS = ["odds", "severity", "magnitude", "distance", "disbelief", "drift"]
+SIGNALS = ["odds", "degradation", "magnitude", "distance", "disbelief", "drift"]
 
 
 def about(**more: Any) -> dict[str, Any]:
@@ -51,7 +51,7 @@ class Device:
             prediction=(numbers // 20 + 3 * flagged) % 10, answer=numbers // 20 % 10,
             abstain=flagged & (draw < 0.8), alarm=troubled & (numbers > low + 40),
             reason=np.where(flagged, NUMBER["odds"], NO_REASON), warming_up=numbers < 50,
-            persistence=0.55 + 0.25 * np.sin(numbers / 300), severity=0.4 * troubled,
+            persistence=0.55 + 0.25 * np.sin(numbers / 300), degradation=0.4 * troubled,
             expected_accuracy=0.97 - 0.5 * risk,
         )  # fmt: skip
         return steps, self.rng.random((count, len(SIGNALS)))

@@ -35,9 +35,9 @@ def expected(firmware: Firmware, inputs: Int8) -> list[str]:
     if len(firmware.graphs) != 1 or not isinstance(firmware.rule, Watch):
         raise ValueError(f"{firmware.name} is not a network with a monitor, expected one of each")
     (graph,) = firmware.graphs
-    said = oracle.run(graph, inputs.reshape(len(inputs), *graph.tensors[graph.input].shape))
+    outputs = oracle.run(graph, inputs.reshape(len(inputs), *graph.tensors[graph.input].shape))
     monitor, lines = Monitor(firmware.rule.params), []
-    for probs, features in zip(said["probs"], said["features"], strict=True):
+    for probs, features in zip(outputs["probs"], outputs["features"], strict=True):
         step = monitor.step(probs, features if firmware.rule.params.features else None)
         lines.append(" ".join([probs.tobytes().hex(), digest(features), *words(step)]))
     return lines
@@ -59,8 +59,14 @@ def digest(features: Int8) -> str:
 
 def words(step: Step) -> list[str]:
     """Return what the monitor says of a step, in the order and units of a firmware."""
-    numbers = [step.threshold * 65536, step.severity * 65536, step.prediction, step.answer, step.risk * 65536]
-    numbers += [step.uncertainty * 65536, step.persistence * 65536, step.look * 65536]
+    numbers = [
+        step.threshold * 65536,
+        step.degradation * 65536,
+        step.prediction,
+        step.answer,
+        step.risk * 65536,
+    ]
+    numbers += [step.uncertainty * 65536, step.persistence * 65536, step.novelty * 65536]
     numbers += [
         (step.expected_accuracy or 0) * 65536,
         step.flagged,

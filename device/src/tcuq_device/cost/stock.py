@@ -56,9 +56,9 @@ def standard(name: str) -> Params:
         centers=tuple(map(tuple, centers.tolist())) if width else None,
         horizon=32,
         expected_start=0.9,
-        alarm=Alarm(0.0, AlarmSide(0.0, 12.0, clear=8.0), hold=32),
+        alarm=Alarm(0.0, AlarmSide(0.0, 12.0, clear=8.0), least_raised=32),
         evidence=EvidenceHead(
-            {"odds": 6.0, "disbelief": 4.0, "severity": 16.0} | ({"drift": 8.0} if width else {}),
+            {"odds": 6.0, "disbelief": 4.0, "degradation": 16.0} | ({"drift": 8.0} if width else {}),
             [-4.0 - 0.1 * k for k in range(CLASSES)],
             reach=4096,
             bias=-9.0,

@@ -63,8 +63,8 @@ class Application:
     def digests(self) -> list[int]:
         """Return what the self-check expects of every stored input: a digest of posterior and features."""
         shape = self.graph.tensors[self.graph.input].shape
-        said = oracle.run(self.graph, self.inputs.reshape(-1, *shape))
-        parts = [said["probs"], *([said["features"]] if self.features else [])]
+        outputs = oracle.run(self.graph, self.inputs.reshape(-1, *shape))
+        parts = [outputs["probs"], *([outputs["features"]] if self.features else [])]
         rows = np.concatenate([part.reshape(len(part), -1) for part in parts], axis=1)
         return [_digest(row.tobytes()) for row in rows]
 
@@ -89,8 +89,8 @@ def _check_graph(graph: Graph) -> None:
             "import a model without a softmax with --softmax",
         )
     if len(posteriors(graph)) > 1:
-        said = f"graph {graph.name} gives {len(posteriors(graph))} posteriors, expected one"
-        raise InputError("unsupported", said)
+        problem = f"graph {graph.name} gives {len(posteriors(graph))} posteriors, expected one"
+        raise InputError("unsupported", problem)
     probs = graph.tensors[graph.outputs["probs"]]
     if probs.zero != -128 or abs(256 * probs.scale - 1) > TOLERANCE:
         raise InputError(
@@ -99,8 +99,8 @@ def _check_graph(graph: Graph) -> None:
             "expected 1/256 and -128: the output of a softmax is needed",
         )
     if takes_random(graph):
-        said = f"graph {graph.name} drops values at random, expected a network that does not"
-        raise InputError("unsupported", said)
+        problem = f"graph {graph.name} drops values at random, expected a network that does not"
+        raise InputError("unsupported", problem)
 
 
 def _check_pair(graph: Graph, params: Params) -> None:

@@ -87,14 +87,14 @@ class Link:
 
     def greeted(self) -> tuple[list[str], int]:
         """Return what a board says after a reset, and the bytes of an input."""
-        said: list[str] = []
-        while not (said and said[-1].startswith("ready ")):
-            said.append(self.line())
-            if said[-1] == "fault":
+        lines: list[str] = []
+        while not (lines and lines[-1].startswith("ready ")):
+            lines.append(self.line())
+            if lines[-1] == "fault":
                 raise ValueError("the board took a fault")
-            if said[-1].startswith("selfcheck ") and said[-1] != "selfcheck 0":
-                raise ValueError(f"the board's {said[-1]}, expected 0")
-        return said, int(said[-1].split()[1])
+            if lines[-1].startswith("selfcheck ") and lines[-1] != "selfcheck 0":
+                raise ValueError(f"the board's {lines[-1]}, expected 0")
+        return lines, int(lines[-1].split()[1])
 
     def close(self) -> None:
         """End the link, and the emulator with it."""
@@ -212,8 +212,8 @@ def loaded(file: Path, np: Any) -> Any:
                 raise ValueError
             return np.load(io.BytesIO(content), allow_pickle=False)
     except Exception as error:  # damage comes as whatever numpy and zipfile run into
-        said = str(error) if isinstance(error, LookupError) and str(error).startswith(f"{file}: ") else ""
-        raise ValueError(said or f"{file}: is not an NPZ or NPY file, or is damaged") from None
+        problem = str(error) if isinstance(error, LookupError) and str(error).startswith(f"{file}: ") else ""
+        raise ValueError(problem or f"{file}: is not an NPZ or NPY file, or is damaged") from None
 
 
 def read_inputs(path: str | Path, size: int, folder: Path = HERE) -> list[bytes]:
@@ -255,8 +255,8 @@ def main(arguments: list[str] | None = None) -> int:
         link = emulator(args.qemu, args.machine) if args.qemu else port(args.port, args.baud)
         if not args.qemu:
             print("waiting for the board: press its reset button", file=sys.stderr)
-        said, size = link.greeted()
-        print("\n".join(said), file=sys.stderr)
+        greeting, size = link.greeted()
+        print("\n".join(greeting), file=sys.stderr)
         rows = replay(link, read_inputs(args.inputs, size)[: args.steps])
         if args.out:
             _write(args.out, rows)

@@ -64,13 +64,13 @@ def emulate(
                 command, stdin=subprocess.DEVNULL, capture_output=True, text=True, cwd=folder, timeout=timeout
             )
         except subprocess.TimeoutExpired:
-            said = f"the emulation of {image.path} did not end within {timeout:g} s"
-            raise InputError("failed", said) from None
-        said, _, status = f"\n{done.stdout}".rpartition("\nexit ")
+            problem = f"the emulation of {image.path} did not end within {timeout:g} s"
+            raise InputError("failed", problem) from None
+        text, _, status = f"\n{done.stdout}".rpartition("\nexit ")
         if done.returncode != 0 or status.strip() != "0":
             why = STATUSES.get(status.strip()) or f"ended with status {done.returncode}: {_last(done.stderr)}"
             raise InputError("failed", f"the firmware {image.path} {why}")
-        return Ran(said.splitlines()[1:], _read(folder / "counts.txt", image) if counted else {})
+        return Ran(text.splitlines()[1:], _read(folder / "counts.txt", image) if counted else {})
 
 
 def command_of(image: Image, data: bytes, folder: Path) -> list[str]:

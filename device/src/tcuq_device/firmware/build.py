@@ -203,6 +203,6 @@ def linked(command: Sequence[str], work: Path, wide: bool = False) -> dict[str, 
         )
     found = re.findall(r"region `(FLASH|RAM)' overflowed by (\d+) byte", done.stderr)
     if not found or wide:
-        said = [line for line in done.stderr.splitlines() if "warning" not in line] or ["nothing"]
-        raise InputError("failed", f"{tool} cannot link: {said[0].strip()}")
+        lines = [line for line in done.stderr.splitlines() if "warning" not in line] or ["nothing"]
+        raise InputError("failed", f"{tool} cannot link: {lines[0].strip()}")
     return {{"FLASH": "flash", "RAM": "RAM"}[region]: int(most) for region, most in found}

@@ -37,8 +37,8 @@ class Firmware:
     def __post_init__(self) -> None:
         integer("passes", self.passes, 1, 100)
         if not self.graphs and self.shape is None:
-            said = f"firmware {self.name} has neither graphs nor a shape; one of them is needed"
-            raise InputError("missing", said, "shape")
+            problem = f"firmware {self.name} has neither graphs nor a shape; one of them is needed"
+            raise InputError("missing", problem, "shape")
         for graph in self.graphs:
             if "probs" not in graph.outputs:
                 raise InputError(
@@ -53,14 +53,14 @@ class Firmware:
             for name in posteriors(graph)
         }
         if len(sizes) > 1:
-            said = f"graphs of {self.name} have {sorted(sizes)} inputs and classes, expected one pair"
-            raise InputError("conflict", said)
+            problem = f"graphs of {self.name} have {sorted(sizes)} inputs and classes, expected one pair"
+            raise InputError("conflict", problem)
         if self.members > MOST_MEMBERS:
-            said = f"firmware {self.name} averages {self.members} posteriors, expected 1 to {MOST_MEMBERS}"
-            raise InputError("limit", said)
+            problem = f"firmware {self.name} averages {self.members} posteriors, expected 1 to {MOST_MEMBERS}"
+            raise InputError("limit", problem)
         if self.keeps_input and any(graph.states for graph in self.graphs):
-            said = f"a graph of {self.name} keeps a state between runs, expected it alone, with one pass"
-            raise InputError("unsupported", said)
+            problem = f"a graph of {self.name} keeps a state between runs, expected it alone, with one pass"
+            raise InputError("unsupported", problem)
         self.rule.check(self.name, self.classes, self.features)
 
     @staticmethod

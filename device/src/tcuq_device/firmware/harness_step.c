@@ -6,13 +6,13 @@
 void harness_step(const tcuq_step_t *step)
 {
     harness_number(step->threshold);
-    harness_number(step->severity);
+    harness_number(step->degradation);
     harness_number(step->prediction);
     harness_number(step->answer);
     harness_number(step->risk);
     harness_number(step->uncertainty);
     harness_number(step->persistence);
-    harness_number(step->look);
+    harness_number(step->novelty);
     harness_number(step->expected_accuracy);
     harness_number(step->flagged);
     harness_number(step->abstain);

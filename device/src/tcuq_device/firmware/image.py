@@ -61,10 +61,10 @@ class TooLarge(InputError):
             "flash": f"weights and tables {sizes.constants:,}, code {sizes.code:,}, data {sizes.data:,}",
             "RAM": f"arena {sizes.arena:,}, input {sizes.input:,}, other {other:,}, stack {stack:,}",
         }
-        said = "; ".join(
+        text = "; ".join(
             f"{memory} over by {most:,} bytes ({parts[memory]})" for memory, most in over.items()
         )
-        super().__init__("limit", f"{name} is too large for {board.title}: {said}", name)
+        super().__init__("limit", f"{name} is too large for {board.title}: {text}", name)
 
 
 def sizes_of(elf: Path, toolchain: str = "arm-none-eabi") -> MemorySizes:

@@ -225,8 +225,8 @@ def _window(operator: Operator, source: Tensor, window: tuple[int, int]) -> tupl
             raise InputError("value", f"a window of {window} does not fit a picture of {source.shape[1:3]}")
     framed = [source.shape[1 + at] + sum(made[at][1:]) for at in (0, 1)]
     if source.shape[0] * framed[0] * framed[1] * source.shape[3] > MOST_VALUES:
-        said = f"the padded picture has shape {tuple(framed)}, expected at most {MOST_VALUES} values"
-        raise InputError("limit", said)
+        problem = f"the padded picture has shape {tuple(framed)}, expected at most {MOST_VALUES} values"
+        raise InputError("limit", problem)
     return made[0][0], made[1][0]
 
 

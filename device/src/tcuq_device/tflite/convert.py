@@ -37,8 +37,8 @@ def graph_of(model: Model, name: str = "model", asked: OutputChoice | None = Non
     for operator in model.operators:
         with located(place_of(model, operator)):
             if operator.code not in _STEPS:
-                said = f"the graph has no such step, expected one of {', '.join(_STEPS)}"
-                raise InputError("unsupported", said, operator.code)
+                problem = f"the graph has no such step, expected one of {', '.join(_STEPS)}"
+                raise InputError("unsupported", problem, operator.code)
             deep = [each for each in operator.inputs if each >= 0 and len(model.tensors[each].shape) > 4]
             if operator.code in ("ADD", "MUL", "PAD", "PADV2", "SUB") and deep:
                 shape = model.tensors[deep[0]].shape
@@ -74,8 +74,8 @@ def _factors(builder: GraphBuilder, operator: Operator, outputs: int) -> tuple[s
 def _picture(builder: GraphBuilder, operator: Operator) -> tuple[str, Tensor]:
     name, source = builder.source(operator)
     if source.shape[0] != 1 or len(builder.tensors[name].shape) != 3:
-        said = f"input has shape {source.shape}, expected (1, height, width, channels)"
-        raise InputError("unsupported", said)
+        problem = f"input has shape {source.shape}, expected (1, height, width, channels)"
+        raise InputError("unsupported", problem)
     return name, source
 
 

@@ -61,9 +61,9 @@ def move(builder: GraphBuilder, operator: Operator) -> None:
     numbers = np.arange(source.size).reshape(source.shape)
     found = fitted(moved(operator, constants, builder.target(operator), numbers).ravel())
     if found is None:
-        said = f"moves values in an order that {MOST_DIMENSIONS} strides do not describe"
+        problem = f"moves values in an order that {MOST_DIMENSIONS} strides do not describe"
         advice = "; resize by whole factors" if operator.code.startswith("RESIZE") else ""
-        raise InputError("unsupported", said + advice, operator.code)
+        raise InputError("unsupported", problem + advice, operator.code)
     target = builder.add(operator.outputs[0])
     if found == (0, (source.size,), (1,)) and operator.code != "REVERSE_V2":
         builder.steps.append(steps.View(name, target))

@@ -65,8 +65,8 @@ class Table:
             return []
         begin, count = self._vector(place)
         if count > MOST_ITEMS:
-            said = f"a vector of {count} tables, expected at most {MOST_ITEMS}"
-            raise InputError("limit", said, where=f"byte {begin}")
+            problem = f"a vector of {count} tables, expected at most {MOST_ITEMS}"
+            raise InputError("limit", problem, where=f"byte {begin}")
         _view(self._content, begin, count, np.dtype("<u4"))
         return [Table(self._content, _follow(self._content, begin + 4 * at)) for at in range(count)]
 

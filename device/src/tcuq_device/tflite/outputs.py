@@ -63,8 +63,8 @@ def _main(builder: GraphBuilder, asked: OutputChoice) -> int | None:
         named = [each for each in outputs if tensors[each].name == asked.posteriors]
         if not named:
             names = ", ".join(tensors[each].title for each in outputs)
-            said = f"has no output {asked.posteriors!a}, expected one of {names}"
-            raise InputError("unknown", said, "posteriors")
+            problem = f"has no output {asked.posteriors!a}, expected one of {names}"
+            raise InputError("unknown", problem, "posteriors")
         return named[0]
     if len(outputs) == 1:
         return outputs[0]
@@ -106,8 +106,8 @@ def _posteriors(builder: GraphBuilder, name: str, code: str, asked: OutputChoice
         return "probs", builder.vector(name)
     if asked.softmax:
         if not 2 <= tensor.shape[-1] == tensor.size <= MOST_CLASSES:
-            said = f"the output has shape {tensor.shape}, expected a row of 2 to {MOST_CLASSES} logits"
-            raise InputError("value", said, "softmax")
+            problem = f"the output has shape {tensor.shape}, expected a row of 2 to {MOST_CLASSES} logits"
+            raise InputError("value", problem, "softmax")
         logits = builder.vector(name)
         target = builder.extra((tensor.size,), 1 / 256, -128)
         builder.steps.append(steps.Softmax(logits, target, softmax_table(tensor.scale)))
@@ -124,14 +124,14 @@ def _posteriors(builder: GraphBuilder, name: str, code: str, asked: OutputChoice
         return None, name
     if 1 < tensor.size == tensor.shape[-1]:
         add = option("softmax")
-        said = f"the model has no softmax: its output is `logits`. For a monitor, add one ({add})"
+        problem = f"the model has no softmax: its output is `logits`. For a monitor, add one ({add})"
         given = builder.tensors[builder.names[builder.model.inputs[0]]]
         if tensor.size == given.size >= MANY:
-            said = (
+            problem = (
                 f"the model has no softmax, and as many outputs as inputs, {tensor.size}. A monitor needs a "
                 "classifier: it cannot watch an autoencoder"
             )
-        asked.notes.append(said)
+        asked.notes.append(problem)
         return "logits", builder.vector(name)
     return None, name
 
@@ -157,8 +157,8 @@ def _features(builder: GraphBuilder, asked: OutputChoice) -> str | None:
     tensor = builder.tensors[builder.names[number]]
     if tensor.size <= WIDEST:
         return builder.vector(tensor.name)
-    said = f"tensor {model.tensors[number].title} has {tensor.size:,} values, a log takes at most {WIDEST}"
+    problem = f"tensor {model.tensors[number].title} has {tensor.size:,} values, a log takes at most {WIDEST}"
     if asked.features:
-        raise InputError("limit", f"{said}; name a smaller one with {option('features')}", "features")
-    asked.notes.append(f"features are left out: {said}; name a smaller one with {option('features')}")
+        raise InputError("limit", f"{problem}; name a smaller one with {option('features')}", "features")
+    asked.notes.append(f"features are left out: {problem}; name a smaller one with {option('features')}")
     return None

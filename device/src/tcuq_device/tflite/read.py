@@ -52,8 +52,8 @@ def read_model(content: bytes, where: str = "model", limits: Limits | None = Non
         if len(content) > given.model:
             raise InputError("limit", f"has {len(content):,} bytes, {given.beyond('model', len(content))}")
         if content[4:8] != IDENTIFIER:
-            said = f"not a TFLite file: bytes 4 to 7 are {content[4:8]!r}, expected {IDENTIFIER!r}"
-            raise InputError("damaged", said)
+            problem = f"not a TFLite file: bytes 4 to 7 are {content[4:8]!r}, expected {IDENTIFIER!r}"
+            raise InputError("damaged", problem)
         return _model(content)
 
 
@@ -94,8 +94,8 @@ def _quantized(model: Model) -> None:
     for operator in model.operators:
         if operator.code in REMEDIES or operator.code.startswith("CUSTOM"):
             advice = REMEDIES.get(operator.code, REMEDY)
-            said = f"operator {operator.number} ({operator.code}) is not supported: {advice}"
-            raise InputError("unsupported", said, operator.code)
+            problem = f"operator {operator.number} ({operator.code}) is not supported: {advice}"
+            raise InputError("unsupported", problem, operator.code)
     partly = any(model.tensors[number].dtype == "int8" for each in model.operators for number in each.outputs)
     for operator in model.operators if partly else ():
         left = [model.tensors[number].dtype for number in operator.outputs]

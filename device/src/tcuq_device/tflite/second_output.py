@@ -53,8 +53,8 @@ def with_features(content: bytes, features: str | None = None, where: str = "mod
         if not graphs:
             raise InputError("damaged", "has no subgraph, expected one")
         if any(each.text(0) == PLANNED for each in file.tables(ModelField.METADATA)):
-            said = f"fixes where its tensors lie ({PLANNED}); take the model from before that step"
-            raise InputError("unsupported", said)
+            problem = f"fixes where its tensors lie ({PLANNED}); take the model from before that step"
+            raise InputError("unsupported", problem)
         number = _chosen(graphs[0], file.tables(ModelField.CODES), features)
         outputs = graphs[0].numbers(GraphField.OUTPUTS, "<i4").tolist()
         if number not in outputs:
@@ -93,6 +93,6 @@ def _chosen(graph: Table, codes: list[Table], features: str | None) -> int:
     if number not in computed or not 0 <= number < len(tensors):
         what = "input of a fully connected layer" if features is None else f"tensor {features!a}"
         last = ", ".join(map(str, sorted(computed)[-5:]))
-        said = f"computes no {what}; name a tensor with {option('features')}, the last ones are {last}"
-        raise InputError("unknown", said, "features")
+        problem = f"computes no {what}; name a tensor with {option('features')}, the last ones are {last}"
+        raise InputError("unknown", problem, "features")
     return number

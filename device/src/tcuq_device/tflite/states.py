@@ -53,8 +53,8 @@ def with_states(model: Model, subgraph: Callable[[int], Model]) -> Model:
         if operator.code == "READ_VARIABLE" and len(inputs) == len(operator.outputs) == 1:
             name = names.get(inputs[0], "")
             if not -128 <= values.get(name, 128) <= 127:
-                said = f"state {name!a} is filled before the first run by no constant byte, expected one"
-                raise InputError("unsupported", said, "states")
+                problem = f"state {name!a} is filled before the first run by no constant byte, expected one"
+                raise InputError("unsupported", problem, "states")
             tensors[inputs[0]] = replace(model.tensors[operator.outputs[0]], name=name)
             states[inputs[0]] = values[name]
     return replace(model, tensors=tensors, operators=kept, states=states)

@@ -134,20 +134,20 @@ class Tape:
 
 def noise_floor(noise: Sound, places: Iterable[int], snr_db: float) -> Iterator[Floats]:
     """Give noise of one loudness, each second faded into the next."""
-    level = LEVEL * 10.0 ** (-snr_db / 20)
+    loudness = LEVEL * 10.0 ** (-snr_db / 20)
     rise = np.sqrt((np.arange(JOIN) + 0.5) / JOIN)
     tail = np.zeros(JOIN)
     for place in places:
         second = noise[place].astype(np.float64)
-        second *= _gain(second, level)
+        second *= _gain(second, loudness)
         second[:JOIN] = second[:JOIN] * rise + tail
         tail = second[-JOIN:] * rise[::-1]
         yield second[:-JOIN]
 
 
-def _gain(sound: Floats, level: float) -> float:
+def _gain(sound: Floats, loudness: float) -> float:
     power = float((sound * sound).sum()) / len(sound)  # of integers: exact
-    return level / float(np.sqrt(power)) if power > 0 else 0.0
+    return loudness / float(np.sqrt(power)) if power > 0 else 0.0
 
 
 def _rounded(sound: Floats) -> Sound:

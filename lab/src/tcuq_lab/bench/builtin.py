@@ -15,7 +15,7 @@ import numpy.typing as npt
 import tcuq
 from tcuq.base.checks import known
 from tcuq.log.log import Log
-from tcuq.monitor.monitor import watch
+from tcuq.monitor.monitor import run_over
 
 from ..methods.belief import Belief, BeliefTold, Hmm
 from ..methods.confidence import ConfidenceNorm, Entropy
@@ -99,7 +99,7 @@ class Tcuq:
 
     def watch(self, stream: Stream) -> Said:
         """Run a fresh monitor."""
-        steps = watch(tcuq.Monitor(self.params), Log(stream.probs, stream.features))
+        steps = run_over(tcuq.Monitor(self.params), Log(stream.probs, stream.features))
         accuracy = steps["expected_accuracy"]  # unknown to a monitor that was fitted without labels
         return Said(
             steps["risk"],

@@ -15,7 +15,7 @@ import torch
 from tcuq._version import VERSION
 from tcuq.log.log import Log
 from tcuq.metrics import auroc
-from tcuq.monitor.monitor import Monitor, watch
+from tcuq.monitor.monitor import Monitor, run_over
 from tcuq_device.graph import oracle
 from tcuq_device.graph.model import Graph
 from tcuq_device.graph.steps import Int8
@@ -136,7 +136,7 @@ def _monitors(
 
 
 def _ranked(params: Any, log: Log) -> float:
-    return auroc(watch(Monitor(params), log)["risk"], log.errors())
+    return auroc(run_over(Monitor(params), log)["risk"], log.errors())
 
 
 def met(figures: Mapping[str, Any]) -> bool:

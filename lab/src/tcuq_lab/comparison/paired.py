@@ -145,7 +145,7 @@ def joint_bootstrap(
     block: int,
     replicates: int,
     rng: np.random.Generator,
-    level: float = 0.95,
+    confidence: float = 0.95,
 ) -> Interval:
     """Return an interval of the mean over streams of a statistic, from blocks within each stream.
 
@@ -158,7 +158,7 @@ def joint_bootstrap(
     block : int
     replicates : int
     rng : numpy.random.Generator
-    level : float
+    confidence : float
 
     Returns
     -------
@@ -168,7 +168,7 @@ def joint_bootstrap(
     """
     if not lengths or min(lengths) < 1:
         raise ValueError(f"the shortest stream has {min(lengths, default=0)} units, expected at least 1")
-    size, count, inside = bootstrap_settings(block, min(lengths), replicates, rng, level)
+    size, count, inside = bootstrap_settings(block, min(lengths), replicates, rng, confidence)
     draws = [_mean([values(i, resample(n, size, rng)) for i, n in enumerate(lengths)]) for _ in range(count)]
     value = _mean([values(i, None) for i in range(len(lengths))])
     blocks = sum(-(-n // size) for n in lengths)
@@ -192,7 +192,7 @@ def interval(
     settings: ComparisonRules | None = None,
     replicates: int = REPLICATES,
     block: int | None = None,
-    level: float = 0.95,
+    confidence: float = 0.95,
 ) -> Record:
     """Return a metric of one method, or the difference first - second of two, with its interval.
 
@@ -217,7 +217,7 @@ def interval(
     block : int, optional
         Steps of a block, at least the window. By default four mean lengths of a clean or shifted stretch,
         but at least two windows and at most a quarter of the shortest stream.
-    level : float, default 0.95
+    confidence : float, default 0.95
         Share of cases in which the interval is to hold the truth.
 
     Returns
@@ -257,7 +257,7 @@ def interval(
         return found[0] - found[1] if len(found) == 2 else found[0]
 
     lengths = [len(truth) for truth in truths]
-    found = joint_bootstrap(values, lengths, size, replicates, rng, level)
+    found = joint_bootstrap(values, lengths, size, replicates, rng, confidence)
     judged = sum(int(each.judged.sum()) for each in tasks[0])
     positive = sum(int((each.judged & each.positive).sum()) for each in tasks[0])
     share = positive / judged if judged else float("nan")
@@ -274,7 +274,7 @@ def delay_interval(
     settings: ComparisonRules | None = None,
     group: str = "all",
     replicates: int = REPLICATES,
-    level: float = 0.95,
+    confidence: float = 0.95,
 ) -> Record:
     """Return the restricted mean delay of one method, or the difference of two, with its interval.
 
@@ -298,7 +298,7 @@ def delay_interval(
         "all", "seen" or "unseen" kinds.
     replicates : int, default 1000
         Resamples behind the interval.
-    level : float, default 0.95
+    confidence : float, default 0.95
         Share of cases in which the interval is to hold the truth.
 
     Returns
@@ -343,7 +343,7 @@ def delay_interval(
         1,
         replicates,
         rng,
-        level,
+        confidence,
     )
     variant = f"{' - '.join(statistics)}/{group}"
     title = " - ".join(methods)

@@ -17,21 +17,21 @@ from tcuq.metrics import Interval, percentiles
 LEVEL = 0.95
 
 
-def quantile(freedom: int, level: float = LEVEL) -> float:
+def quantile(freedom: int, confidence: float = LEVEL) -> float:
     """Return how many standard errors the ends of an interval are away.
 
     Parameters
     ----------
     freedom : int
         Degrees of freedom of a t distribution; 0 stands for a normal one.
-    level : float
+    confidence : float
 
     Examples
     --------
     >>> [round(quantile(freedom), 2) for freedom in (0, 4, 11, 55)]
     [1.96, 2.77, 2.2, 2.0]
     """
-    z = NormalDist().inv_cdf((1 + level) / 2)
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
     if freedom < 1:
         return z
     n = float(freedom)  # the expansion about the normal quantile
@@ -40,7 +40,7 @@ def quantile(freedom: int, level: float = LEVEL) -> float:
 
 
 def about_value(
-    value: float, replicates: npt.ArrayLike, freedom: int, level: float = LEVEL, wider: float = 1.0
+    value: float, replicates: npt.ArrayLike, freedom: int, confidence: float = LEVEL, wider: float = 1.0
 ) -> Interval:
     """Return the interval of a figure.
 
@@ -55,7 +55,7 @@ def about_value(
         NaN says undefined; such ones are left out and counted.
     freedom : int
         See `quantile`.
-    level : float
+    confidence : float
     wider : float
         Factor on the spread of the replicates, where it is known to be too small.
 
@@ -67,8 +67,8 @@ def about_value(
     values = np.asarray(replicates, dtype=np.float64)
     defined = values[~np.isnan(values)]
     if not len(defined) or not np.isfinite(value) or not np.isfinite(defined).all():
-        return percentiles(value, values, level)
-    half = wider * quantile(freedom, level) * math.sqrt(float(np.mean((defined - value) ** 2)))
+        return percentiles(value, values, confidence)
+    half = wider * quantile(freedom, confidence) * math.sqrt(float(np.mean((defined - value) ** 2)))
     low = max(value - half, min(value, float(defined.min())))
     high = min(value + half, max(value, float(defined.max())))
     return Interval(value, low, high, len(values) - len(defined))

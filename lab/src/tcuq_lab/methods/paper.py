@@ -16,7 +16,7 @@ from tcuq.fitting.signal_table import FOLDS, folds
 from tcuq.log.log import Log
 from tcuq.log.quantize import choose_feature_scale
 from tcuq.monitor.codec import COEF_LIMIT
-from tcuq.monitor.monitor import Monitor, watch
+from tcuq.monitor.monitor import Monitor, run_over
 from tcuq.monitor.params import Params
 from tcuq.monitor.signals import NUMBER, ordered, profile_signals
 
@@ -33,7 +33,7 @@ BIAS_LIMIT = 256.0
 
 def signals_of(params: Params, log: Log) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
     """Return the core's signals in use (T, k) as floats, and which steps have a past to speak of."""
-    _, values = watch(Monitor(params), log, signals=True)
+    _, values = run_over(Monitor(params), log, signals=True)
     settled = np.ones(len(log), dtype=bool)
     for piece in log.pieces():
         settled[piece.start] = False
@@ -88,7 +88,7 @@ class TcuqPaper(Tcuq):
                 coef, bias = fit_logistic(values[rest], wrong[rest], setting["l2"], -COEF_LIMIT)
                 by_name = dict(zip(params.signals, coef.tolist(), strict=True))
                 trial = params.replace(coef=by_name, bias=float(np.clip(bias, -BIAS_LIMIT, BIAS_LIMIT)))
-                risk = watch(Monitor(trial), log)["risk"]
+                risk = run_over(Monitor(trial), log)["risk"]
                 found.append(measure(risk, wrong, dev.kinds, dev.observed.segments, inside))
         known = [each for each in found if np.isfinite(each)]
         return float(np.mean(known)) if known else 0.0
@@ -213,7 +213,7 @@ class FrozenWeights(TcuqPaper):
 
 def _limited(params: Params, log: Log, run_length: int) -> Params:
     """Set threshold and alarm again from clean steps."""
-    risk = watch(Monitor(params), log)["risk"]
+    risk = run_over(Monitor(params), log)["risk"]
     runs = [risk[run] for run in rested_stretches(params, log)]
     alarm = choose_alarm(runs, run_length, np.random.default_rng(0))
     return params.replace(reference=float(np.quantile(np.concatenate(runs), 1 - params.level)), alarm=alarm)

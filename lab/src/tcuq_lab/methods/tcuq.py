@@ -13,7 +13,7 @@ from tcuq.fitting import FitOptions, fit
 from tcuq.fitting.arrays import added_in_run
 from tcuq.log.log import MAX_FEATURES, Log
 from tcuq.monitor.cost import cost
-from tcuq.monitor.monitor import Monitor, watch
+from tcuq.monitor.monitor import Monitor, run_over
 from tcuq.monitor.params import Params
 
 from .method import Answer, FlaggedSteps, Floats, Labeled, Method, Monitored, Observed
@@ -170,7 +170,7 @@ class Tcuq(Streaming):
     def score(self, seen: Observed, setting: Mapping[str, Any]) -> Answer:
         """Answer with the posteriors as they are, and the risk that a device would compute."""
         monitor, probs = self._monitor(setting), self.posteriors(seen)
-        return Answer(probs, watch(Monitor(monitor.params), monitor.log(probs, seen))["risk"])
+        return Answer(probs, run_over(Monitor(monitor.params), monitor.log(probs, seen))["risk"])
 
     def monitored(self) -> Monitored:
         """Return this method: it is its monitor."""
@@ -208,7 +208,7 @@ class Tcuq(Streaming):
         log = monitor.log(self.posteriors(seen), seen)
         found = FlaggedSteps(np.zeros(len(seen), dtype=bool), np.zeros(len(seen), dtype=bool))
         for piece in seen.pieces():
-            steps = watch(Monitor(monitor.params), log.take(piece))
+            steps = run_over(Monitor(monitor.params), log.take(piece))
             found.flagged[piece], found.abstained[piece] = steps["flagged"], steps["abstain"]
         return found
 
@@ -283,7 +283,7 @@ class TcuqStandard(Tcuq):
         params, log = monitor.params, monitor.log(probs, seen)
         risk, evidence = np.empty(len(seen)), np.empty(len(seen))
         for piece in seen.pieces():
-            steps, signals = watch(Monitor(params), log.take(piece), signals=True)
+            steps, signals = run_over(Monitor(params), log.take(piece), signals=True)
             risk[piece] = steps["risk"]
             if params.evidence is not None:
                 evidence[piece] = added_in_run(params, steps, signals) / ONE

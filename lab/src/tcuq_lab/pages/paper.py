@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from .figures import PAPER_RIVALS, SEVERITIES, UNSEEN, Sources
-from .paper_text import board_tables, contradictions, energy_table, promises_line, sensitivity
+from .paper_text import board_tables, contradictions, energy_table, rate_audit_line, sensitivity
 from .words import MADE, SPACE, grid, listed, page, plain, row_name, task_name
 
 BESIDE = f"{SPACE}/{SPACE}"
@@ -287,7 +287,7 @@ def paper_page(sources: Sources) -> str:
         "The paper announces these curves and does not show them. A class stays 16 steps.",
         "![Errors among accepted answers by coverage](risk_coverage.svg)",
         "## Text: exceedance and budget",
-        promises_line(sources),
+        rate_audit_line(sources),
         "## Text: detection delay",
         "The paper claims that its delay is 25 to 35 % shorter and prints none. Ours at equal rates of false "
         "alarms; a class stays 16 steps:",

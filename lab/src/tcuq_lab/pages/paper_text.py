@@ -91,10 +91,10 @@ def _one(rows: Sequence[Mapping[str, Any]], **wanted: str) -> Mapping[str, Any]:
 def sensitivity(sources: Sources) -> list[str]:
     """Return what changes of window, lags, blend and level do, as far as it was measured."""
     out = []
-    promises = sources.repeated.get("promises")
+    audited = sources.repeated.get("rate_audit")
     column = "largest change of risk over windows 12 to 24"
     changes = (
-        [figure.value for place, figure in promises.figures.items() if place[3] == column] if promises else []
+        [figure.value for place, figure in audited.figures.items() if place[3] == column] if audited else []
     )
     if changes:
         most = max(changes)
@@ -219,9 +219,9 @@ def contradictions(sources: Sources) -> list[str]:
     return [f"- {each}" for each in out if each]
 
 
-def promises_line(sources: Sources) -> str:
+def rate_audit_line(sources: Sources) -> str:
     """Return what audits of promised rates found."""
-    found = sources.repeat("promises")
+    found = sources.repeat("rate_audit")
 
     def worst(column: str) -> float:
         values = [

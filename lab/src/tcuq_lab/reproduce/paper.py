@@ -31,7 +31,7 @@ KINDS = (
     "comparison",
     "headlines",
     "literal",
-    "promises",
+    "rate_audit",
     "selective",
     "severity",
 )

@@ -10,7 +10,7 @@
 #define BLOCK 255u    /* code of a block of COBS that is full */
 #define NO_REASON 31u
 
-enum { UNCERTAINTY, RISK, THRESHOLD, SEVERITY, PERSISTENCE, LOOK, ACCURACY };
+enum { UNCERTAINTY, RISK, THRESHOLD, DEGRADATION, PERSISTENCE, NOVELTY, ACCURACY };
 
 /* Bits that the first difference of each number is expected to have. */
 static const uint8_t first_order[TCUQ_FRAME_NUMBERS] = {12, 12, 1, 11, 8, 1, 1};
@@ -193,31 +193,31 @@ static uint32_t next_accuracy(const tcuq_frame_t *frame, uint16_t uncertainty)
 
 static void put_numbers(tcuq_frame_t *frame, const tcuq_step_t *step)
 {
-    uint32_t threshold = (uint32_t)step->threshold, severity = (uint32_t)step->severity;
+    uint32_t threshold = (uint32_t)step->threshold, degradation = (uint32_t)step->degradation;
     uint32_t *moved = &frame->moved[frame->flagged];
     if (frame->steps == 0u) {
         put_bits(frame, step->uncertainty, 16);
         put_bits(frame, step->risk, 16);
         put_bits(frame, threshold, 32);
-        put_bits(frame, severity, 32);
+        put_bits(frame, degradation, 32);
         put_bits(frame, step->persistence, 16);
-        put_bits(frame, step->look, 16);
+        put_bits(frame, step->novelty, 16);
         put_bits(frame, step->expected_accuracy, 16);
     } else {
         put_number(frame, UNCERTAINTY, step->uncertainty);
         put_difference(frame, RISK, step->risk, step->uncertainty);
         put_difference(frame, THRESHOLD, threshold, frame->threshold + *moved);
-        put_difference(frame, SEVERITY, severity, frame->severity);
+        put_difference(frame, DEGRADATION, degradation, frame->degradation);
         put_difference(frame, PERSISTENCE, step->persistence, frame->persistence);
-        put_difference(frame, LOOK, step->look, frame->look);
+        put_difference(frame, NOVELTY, step->novelty, frame->novelty);
         put_difference(frame, ACCURACY, step->expected_accuracy,
                        next_accuracy(frame, step->uncertainty));
         *moved = threshold - frame->threshold;
     }
     frame->threshold = threshold;
-    frame->severity = severity;
+    frame->degradation = degradation;
     frame->persistence = step->persistence;
-    frame->look = step->look;
+    frame->novelty = step->novelty;
     frame->accuracy = step->expected_accuracy;
 }
 

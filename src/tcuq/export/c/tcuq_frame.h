@@ -61,7 +61,7 @@ typedef struct {
     uint32_t seq;       /* of the next step, its low 32 bits */
     uint32_t crc;
     uint32_t threshold; /* of the step before, as the fields below */
-    uint32_t severity;
+    uint32_t degradation;
     uint32_t moved[2];  /* last change of the threshold after a step that was not flagged, that was */
     uint16_t seq_high;
     uint16_t most;      /* bytes of content that fit, without the checksum */
@@ -73,7 +73,7 @@ typedef struct {
     uint16_t features;
     uint16_t prediction;
     uint16_t persistence;
-    uint16_t look;
+    uint16_t novelty;
     uint16_t accuracy;
     uint8_t kind;
     uint8_t horizon;

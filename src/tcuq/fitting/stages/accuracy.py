@@ -9,9 +9,9 @@ import numpy as np
 
 from ...base.errors import InputError
 from ...base.spelling import option
-from ...labels.accuracy import SHARE, half_band, looks_behind
+from ...labels.accuracy import SHARE, half_band, new_inputs
 from ...monitor.feedback import Feedback
-from ...monitor.monitor import Monitor, watch
+from ...monitor.monitor import Monitor, run_over
 from ..arrays import MOST, leaky_mean
 from ..learn_head import inside_runs
 from ..signal_table import Flags, Floats, shift_kinds, some_of
@@ -54,8 +54,8 @@ def _error_elsewhere(state: FitState) -> dict[str, Any]:
     points: list[Floats] = []
     # The truth is the same leaky mean of what was right, so that both speak of the same steps.
     truth = running(right, starts)
-    looks = np.concatenate([looks_behind(table.look[piece] / MOST, HORIZON) for piece in pieces])
-    alarm = watch(Monitor(state.params), log)["alarm"] != 0
+    novelty = np.concatenate([new_inputs(table.novelty[piece] / MOST, HORIZON) for piece in pieces])
+    alarm = run_over(Monitor(state.params), log)["alarm"] != 0
     compared = np.zeros(len(log), dtype=bool)
     for piece in pieces:
         compared[piece][EVERY - 1 :: EVERY] = True
@@ -69,12 +69,12 @@ def _error_elsewhere(state: FitState) -> dict[str, Any]:
             continue
         learned = relearn(state, parts, learned)
         uncertainty = 1 / (1 + np.exp(-np.clip(learned.logits(table), -50, 50)))
-        said = running(1 - uncertainty, starts)
-        pairs = ((said, right), (confidence, predicted), (above, predicted))
+        expected = running(1 - uncertainty, starts)
+        pairs = ((expected, right), (confidence, predicted), (above, predicted))
         for at in (each for each in windows if held[each].any()):
             gaps.append([abs(float(one[at].mean() - other[at].mean())) for one, other in pairs])
         shown = held | ((log.kinds == 0) & (np.arange(len(log)) // PIECE % len(kinds) == number))
-        points.append(np.column_stack([said - truth, said, looks, alarm])[compared & shown])
+        points.append(np.column_stack([expected - truth, expected, novelty, alarm])[compared & shown])
         state.progress("accuracy", number + 1, len(kinds) + 1)
     means = np.mean(gaps, axis=0).tolist() if gaps else [None] * 3
     errors = dict(zip(("error", "error_confidence", "error_atc"), means, strict=True))
@@ -101,9 +101,9 @@ def _errors(points: list[Floats]) -> tuple[float, float] | None:
 
 
 def _least(rows: Floats) -> float:
-    gaps, said, looks, _ = rows.T
+    gaps, expected, novelty, _ = rows.T
     errors = np.arange(1, 101) / 200
-    held = [(np.abs(gaps) <= half_band(said, looks, error)).mean() >= SHARE for error in errors]
+    held = [(np.abs(gaps) <= half_band(expected, novelty, error)).mean() >= SHARE for error in errors]
     return float(errors[int(np.argmax(held))] if any(held) else errors[-1])
 
 
@@ -136,7 +136,7 @@ def set_feedback(state: FitState) -> None:
 
 def _reference(state: FitState, share: float) -> tuple[float, dict[str, float]]:
     """Return the largest risk below which the log's answers are wrong this often at most."""
-    steps = watch(Monitor(state.params), state.log)
+    steps = run_over(Monitor(state.params), state.log)
     wrong = steps["answer"] != state.log.labels
     order = np.argsort(steps["risk"], kind="stable")
     rate = np.cumsum(wrong[order]) / np.arange(1, len(order) + 1)
@@ -157,7 +157,7 @@ def _scores(state: FitState) -> dict[str, float]:
     if labels is None or state.request.alarm_of == "proved":
         return {}
     runs = state.clean.runs
-    steps = watch(Monitor(state.params), state.clean.log)
+    steps = run_over(Monitor(state.params), state.clean.log)
     wrong = np.concatenate([(steps["answer"] != labels)[run] for run in runs]) if runs else np.zeros(1)
     clean = min(max(float(wrong.mean()), 0.01), 0.7)
     harmful = clean + HARM

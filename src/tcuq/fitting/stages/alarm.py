@@ -16,7 +16,7 @@ from ...monitor.heads import EvidenceHead
 from ...monitor.params import Params
 from ...monitor.signals import SLOW
 from .. import alarms
-from ..alarms import ALLOWANCE_NATS, FEWEST, HOLD, choose_evidence_limit, clear_at
+from ..alarms import ALLOWANCE_NATS, FEWEST, LEAST_RAISED, choose_evidence_limit, clear_at
 from ..arrays import added, alarm_on, evidence, leaky_mean
 from ..learn_head import CLIP, Moments, Part, deviations, learn_moments, slow_sum
 from ..signal_table import Flags, Floats, shift_kinds
@@ -78,7 +78,7 @@ def choose_limits(summed: Summed, runs: Sequence[Floats], state: FitState) -> Al
     limit = math.log(run_length)
     if not summed.proved:
         limit = choose_evidence_limit(runs, run_length, state.learned)
-    return Alarm(rise=AlarmSide(0.0, limit, clear=clear_at(limit)), hold=HOLD)
+    return Alarm(rise=AlarmSide(0.0, limit, clear=clear_at(limit)), least_raised=LEAST_RAISED)
 
 
 def _note_support(state: FitState, count: int) -> None:
@@ -92,16 +92,16 @@ def _note_support(state: FitState, count: int) -> None:
 
 
 REPEATED, STRETCH, FEW = 0.25, 100, 0.3
-"""Look of a step that repeats the one before, and which share of so many clean steps do so at most in logs
+"""Novelty of a step that repeats the one before, and which share of so many clean steps do so at most in logs
 without held objects and overlapping windows: up to 20 % on five networks. With a stretch of them 77 % or more
 on six; over whole logs 29 to 78 % on seventeen networks."""
 
 
 def _all_new(state: FitState) -> bool:
     """Tell whether the clean log shows no held object, which features alone tell from a new one."""
-    if state.summed.evidence is None or state.options.own_looks or not state.params.features:
+    if state.summed.evidence is None or state.options.baseline_inputs or not state.params.features:
         return False
-    repeated = np.concatenate([part.looks[part.clean] for part in alarm_parts(state)]) < REPEATED
+    repeated = np.concatenate([part.novelty[part.clean] for part in alarm_parts(state)]) < REPEATED
     if len(repeated) < FEWEST:
         return False
     return bool(np.convolve(repeated, np.ones(STRETCH), "valid").max() <= FEW * STRETCH)
@@ -115,7 +115,7 @@ def choose_sum(state: FitState) -> Summed:
 
 
 def careful_sum(state: FitState) -> Summed:
-    """Sum what severity and drift say, as far as steps are new, less a small allowance."""
+    """Sum what degradation and drift say, as far as steps are new, less a small allowance."""
     head, parts = state.params.evidence, alarm_parts(state)
     assert head is not None
     names = [name for name in SLOW if name in state.params.signals]
@@ -124,10 +124,10 @@ def careful_sum(state: FitState) -> Summed:
     given = dict(zip(names, coef.tolist(), strict=True))
     head = replace(head, coef={**head.coef, **given}, bias=bias, allowance=ALLOWANCE_NATS)
     runs, findings = clean_sums(parts, head), {"slow": given, "bias": head.bias}
-    if state.options.own_looks:
-        looks = np.concatenate([part.looks[run] for part in parts for run in part.runs])
-        mean = float((np.concatenate(runs) + ALLOWANCE_NATS).sum() / looks.sum())
-        head = replace(head, own=(state.options.own_looks, mean, alarms.OWN_MOST))
+    if state.options.baseline_inputs:
+        novelty = np.concatenate([part.novelty[run] for part in parts for run in part.runs])
+        mean = float((np.concatenate(runs) + ALLOWANCE_NATS).sum() / novelty.sum())
+        head = replace(head, baseline=(state.options.baseline_inputs, mean, alarms.BASELINE_MOST))
     return Summed(runs, head, findings=findings)
 
 
@@ -144,8 +144,8 @@ def proved_sum(state: FitState) -> Summed:
 
 
 def alarm_parts(state: FitState) -> list[Part]:
-    """Return what the sum is learned from, with looks as the core had them."""
-    return parts_of(state, state.tables, [table.look for table in state.tables])
+    """Return what the sum is learned from, with novelty as the core had it."""
+    return parts_of(state, state.tables, [table.novelty for table in state.tables])
 
 
 def clean_sums(parts: Sequence[Part], head: EvidenceHead) -> list[Floats]:
@@ -153,7 +153,7 @@ def clean_sums(parts: Sequence[Part], head: EvidenceHead) -> list[Floats]:
     stretches = []
     for part in parts:
         table = part.table
-        every = added(head, table.names, table.units, table.subject, table.look) / ONE
+        every = added(head, table.names, table.units, table.subject, table.novelty) / ONE
         stretches += [every[run] for run in part.runs]
     return stretches
 
@@ -235,15 +235,15 @@ def _alarms(parts: Sequence[Part], params: Params, run_length: int, learned: boo
     columns = [slow_columns(part, moments, params) for part in parts]
     coef, bias = slow_sum(parts, columns, learned)
     pairs = zip(columns, parts, strict=True)
-    sums = [np.clip(x @ coef + bias, -CLIP, CLIP) * part.looks - ALLOWANCE_NATS for x, part in pairs]
+    sums = [np.clip(x @ coef + bias, -CLIP, CLIP) * part.novelty - ALLOWANCE_NATS for x, part in pairs]
     clean = [each[run] for each, part in zip(sums, parts, strict=True) for run in part.runs]
     limit = choose_evidence_limit(clean, run_length, learned)
-    return [alarm_on(each, limit, clear_at(limit), HOLD) for each in sums]
+    return [alarm_on(each, limit, clear_at(limit), LEAST_RAISED) for each in sums]
 
 
 def slow_columns(part: Part, moments: Moments, params: Params) -> Floats:
-    """Return severity under some evidence, and drift where it is in use, as signals."""
-    severity = 0.5 + leaky_mean(moments.of(part), part.looks / 8) / 16
+    """Return degradation under some evidence, and drift where it is in use, as signals."""
+    degradation = 0.5 + leaky_mean(moments.of(part), part.novelty / 8) / 16
     if "drift" not in params.signals:
-        return severity[:, None]
-    return np.column_stack([severity, part.table.of(("drift",))[:, 0] / ONE])
+        return degradation[:, None]
+    return np.column_stack([degradation, part.table.of(("drift",))[:, 0] / ONE])

@@ -65,18 +65,18 @@ def _learn(state: FitState, tables: list[SignalTable]) -> None:
     clean = inside_runs(tables[-1], state.clean.runs)
     reach = find_reach(values[-1], tables[-1].subject.astype(np.int64), clean, state.request.seed)
     new = [novelty(each, reach, ~table.settled) for each, table in zip(values, tables, strict=True)]
-    state.still = [np.zeros(len(table), dtype=bool) for table in tables]
-    parts = parts_of(state, tables, [look for look, _ in new])
+    state.frozen = [np.zeros(len(table), dtype=bool) for table in tables]
+    parts = parts_of(state, tables, [novelty for novelty, _ in new])
     calm = [stillness[part.clean] for (_, stillness), part in zip(new, parts, strict=True)]
-    still = still_from(np.concatenate(calm), reach)
-    if still:
-        state.still = [stillness > still for _, stillness in new]
-        parts = [replace(part, still=each) for part, each in zip(parts, state.still, strict=True)]
+    limit = still_from(np.concatenate(calm), reach)
+    if limit:
+        state.frozen = [stillness > limit for _, stillness in new]
+        parts = [replace(part, frozen=each) for part, each in zip(parts, state.frozen, strict=True)]
     moments, state.learned, findings = _moments(state, parts)
     coef = dict(zip(moments.names, moments.coef.tolist(), strict=True))
-    head = EvidenceHead(coef, moments.offsets.tolist(), learn.CLIP, reach, still=still)
+    head = EvidenceHead(coef, moments.offsets.tolist(), learn.CLIP, reach, frozen=limit)
     state.set(evidence=head)
-    state.findings["evidence"] = {**findings, "coef": dict(head.coef), "reach": reach, "still": still}
+    state.findings["evidence"] = {**findings, "coef": dict(head.coef), "reach": reach, "frozen": limit}
 
 
 def _moments(state: FitState, parts: list[Part]) -> tuple[Moments, bool, dict[str, Any]]:
@@ -109,7 +109,7 @@ def _figures(state: FitState, parts: list[Part], moments: Moments) -> dict[str, 
     }
 
 
-def parts_of(state: FitState, tables: list[SignalTable], looks: Sequence[Ints | Units]) -> list[Part]:
+def parts_of(state: FitState, tables: list[SignalTable], novelty: Sequence[Ints | Units]) -> list[Part]:
     """Return what evidence is learned from: the log, then the log of clean steps if that is another one."""
     log, runs = state.log, [state.clean.runs]
     clean = inside_runs(tables[-1], runs[0])
@@ -121,8 +121,10 @@ def parts_of(state: FitState, tables: list[SignalTable], looks: Sequence[Ints | 
         # A log beside which there is a clean log has clean stretches of its own where it marks shifts.
         runs.insert(0, [] if log.shifted is None else rested_stretches(state.params, log))
     return [
-        Part(table, look / MOST, still, bad, calm)
-        for table, look, still, bad, calm in zip(tables, looks, state.still, degraded, runs, strict=True)
+        Part(table, novelty / MOST, frozen, bad, calm)
+        for table, novelty, frozen, bad, calm in zip(
+            tables, novelty, state.frozen, degraded, runs, strict=True
+        )
     ]
 
 
@@ -159,9 +161,9 @@ def find_signals(state: FitState) -> None:
 
     state.errors = None if log.labels is None else np.asarray(state.table.subject != log.labels)
     state.shuffle = in_order(order, progress) if order is not None and shuffled else None
-    state.gathered = None
+    state.regrouped = None
     if state.shuffle is not None and params.instant is not None and says_little(state.table):
-        state.gathered = in_order(gathered(log, state.request.seed))
+        state.regrouped = in_order(regrouped(log, state.request.seed))
 
 
 def _clean_means(params: Params, table: SignalTable, runs: list[slice]) -> dict[str, float]:
@@ -187,7 +189,7 @@ def says_little(table: SignalTable) -> bool:
     return float(table.past.mean()) / HALF < FEW
 
 
-def gathered(log: Log, seed: int) -> Ints:
+def regrouped(log: Log, seed: int) -> Ints:
     """Return an order in which classes and kinds of shift stay, in blocks of steps that came together."""
     assert log.labels is not None
     rng = np.random.default_rng([seed, 5])

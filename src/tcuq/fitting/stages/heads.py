@@ -36,7 +36,7 @@ from ..signal_table import (
 from ..simple_rules import COVERAGE, left_wrong, looked_at
 from .state import FitState
 
-INSTANT = ("odds", "severity", "magnitude", "distance", "drift")
+INSTANT = ("odds", "degradation", "magnitude", "distance", "drift")
 """Signals that mean the same whether or not classes stay; the instant head reads those in use."""
 FEWEST = 10  # errors, and correct steps, that a labeled fit needs at the least
 BIAS_LIMIT = 256.0
@@ -114,7 +114,7 @@ def _learn_both(state: FitState) -> Floats:
         "persistence_shuffled": float(shuffle.table.persistence.mean() / ONE),
     }
     state.findings |= {"carry_over": losses} if losses else {}
-    if state.gathered is not None:
+    if state.regrouped is not None:
         state.note("regrouped")
     return logits
 

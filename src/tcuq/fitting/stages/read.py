@@ -31,9 +31,9 @@ def read(request: Request) -> FitState:
     """Read the logs, check them, and make parameters of the options."""
     options = request.options
     request.progress("read", 0, 1)
-    told: dict[str, Any] = {"logits": options.logits, "logits_scale": options.logits_scale}
-    log = as_log(request.log, **told)
-    clean = None if request.clean is None else as_log(request.clean, **told)
+    logits: dict[str, Any] = {"logits": options.logits, "logits_scale": options.logits_scale}
+    log = as_log(request.log, **logits)
+    clean = None if request.clean is None else as_log(request.clean, **logits)
     if len(log) == 0:
         raise InputError("missing", "the log is empty; at least one step is needed")
     for each, name in ((log, "the log"), (clean, "the clean log")):
@@ -117,7 +117,7 @@ def _signals(request: Request, features: int) -> tuple[str, ...]:
     if request.two_heads and "disbelief" not in names:
         raise InputError("missing", "signals are without 'disbelief', which profile 'standard' needs")
     # The alarm sums it, whether or not the uncertainty weighs it.
-    return ordered([*names, "severity"]) if evidence else names
+    return ordered([*names, "degradation"]) if evidence else names
 
 
 def _within(stock: tuple[dict[str, float], float], names: Sequence[str]) -> tuple[dict[str, float], float]:

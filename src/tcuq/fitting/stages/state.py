@@ -65,8 +65,10 @@ class Request:
         integer("seed", self.seed, 0, 2**63 - 1)
         if not isinstance(self.options, FitOptions):
             raise wrong_type("options", self.options, "a FitOptions")
-        if self.options.own_looks and self.alarm_of != "evidence":
-            raise wrong_value("own_looks", self.options.own_looks, f"0 with an alarm of {self.alarm_of}")
+        if self.options.baseline_inputs and self.alarm_of != "evidence":
+            raise wrong_value(
+                "baseline_inputs", self.options.baseline_inputs, f"0 with an alarm of {self.alarm_of}"
+            )
 
     @property
     def two_heads(self) -> bool:
@@ -124,13 +126,13 @@ class FitState:
     tables: list[SignalTable] = field(init=False)  # of each of `logs`; with `doubt`
     errors: Flags | None = field(init=False)  # of what the parameters speak about; None without labels
     shuffle: Shuffle | None = field(init=False)  # for two heads, or to tell whether time helps
-    gathered: Shuffle | None = field(init=False)  # for two heads, where classes do not stay in the log
+    regrouped: Shuffle | None = field(init=False)  # for two heads, where classes do not stay in the log
     weighed: tuple[str, ...] = field(init=False)  # by the uncertainty; other signals have a coefficient of 0
     stock: Gated | None = None  # heads of a fit without labels, where those learned from labels lose to them
     held_out: tuple[Ints, Floats] | None = None  # steps, and logits from heads without their fold
     clean_scores: Scores = field(init=False)
     clean_risk: list[Floats] = field(init=False)  # on each clean stretch
-    still: list[Flags] = field(default_factory=list)  # where the input stands still, in each of `logs`
+    frozen: list[Flags] = field(default_factory=list)  # where the input stands still, in each of `logs`
     learned: bool = False  # from marked shifts, not from deviations
     order: Ints | None = None  # of the shuffle; drawn once
     misled: Finding | None = None  # why evidence is not learned although it could be
@@ -168,6 +170,6 @@ class FitState:
     def orders(self) -> list[tuple[SignalTable, Flags, Ints]]:
         """Return what two heads learn from: signals, errors, and which step of the log each one is."""
         assert self.errors is not None and self.shuffle is not None
-        others = [each for each in (self.shuffle, self.gathered) if each is not None]
+        others = [each for each in (self.shuffle, self.regrouped) if each is not None]
         first = (self.table, self.errors, np.arange(len(self.table)))
         return [first, *((each.table, each.errors, each.order) for each in others)]

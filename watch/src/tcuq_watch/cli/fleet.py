@@ -209,15 +209,15 @@ def show_status(args: argparse.Namespace) -> int:
             rows = one_device(fleet, args.device)
             if not rows:
                 raise InputError("unknown", f"{args.folder}: no device is called {args.device!r}")
-            told: dict[str, Any] = {"devices": rows}
+            report: dict[str, Any] = {"devices": rows}
             text = device_text(rows)
         else:
-            told = fleet.summary(now(args), baseline=healthy(args))
-            text = status_text(told)
-            told |= {"commit": fleet.commit_number, "position": fleet.position}
+            report = fleet.summary(now(args), baseline=healthy(args))
+            text = status_text(report)
+            report |= {"commit": fleet.commit_number, "position": fleet.position}
         if tags is not None:
-            rows = by_group(by_version(list(fleet.models.values()), told["time"], healthy(args)), tags)
-            told["groups"] = {"by": column, "rows": rows}
+            rows = by_group(by_version(list(fleet.models.values()), report["time"], healthy(args)), tags)
+            report["groups"] = {"by": column, "rows": rows}
             text += f"\n\n{groups_text(column, rows)}"
-    answer(args, told, text)
+    answer(args, report, text)
     return 0

@@ -122,14 +122,14 @@ def told_text(counts: Mapping[str, Any]) -> str:
 
     from ..verdicts.words import accuracy
 
-    said = f"took {counts.get('told', counts.get('used')):,} labels"
+    text = f"took {counts.get('told', counts.get('used')):,} labels"
     words = {
         "used": "reached monitors",
         "unlabeled": "rows had none",
         "unknown": "were not asked for",
         "bad": "are not a class",
     }
-    said += "".join(f", {counts[name]:,} {word}" for name, word in words.items() if counts.get(name))
+    text += "".join(f", {counts[name]:,} {word}" for name, word in words.items() if counts.get(name))
     if "accuracy" in counts:
-        said += f"; {accuracy(counts['accuracy'])}"
-    return said.replace(NBSP, " ")
+        text += f"; {accuracy(counts['accuracy'])}"
+    return text.replace(NBSP, " ")

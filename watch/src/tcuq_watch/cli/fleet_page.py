@@ -151,6 +151,6 @@ def healthy(args: argparse.Namespace) -> tuple[float, float] | None:
     plain = [float(text) if text.replace(".", "", 1).isdigit() else text for text in args.healthy]
     first, last = map(seconds, plain)
     if not first < last:  # nor if one of them is no time
-        told = " ".join(args.healthy)
-        raise UsageError(f"--healthy is {told}, expected two times, such as 2026-11-01 2026-11-02T12:00Z")
+        given = " ".join(args.healthy)
+        raise UsageError(f"--healthy is {given}, expected two times, such as 2026-11-01 2026-11-02T12:00Z")
     return first, last

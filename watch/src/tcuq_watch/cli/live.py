@@ -99,8 +99,8 @@ def _watch(args: argparse.Namespace, params: Params, ended: list[int]) -> int:
     except InputError as error:
         if error.code not in TAKEN:
             raise
-        said = f"{folder}: {TAKEN[error.code]}; choose another folder with --folder"
-        raise InputError(error.code, said) from None
+        problem = f"{folder}: {TAKEN[error.code]}; choose another folder with --folder"
+        raise InputError(error.code, problem) from None
     with contextlib.ExitStack() as stack:
         stack.callback(session.close)
         stack.callback(source.close)

@@ -225,14 +225,14 @@ def _decisions(params: Params, events: Events, good: Places, refused: Counter[st
     steps = np.zeros(len(good), dtype=STEP_DTYPE)
     for name in STEP_DTYPE.names or ():
         steps[name] = events.steps[name][good]
-    for name in ("risk", "threshold", "uncertainty", "persistence", "look", "expected_accuracy"):
+    for name in ("risk", "threshold", "uncertainty", "persistence", "novelty", "expected_accuracy"):
         steps[name] = np.round(steps[name] * 65536) / 65536
     for name in ("risk", "expected_accuracy"):  # the largest numbers that a monitor knows
         steps[name] = np.where(steps[name] <= 1, np.minimum(steps[name], 1 - 2**-16), steps[name])
     keep = (steps["alarm"] <= 3) & ~(steps["expected_accuracy"] >= 1)
     for name in ("prediction", "answer"):
         keep &= (steps[name] >= 0) & (steps[name] < params.classes)
-    keep &= (steps["risk"] >= 0) & (steps["risk"] < 1) & (np.abs(steps["severity"]) < 2**15)
+    keep &= (steps["risk"] >= 0) & (steps["risk"] < 1) & (np.abs(steps["degradation"]) < 2**15)
     refused["bad decision"] = int((~keep).sum())
     return good[keep], steps[keep].view(np.uint8).reshape(-1, STEP_DTYPE.itemsize)
 

@@ -116,10 +116,10 @@ class Labels:
         weights = np.concatenate([[self._weight], WEIGHTS[guess]]).cumsum()
         left = self._left(weights)
         chance = np.clip(left[:-1] - left[1:], CHANCES[-1], 1.0)
-        level = TOP - (chance.view(np.int64) >> 49)
+        grade = TOP - (chance.view(np.int64) >> 49)
         self._weight = int(weights[-1])
-        kinds = (np.where(steps["abstain"], 0, GUESSES) + guess) * len(CHANCES) + level
-        return kinds, drawn(self.seed, keys, boots, seqs, CHANCES[level])
+        kinds = (np.where(steps["abstain"], 0, GUESSES) + guess) * len(CHANCES) + grade
+        return kinds, drawn(self.seed, keys, boots, seqs, CHANCES[grade])
 
     def _left(self, weights: Integers) -> npt.NDArray[np.float64]:
         """Return what is left of the day's budget after steps of so much weight: it only falls.
@@ -193,7 +193,7 @@ class Labels:
             counts["told"] += 1
         return counts
 
-    def accuracy(self, level: float = 0.95, among: str = "accepted") -> dict[str, Any]:
+    def accuracy(self, confidence: float = 0.95, among: str = "accepted") -> dict[str, Any]:
         """Return the share of right answers, labeled or not, with an interval that holds at every look.
 
         It speaks of all steps up to the end of the last day of which a label has come: those of later days
@@ -202,7 +202,7 @@ class Labels:
         """
         if among not in ("accepted", "all"):
             raise wrong_value("among", among, "'accepted' or 'all'")
-        inside = number("level", level, 0, 1)
+        inside = number("confidence", confidence, 0, 1)
         parts = [self._past, *(day.counts() for day in self._counted())]
         kinds, counts = _merged(parts)
         untold, right, wrong = (int(counts[kinds // CELLS == each].sum()) for each in (UNTOLD, RIGHT, WRONG))
@@ -212,7 +212,7 @@ class Labels:
         kinds, counts = _merged(parts)
         mine = (kinds % CELLS >= CELLS // 2) | (among == "all")
         kinds, counts = kinds[mine], counts[mine]
-        more: dict[str, Any] = {"estimate": None, "interval": [0.0, 1.0], "level": inside}
+        more: dict[str, Any] = {"estimate": None, "interval": [0.0, 1.0], "confidence": inside}
         if found["told"] and len(counts):
             truth = np.array([np.nan, 0.0, 1.0, np.nan])[kinds // CELLS]
             chance, expected = CHANCES[kinds % len(CHANCES)], EXPECTED[kinds // len(CHANCES) % GUESSES]
@@ -246,8 +246,8 @@ class Labels:
         found._budget, found._weight, found._usual = budget, weight, usual
         found._past, found._days = arrays["past"], []
         for day in days:
-            rows, told = from_json(arrays[f"rows-{day}"])
-            found._days.append(_Day(day, arrays[f"rest-{day}"], rows, dict(map(tuple, told))))
+            rows, labels = from_json(arrays[f"rows-{day}"])
+            found._days.append(_Day(day, arrays[f"rest-{day}"], rows, dict(map(tuple, labels))))
         _merged([found._past, *(day.counts() for day in found._days)])  # raises where something cannot be
         kinds, counts = found._days[-1].rest
         found._rest[kinds] = counts

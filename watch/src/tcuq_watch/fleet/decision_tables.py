@@ -56,12 +56,15 @@ def _table(number: int, decided: Decided) -> Any:
 
 def _step_columns(steps: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
     """Return the fields of steps; single precision holds fractions, which are multiples of 1/65536."""
-    count, single = len(steps), [name for name in FRACTIONS if name != "severity"]
-    fractions, severity = np.empty((len(single), count), np.float32), np.empty(count)
+    count, single = len(steps), [name for name in FRACTIONS if name != "degradation"]
+    fractions, degradation = np.empty((len(single), count), np.float32), np.empty(count)
     classes, rest = np.empty((2, count), np.int32), np.empty((6, count), np.uint8)
-    _native.columns(fractions, severity, classes, rest, np.ascontiguousarray(steps).view(np.uint8))
+    _native.columns(fractions, degradation, classes, rest, np.ascontiguousarray(steps).view(np.uint8))
     others = [name for name in STEP_DTYPE.names or () if name not in FRACTIONS]
-    found: dict[str, npt.NDArray[Any]] = {**dict(zip(single, fractions, strict=True)), "severity": severity}
+    found: dict[str, npt.NDArray[Any]] = {
+        **dict(zip(single, fractions, strict=True)),
+        "degradation": degradation,
+    }
     for name, values in zip(others, (*classes, *rest), strict=True):
         found[name] = values.view(STEP_DTYPE[name])
     return {name: found[name] for name in STEP_DTYPE.names or ()}

@@ -307,9 +307,9 @@ class Fleet:
                 self.store.put_labels(labels, self._kept_labels)
                 self.store.put_head({"commit": number, **head})
         except OSError as error:
-            said = f"commit {number} failed ({error.strerror or error}); nothing is lost"
+            problem = f"commit {number} failed ({error.strerror or error}); nothing is lost"
             again = "call commit(), or open the folder again, when that is fixed"
-            raise OSError(error.errno, f"{said}: {again}", str(self.folder)) from error
+            raise OSError(error.errno, f"{problem}: {again}", str(self.folder)) from error
         for parts in stale:
             parts.settle()
         self.commit_number, self.position, self._head, self._marks = number, position, text, []
@@ -384,10 +384,10 @@ class Fleet:
         choice = self.label_choice if models else self._asks()
         with self._busy:
             self._check()
-            told = [{**row, "label": self._class(row)} for row in rows]
-            counts = {} if choice is None else choice.tell(told)
+            labels = [{**row, "label": self._class(row)} for row in rows]
+            counts = {} if choice is None else choice.tell(labels)
             if models:
-                counts["used"] = sum(model.feedback(self._places(model, told)) for model in models)
+                counts["used"] = sum(model.feedback(self._places(model, labels)) for model in models)
             self._labels_stale = choice is not None
             self._commit()
         return counts
@@ -416,17 +416,17 @@ class Fleet:
                     boot, seq, label = (integer(key, row.get(key), -1, high) for key, high in highs.items())
                     yield device, boot, seq, label
 
-    def accuracy(self, level: float = 0.95, among: str = "accepted") -> dict[str, Any]:
+    def accuracy(self, confidence: float = 0.95, among: str = "accepted") -> dict[str, Any]:
         """Return what labels say about the accuracy of all answers, or of those that were accepted.
 
-        The interval holds it with a chance of at least `level`, however often you look.
+        The interval holds it with a chance of at least `confidence`, however often you look.
         """
-        return self._asks().accuracy(level, among)
+        return self._asks().accuracy(confidence, among)
 
     def _asks(self) -> Labels:
         if self.label_choice is None:
-            said = "no labels are asked for here, expected a run with labels_per_day (--labels-per-day)"
-            raise InputError("missing", said)
+            problem = "no labels are asked for here, expected a run with labels_per_day (--labels-per-day)"
+            raise InputError("missing", problem)
         return self.label_choice
 
     def close(self) -> None:

@@ -26,8 +26,8 @@ def refuse_special(path: Path, found: os.stat_result | None = None) -> None:
         return
     size, limits = found.st_size, limits_given()
     if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
-        said = f"{path} is a link, has a hard link, or is no plain file; expected one of this folder alone"
-        raise InputError("unsupported", f"{said}; remove it, or use a copy of the folder (cp -r)")
+        problem = f"{path} is a link, has a hard link, or is no plain file; expected one of this folder alone"
+        raise InputError("unsupported", f"{problem}; remove it, or use a copy of the folder (cp -r)")
     if size > limits.file:
         raise InputError("limit", f"{path}: has {size:,} bytes, {limits.beyond('file', size)}")
 
@@ -53,8 +53,8 @@ def check_files(database: Path) -> None:
     with contextlib.suppress(FileNotFoundError), os.fdopen(open_plain(journal), "rb") as file:
         file.seek(max(0, os.fstat(file.fileno()).st_size - len(NAMED)))
         if file.read(len(NAMED)) == NAMED:
-            said = "names a file to remove, which no journal of a fleet does"
-            raise InputError("unsupported", f"{journal} {said}; do not trust this folder")
+            problem = "names a file to remove, which no journal of a fleet does"
+            raise InputError("unsupported", f"{journal} {problem}; do not trust this folder")
 
 
 def copied(database: Path) -> sqlite3.Connection:
@@ -82,10 +82,10 @@ def check_database(sql: sqlite3.Connection, schema: str, path: Path) -> None:
     with contextlib.closing(sqlite3.connect(":memory:")) as ours:
         ours.executescript(schema)
         sql.set_progress_handler(lambda: 1, ENDLESS)
-        told = "ok" if _tables(sql) == _tables(ours) else "its tables are not those of a fleet"
+        found = "ok" if _tables(sql) == _tables(ours) else "its tables are not those of a fleet"
         sql.set_progress_handler(None, 0)
-    if told == "ok":
-        [told] = sql.execute("PRAGMA quick_check(1)").fetchone()
-    if told != "ok":
+    if found == "ok":
+        [found] = sql.execute("PRAGMA quick_check(1)").fetchone()
+    if found != "ok":
         sql.close()
-        raise InputError("damaged", f"{path} is damaged: {one_line(told, 100)}")
+        raise InputError("damaged", f"{path} is damaged: {one_line(found, 100)}")

@@ -41,10 +41,10 @@ def ask(folder: str | Path, request: Mapping[str, Any], wait: float = WAIT) -> d
         sql.execute("DELETE FROM request WHERE id = ?", (name,))
     if answer is None:
         raise InputError("busy", f"{folder}: the process that runs this fleet did not answer in {wait:g} s")
-    told = dict(from_json(answer))
-    if "error" in told:
-        raise InputError("failed", f"{folder}: {told['error']}")
-    return told
+    found = dict(from_json(answer))
+    if "error" in found:
+        raise InputError("failed", f"{folder}: {found['error']}")
+    return found
 
 
 def answer_requests(fleet: Fleet) -> int:

@@ -102,8 +102,8 @@ class Store:
         for path in self.folder.iterdir() if self.folder.exists() else ():
             ours = path.name == LOCK or path.name.startswith(DATABASE)
             if not ours and not (path.name in FILES and path.is_dir() and not any(path.iterdir())):
-                said = f"holds {path.name!r} and no fleet, expected an empty folder or a fleet's"
-                raise InputError("exists", f"{self.folder} {said}")
+                problem = f"holds {path.name!r} and no fleet, expected an empty folder or a fleet's"
+                raise InputError("exists", f"{self.folder} {problem}")
 
     def _connected(self) -> sqlite3.Connection:
         options: dict[str, Any] = {"timeout": BUSY, "isolation_level": None, "check_same_thread": False}
@@ -121,8 +121,8 @@ class Store:
         [layout] = sql.execute("PRAGMA user_version").fetchone()
         if layout != LAYOUT:
             sql.close()
-            said = f"{self._path} has layout {layout}, expected {LAYOUT}; use the release that wrote it"
-            raise InputError("conflict", said)
+            problem = f"{self._path} has layout {layout}, expected {LAYOUT}; use the release that wrote it"
+            raise InputError("conflict", problem)
         check_database(sql, SCHEMA, self._path)
         return sql
 
@@ -184,8 +184,8 @@ class Store:
         except sqlite3.OperationalError as error:
             raise _os_error(error, str(self._path)) from None
         except (sqlite3.Error, UnicodeDecodeError) as error:
-            said = f"{self._path} is damaged: {one_line(str(error), 100)}"
-            raise InputError("damaged", said) from None
+            problem = f"{self._path} is damaged: {one_line(str(error), 100)}"
+            raise InputError("damaged", problem) from None
 
     def _read(self, query: str, *values: Any) -> list[Any]:
         with self._damage():
@@ -362,8 +362,8 @@ class Store:
             with os.fdopen(open_plain(path), "rb") as file:
                 return file.read()
         except FileNotFoundError:
-            said = f"{path} was removed; put it back, or begin a new folder"
-            raise InputError("missing", said) from None
+            problem = f"{path} was removed; put it back, or begin a new folder"
+            raise InputError("missing", problem) from None
 
     def recent(self, most: int) -> int:
         """Return the number of the commit from which on the decisions take about so many bytes."""
@@ -428,8 +428,8 @@ def _locked(folder: Path) -> int:
             look = f"look at it with Fleet.open_read or tcuq fleet status {folder}"
             raise InputError("busy", f"{folder} is in use by process {owner}; {look}", "folder", owner)
         if locked is None and os.name == "posix":  # SQLite needs them as well
-            said = f"{folder} cannot be locked, expected a file system that keeps locks"
-            raise InputError("unsupported", said)
+            problem = f"{folder} cannot be locked, expected a file system that keeps locks"
+            raise InputError("unsupported", problem)
         os.ftruncate(handle, 0)
         os.write(handle, str(os.getpid()).encode())
     except BaseException as error:
@@ -472,8 +472,8 @@ def agreed_options(
     begun = {name: (head or wanted).get(name, default) for name, default in defaults.items()}
     for name, value in wanted.items():
         if value != begun[name]:
-            said = f"{name} is {value}, expected {begun[name]} as {folder} was begun with"
-            raise InputError("conflict", f"{said}; leave it out or begin a new folder")
+            problem = f"{name} is {value}, expected {begun[name]} as {folder} was begun with"
+            raise InputError("conflict", f"{problem}; leave it out or begin a new folder")
     return begun
 
 
@@ -494,14 +494,14 @@ def agreed_versions(
             ", ".join(f"{name!r} ({params.fingerprint})" for name, params in some.items())
             for some in (there, versions)
         )
-        said = "to roll out a new version, give the old one too, under its name here"
-        text = f"{folder} holds versions {held}, given are {wanted}; {said}"
+        problem = "to roll out a new version, give the old one too, under its name here"
+        text = f"{folder} holds versions {held}, given are {wanted}; {problem}"
         raise InputError("conflict", text, "versions")
     for name in both:
         old, new = there[name], versions[name]
         if (old.fingerprint, old.feature_scale) != (new.fingerprint, new.feature_scale):
-            said = f"has other parameters ({old.fingerprint}, given {new.fingerprint})"
-            text = f"version {name!r} of {folder} {said}; give the new ones a name of their own beside it"
+            problem = f"has other parameters ({old.fingerprint}, given {new.fingerprint})"
+            text = f"version {name!r} of {folder} {problem}; give the new ones a name of their own beside it"
             raise InputError("conflict", text)
     return versions
 

@@ -26,7 +26,7 @@ EVERY, RECENT, MOST_CHANGES = 1.0, 1000, 8
 told, and changes of the alarm that are told of one batch of steps: a device may change it with every step."""
 
 FACTS = (
-    *("risk", "threshold", "abstain", "alarm", "warming_up", "persistence", "severity", "answer"),
+    *("risk", "threshold", "abstain", "alarm", "warming_up", "persistence", "degradation", "answer"),
     "expected_accuracy",
 )
 """Fields of the last step that are told."""
@@ -71,7 +71,7 @@ class Publisher:
         self.notices = Notices([*tell, self.feed.add_remark])
         self.on_alarm: list[Callable[[dict[str, Any]], None]] = []
         self.connected = False
-        self._recent, self._looks = np.zeros(0, dtype=bool), np.zeros(0)
+        self._recent, self._novelty = np.zeros(0, dtype=bool), np.zeros(0)
         self._last: dict[str, Any] = {"time": None, "alarm": alarm}
         self.refresh()
 
@@ -89,24 +89,24 @@ class Publisher:
         """Tell of steps from number `first` on."""
         params = self._params
         self._recent = np.concatenate([self._recent, steps["abstain"]])[-RECENT:]
-        looks = np.concatenate([self._looks, steps["look"]])
-        self._looks = looks[max(0, len(looks) - 2 * params.horizon) :]
+        novelty = np.concatenate([self._novelty, steps["novelty"]])
+        self._novelty = novelty[max(0, len(novelty) - 2 * params.horizon) :]
         band: Any = None
         if params.accuracy_error is not None:
-            band = np.stack(accuracy_band(params, steps, looks), axis=1).round(4)
+            band = np.stack(accuracy_band(params, steps, novelty), axis=1).round(4)
         used = None if signals is None else signals[:, [NUMBER[name] for name in params.signals]]
         self.feed.add_steps(first, steps, times, band, used)
 
         def facts(place: int) -> dict[str, Any]:
             row, names = steps[place], self.feed.about["names"]
-            told = {name: row[name].item() for name in FACTS}
-            known = not math.isnan(told["expected_accuracy"])
+            facts = {name: row[name].item() for name in FACTS}
+            known = not math.isnan(facts["expected_accuracy"])
             return {
                 "time": times[place],
                 "step": first + place,
-                **told,
-                "answer_name": names[told["answer"]] if names else str(told["answer"]),
-                "expected_accuracy": told["expected_accuracy"] if known else None,
+                **facts,
+                "answer_name": names[facts["answer"]] if names else str(facts["answer"]),
+                "expected_accuracy": facts["expected_accuracy"] if known else None,
                 "accuracy_band": band[place].tolist() if known and band is not None else None,
             }
 
@@ -115,13 +115,13 @@ class Publisher:
         self.alarm = int(raised[-1])
         changes = np.flatnonzero((raised[1:] > 0) != (raised[:-1] > 0))
         for place in changes[-MOST_CHANGES:].tolist():
-            level = int(raised[place + 1])
-            kind, text = "alarm" if level else "cleared", self.alarm_text(level)
+            bits = int(raised[place + 1])
+            kind, text = "alarm" if bits else "cleared", self.alarm_text(bits)
             self.notices.now(kind, text, first + place)
             for call in self.on_alarm:
                 call({**facts(place), "event": kind, "text": text})
 
-    def alarm_text(self, level: int) -> str:
+    def alarm_text(self, bits: int) -> str:
         """Return what is said of the alarm."""
-        words = alarm_words(level, self._params.evidence is not None) if level else ""
-        return f"ALARM: {words}" if level else "the alarm has ended"
+        words = alarm_words(bits, self._params.evidence is not None) if bits else ""
+        return f"ALARM: {words}" if bits else "the alarm has ended"

@@ -33,7 +33,7 @@ PyObject *slots_of(PyObject *module, PyObject *args)
 
 PyObject *columns(PyObject *module, PyObject *args)
 {
-    enum { FRACTIONS, SEVERITIES, CLASSES, REST, WRITTEN, STEPS = WRITTEN, ARRAYS };
+    enum { FRACTIONS, DEGRADATIONS, CLASSES, REST, WRITTEN, STEPS = WRITTEN, ARRAYS };
     static const size_t unit[ARRAYS] = {6 * sizeof(float), sizeof(double), 2 * sizeof(int32_t), 6, sizeof(step_row_t)};
     Py_buffer v[ARRAYS];
     size_t count, i, k;
@@ -52,12 +52,12 @@ PyObject *columns(PyObject *module, PyObject *args)
         int32_t *classes = v[CLASSES].buf;
         uint8_t *rest = v[REST].buf;
         for (i = 0; i < count; i++, s++) {
-            const double values[] = {s->risk, s->threshold, s->uncertainty, s->persistence, s->look, s->expected_accuracy};
+            const double values[] = {s->risk, s->threshold, s->uncertainty, s->persistence, s->novelty, s->expected_accuracy};
             for (k = 0; k < 6; k++) {
                 fractions[k * count + i] = (float)values[k];
                 rest[k * count + i] = (&s->flagged)[k];
             }
-            ((double *)v[SEVERITIES].buf)[i] = s->severity;
+            ((double *)v[DEGRADATIONS].buf)[i] = s->degradation;
             classes[i] = s->prediction;
             classes[count + i] = s->answer;
         }

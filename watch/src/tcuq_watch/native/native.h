@@ -13,7 +13,7 @@ void close_arrays(Py_buffer *views, Py_ssize_t count);
 
 /* A row of what Monitor.run() gives: tcuq.STEP_DTYPE, 72 bytes. */
 typedef struct {
-    double risk, threshold, uncertainty, persistence, look, severity;
+    double risk, threshold, uncertainty, persistence, novelty, degradation;
     double expected_accuracy; /* NaN where there is none */
     int32_t prediction, answer;
     uint8_t flagged, abstain, alarm, warming_up, reason, low_mass, unused[2];
@@ -28,8 +28,8 @@ PyObject *order_events(PyObject *module, PyObject *args);
 /* slots(out, names, slot_of): the int64 of each name of an array of objects in a dict, -1 where there is none. */
 PyObject *slots_of(PyObject *module, PyObject *args);
 
-/* columns(fractions, severities, classes, rest, steps): rows of tcuq.STEP_DTYPE as columns of single and double
- * precision, int32 and bytes; fractions are all but the severity, in their order. */
+/* columns(fractions, degradations, classes, rest, steps): rows of tcuq.STEP_DTYPE as columns of single and double
+ * precision, int32 and bytes; fractions are all but the degradation, in their order. */
 PyObject *columns(PyObject *module, PyObject *args);
 
 /* tally(devices, classes, buckets, seen, clock, slots, times, steps): see tally.c and engine/tallies.py. */

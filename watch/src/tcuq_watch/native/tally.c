@@ -6,11 +6,11 @@
 /* engine/tallies.py holds the matching dtypes and numbers. All sums are integers, so no result depends on how steps
  * are batched. */
 #define BUCKETS 512
-#define LEVELS 14
+#define DOUBLINGS 14
 #define HOUR 3600.0
 #define DAY 86400.0
 #define DAY_BUCKETS 24
-#define END_OF_TIME 8589934592.0 /* 2^33 seconds: LEVELS are enough up to there */
+#define END_OF_TIME 8589934592.0 /* 2^33 seconds: DOUBLINGS are enough up to there */
 #define MOST_GAP 4294967295.0    /* milliseconds */
 #define ONE 65536.0
 #define NONE (-1)
@@ -23,7 +23,7 @@ typedef struct {
     uint32_t onsets;
     uint32_t gap;                      /* usual pause, ms */
     int32_t recent_risk, recent_alarm; /* slow means, Q0.24 */
-    int32_t severity;                  /* slow mean, Q16.16 */
+    int32_t degradation;                  /* slow mean, Q16.16 */
     int32_t bucket, alarm_bucket;      /* last hours in which it was counted, at all and in alarm; NONE before */
     uint16_t accuracy;                 /* expected, Q0.16; 0 where there is none */
     uint8_t alarm, unused;             /* 88 bytes on every ABI */
@@ -36,16 +36,16 @@ typedef struct {
 enum { STEPS, FLAGGED, ABSTAINED, ALARM_STEPS, ONSETS, RISK, ACCURACY, SUMS };
 typedef uint64_t bucket_t[SUMS];
 
-/* Buckets are a ring: hour h is at (h >> level) % BUCKETS. first > last: nothing yet. */
+/* Buckets are a ring: hour h is at (h >> doublings) % BUCKETS. first > last: nothing yet. */
 typedef struct {
-    int64_t first, last, level;
+    int64_t first, last, doublings;
 } clock_row_t;
 
 typedef struct {
     device_t *devices;
     class_t *classes;
     bucket_t *buckets;
-    uint32_t (*seen)[LEVELS][BUCKETS]; /* devices, then devices in alarm */
+    uint32_t (*seen)[DOUBLINGS][BUCKETS]; /* devices, then devices in alarm */
     clock_row_t *clock;
 } tally_t;
 
@@ -56,22 +56,22 @@ static int32_t nearer(int32_t mean, int64_t value, int shift)
     return (int32_t)(mean + (ahead >= 0 ? ahead >> shift : ~(~ahead >> shift))); /* rounded down */
 }
 
-/* Join buckets in pairs. The counts of devices are kept at every level already: sums would count a device twice. */
+/* Join buckets in pairs. The counts of devices are kept at every width already: sums would count a device twice. */
 static void widen(tally_t *t)
 {
     bucket_t old[BUCKETS];
     int64_t at;
     memcpy(old, t->buckets, sizeof old);
     memset(t->buckets, 0, sizeof old);
-    memset(t->seen[0][t->clock->level], 0, sizeof t->seen[0][0]);
-    memset(t->seen[1][t->clock->level], 0, sizeof t->seen[1][0]);
-    for (at = t->clock->first >> t->clock->level; at <= t->clock->last >> t->clock->level; at++) {
+    memset(t->seen[0][t->clock->doublings], 0, sizeof t->seen[0][0]);
+    memset(t->seen[1][t->clock->doublings], 0, sizeof t->seen[1][0]);
+    for (at = t->clock->first >> t->clock->doublings; at <= t->clock->last >> t->clock->doublings; at++) {
         int k;
         for (k = 0; k < SUMS; k++) {
             t->buckets[(at >> 1) % BUCKETS][k] += old[at % BUCKETS][k];
         }
     }
-    t->clock->level++;
+    t->clock->doublings++;
 }
 
 /* Make room for an hour: 1, or 0 where it lies so far back that all buckets would have to become wider. */
@@ -82,12 +82,12 @@ static int place(tally_t *t, int64_t hour)
         c->first = hour;
         c->last = hour;
     } else if (hour > c->last) {
-        while ((hour >> c->level) - (c->first >> c->level) >= BUCKETS) {
+        while ((hour >> c->doublings) - (c->first >> c->doublings) >= BUCKETS) {
             widen(t);
         }
         c->last = hour;
     } else if (hour < c->first) {
-        if ((c->last >> c->level) - (hour >> c->level) >= BUCKETS) {
+        if ((c->last >> c->doublings) - (hour >> c->doublings) >= BUCKETS) {
             return 0;
         }
         c->first = hour;
@@ -99,15 +99,15 @@ static int place(tally_t *t, int64_t hour)
  * not count it again. */
 static void count_device(tally_t *t, int which, int32_t *before, int32_t hour)
 {
-    int64_t level;
+    int64_t doublings;
     if (*before != NONE && hour <= *before && hour >= (int64_t)*before - DAY_BUCKETS) {
         return;
     }
-    for (level = t->clock->level; level < LEVELS; level++) {
-        if (*before != NONE && *before >> level == hour >> level) {
+    for (doublings = t->clock->doublings; doublings < DOUBLINGS; doublings++) {
+        if (*before != NONE && *before >> doublings == hour >> doublings) {
             break;
         }
-        t->seen[which][level][(hour >> level) % BUCKETS]++;
+        t->seen[which][doublings][(hour >> doublings) % BUCKETS]++;
     }
     *before = hour;
 }
@@ -138,11 +138,11 @@ static void take(tally_t *t, size_t slot, double time, const step_row_t *step)
     int timed = time >= 0.0 && time < END_OF_TIME;
     unsigned onset = step->alarm != 0 && d->alarm == 0;
     unsigned in_alarm = step->alarm != 0;
-    int32_t severity = (int32_t)(step->severity * ONE + (step->severity < 0 ? -0.5 : 0.5));
+    int32_t degradation = (int32_t)(step->degradation * ONE + (step->degradation < 0 ? -0.5 : 0.5));
     d->accuracy = step->expected_accuracy > 0 ? (uint16_t)(step->expected_accuracy * ONE + 0.5) : (uint16_t)0;
     d->recent_risk = d->steps == 0 ? (int32_t)(risk << 8)
                                    : nearer(d->recent_risk, (int64_t)risk << 8, 8);
-    d->severity = d->steps == 0 ? severity : nearer(d->severity, severity, 7);
+    d->degradation = d->steps == 0 ? degradation : nearer(d->degradation, degradation, 7);
     d->recent_alarm = nearer(d->recent_alarm, in_alarm ? 1 << 24 : 0, 12);
     d->steps++;
     d->flagged += step->flagged;
@@ -172,7 +172,7 @@ static void take(tally_t *t, size_t slot, double time, const step_row_t *step)
                 count_device(t, 1, &d->alarm_bucket, hour);
             }
             for (k = 0; k < SUMS; k++) {
-                t->buckets[(hour >> t->clock->level) % BUCKETS][k] += sums[k];
+                t->buckets[(hour >> t->clock->doublings) % BUCKETS][k] += sums[k];
             }
         }
     }
@@ -185,7 +185,7 @@ static int steps_fit(const step_row_t *steps, size_t count, int32_t classes)
     for (i = 0; i < count; i++) {
         const step_row_t *s = steps + i;
         if (s->answer < 0 || s->answer >= classes || s->prediction < 0 || s->prediction >= classes ||
-            !(s->risk >= 0 && s->risk < 1) || !(s->severity > -32768 && s->severity < 32768) ||
+            !(s->risk >= 0 && s->risk < 1) || !(s->degradation > -32768 && s->degradation < 32768) ||
             s->expected_accuracy >= 1) {
             PyErr_Format(PyExc_ValueError, "steps[%zu] is not a step of a monitor of %d classes", i, (int)classes);
             return 0;
@@ -210,7 +210,7 @@ PyObject *tally(PyObject *module, PyObject *args)
     for (i = 0; i < ARRAYS; i++) {
         count[i] = (size_t)v[i].len / unit[i];
     }
-    if (count[BUCKET_ROWS] != BUCKETS || count[SEEN] != 2 * LEVELS * BUCKETS || count[CLOCK] != 1 ||
+    if (count[BUCKET_ROWS] != BUCKETS || count[SEEN] != 2 * DOUBLINGS * BUCKETS || count[CLOCK] != 1 ||
         count[TIMES] != count[SLOTS] || count[STEP_ROWS] != count[SLOTS]) {
         PyErr_SetString(PyExc_ValueError, "arrays of the tallies do not belong together");
     } else if (slots_fit(v[SLOTS].buf, count[SLOTS], count[DEVICES]) &&

@@ -25,7 +25,7 @@ from tcuq.report.data import base, flag_bits, reason_places, words
 
 ROW = np.dtype(
     [("time", "<f8")]
-    + [(name, "<f4") for name in ("persistence", "accuracy", "low", "high", "severity")]
+    + [(name, "<f4") for name in ("persistence", "accuracy", "low", "high", "degradation")]
     + [(name, "<u2") for name in ("risk", "threshold")]
     + [("prediction", "<i2"), ("answer", "<i2"), ("flags", "u1"), ("reason", "u1")]
 )
@@ -63,7 +63,7 @@ class Feed:
         rows["low"], rows["high"] = (math.nan, math.nan) if band is None else band.T
         rows["persistence"], rows["accuracy"] = 255 * steps["persistence"], 255 * steps["expected_accuracy"]
         rows["risk"], rows["threshold"] = words(steps["risk"]), words(steps["threshold"])
-        for name in ("severity", "prediction", "answer"):
+        for name in ("degradation", "prediction", "answer"):
             rows[name] = steps[name]
         rows["reason"] = reason_places(steps["reason"])
         rows["flags"] = flag_bits(steps, None)
@@ -108,12 +108,16 @@ class Feed:
             signals = [*takewhile(lambda pair: pair[0] >= first, reversed(self._signals))][::-1]
             place, number = (self._steps, self._remarked), self._next - len(rows)
             new = min(max(0, self._remarked - after[1]), len(self._remarks))
-            told: dict[str, Any] = {
+            message: dict[str, Any] = {
                 "first": number,
                 "count": len(rows),
                 "remarks": [*self._remarks][len(self._remarks) - new :],
                 "counts": self.counts,
             }
-        told["data"] = base(np.frombuffer(b"".join(rows[name].tobytes() for name in ROW.names or ()), "u1"))
-        told["signals"] = [[number + at - first, *(round(value, 5) for value in row)] for at, row in signals]
-        return place, json.dumps(told, separators=(",", ":"), allow_nan=False)
+        message["data"] = base(
+            np.frombuffer(b"".join(rows[name].tobytes() for name in ROW.names or ()), "u1")
+        )
+        message["signals"] = [
+            [number + at - first, *(round(value, 5) for value in row)] for at, row in signals
+        ]
+        return place, json.dumps(message, separators=(",", ":"), allow_nan=False)

@@ -230,7 +230,7 @@ function start() {
   };
   Object.assign(stream, {
     axis: 38, ticks: drawTicks(stream),
-    more: (i) => [["severity", real(stream.severity[i])], ["persistence", real(stream.persistence[i] / 255)], ["time", clock(stream.time[i])]],
+    more: (i) => [["degradation", real(stream.degradation[i])], ["persistence", real(stream.persistence[i] / 255)], ["time", clock(stream.time[i])]],
     lanes: [{ name: "events", draw: drawEvents(stream) }],
   });
   // Keys of the report move the reading by themselves; the pointer's place gives way to them.

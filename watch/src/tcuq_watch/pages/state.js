@@ -7,7 +7,7 @@ const SLOWEST = 4000; // ms between two tries to connect
 // What a message holds of each step, in its order (pages/feed.py), and what is made of that.
 const SENT = Object.entries({
   time: Float64Array, persistence: Float32Array, accuracy: Float32Array, low: Float32Array, high: Float32Array,
-  severity: Float32Array, risk: Uint16Array, threshold: Uint16Array, prediction: Int16Array, answer: Int16Array,
+  degradation: Float32Array, risk: Uint16Array, threshold: Uint16Array, prediction: Int16Array, answer: Int16Array,
   flags: Uint8Array, reason: Uint8Array,
 });
 const ARRAYS = [...SENT, ["flagged", Uint8Array], ["ask", Uint8Array]];

@@ -17,13 +17,14 @@ from tcuq.base.fixed import ONE
 from tcuq.base.json_text import check_depth, not_json
 from tcuq.base.limits import Limits, limits_given
 from tcuq.io.binary_frames import DecisionsFrame, Decoder, Item, StateFrame, Text
-from tcuq.io.decision_files import LIMITS
+from tcuq.io.decision_files import LIMITS, today
 from tcuq.io.log_rows import NAMES, written_int8
 from tcuq.io.rows import name_in_csv
 from tcuq.io.values import check_label
 from tcuq.log.class_names import checked_names, class_number
 from tcuq.log.columns import Layout
 from tcuq.log.log import Softmax
+from tcuq.monitor.made import WAS
 from tcuq.monitor.signals import NUMBER, REASONS
 from tcuq.monitor.steps import NO_REASON, STEP_DTYPE
 
@@ -362,7 +363,8 @@ def _numbers(key: str, values: Any, posteriors: bool) -> tuple[str, Sequence[flo
 
 def _decision(content: dict[str, Any]) -> Any:
     """Return the decision of one line as one row of `tcuq.STEP_DTYPE`; its ranges are for the engine."""
-    fields = {name: content[name] for name in _FIELDS if content.get(name) not in (None, "")}
+    found = dict(zip(today(list(content)), content.values(), strict=True))
+    fields = {name: found[name] for name in _FIELDS if found.get(name) not in (None, "")}
     for name, other in (("answer", "prediction"), ("prediction", "answer")):
         if other in fields:
             fields.setdefault(name, fields[other])
@@ -375,8 +377,8 @@ def _decision(content: dict[str, Any]) -> Any:
 
 def _field(name: str, value: Any) -> float:
     """Return a value of a decision as a number; a reason is a word."""
-    if name == "reason" and isinstance(value, str) and value in REASONS:
-        return REASONS[value]
+    if name == "reason" and isinstance(value, str) and WAS.get(value, value) in REASONS:
+        return REASONS[WAS.get(value, value)]
     number: Any = None if isinstance(value, str) else value
     low, high = (0, len(NUMBER) - 1) if name == "reason" else LIMITS.get(name, (0, 1))
     whole = STEP_DTYPE[name].kind != "f"

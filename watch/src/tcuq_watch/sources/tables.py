@@ -106,8 +106,8 @@ def add_batch(reader: StepReader, batch: Any, layout: Layout, where: str) -> Non
     except (ValueError, NotImplementedError):
         values = [column.to_pylist() for column in columns.values()]
         for row in zip(*values, strict=True):
-            told = zip(columns, row, strict=True)
-            step = {name: _told(value) for name, value in told if value is not None and value == value}
+            cells = zip(columns, row, strict=True)
+            step = {name: _told(value) for name, value in cells if value is not None and value == value}
             reader.take(joined_columns(layout, step), shown=f"{where}: {str(step)[:60]}")
     else:
         for events in made:

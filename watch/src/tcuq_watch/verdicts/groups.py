@@ -49,11 +49,11 @@ def read_tags(path: str, by: str | None = None) -> tuple[str, dict[str, str]]:
 def by_group(views: Sequence[VersionView], tags: Mapping[str, str]) -> list[dict[str, Any]]:
     """Return a row a group, those with the largest share of named devices first.
 
-    The last figure is the median over the devices that report: of the severity where every version has one,
-    else of the recent risk.
+    The last figure is the median over the devices that report: of the degradation where every version has
+    one, else of the recent risk.
     """
     severe = all(view.params.evidence is not None for view in views)
-    key, unit = ("severity", RISK_ONE) if severe else ("recent_risk", MEAN_ONE)
+    key, unit = ("degradation", RISK_ONE) if severe else ("recent_risk", MEAN_ONE)
     values, members = dict[str, float](), dict[str, list[str]]()
     for view in views:
         values.update(zip(view.names, (view.rows[key] / unit).tolist(), strict=True))
@@ -77,7 +77,7 @@ def groups_text(column: str, rows: Sequence[Mapping[str, Any]]) -> str:
     counts = {"devices": "devices", "silent": "silent", "in_alarm": "in alarm", "named": "degraded"}
     cells = []
     for row in rows[:SHOWN]:
-        key = "severity" if "severity" in row else "recent_risk"
+        key = "degradation" if "degradation" in row else "recent_risk"
         cells.append(
             {one_line(column, NAME): one_line(row["group"], NAME)}
             | {title: count(row[name]) for name, title in counts.items()}

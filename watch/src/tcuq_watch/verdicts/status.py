@@ -88,7 +88,7 @@ def _versions(summary: Mapping[str, Any]) -> list[str]:
 
 def _worst(summary: Mapping[str, Any]) -> list[str]:
     now, listed = summary["time"], summary["worst"][:WORST]
-    key = "severity" if any(known(row["severity"]) for row in listed) else "recent_risk"
+    key = "degradation" if any(known(row["degradation"]) for row in listed) else "recent_risk"
     rows = []
     for row in listed:
         word, judged, since = state(row)

@@ -128,7 +128,7 @@ def _named(views: Sequence[VersionView]) -> dict[str, Any]:
         "of": count,
         "false_share": FALSE_SHARE,
         "from_alarms": max(1, math.ceil(2 * max(shares) * count / FALSE_SHARE)) if shares else None,
-        "by_severity": count >= PEERS and any(view.params.evidence is not None for view in views),
+        "by_degradation": count >= PEERS and any(view.params.evidence is not None for view in views),
     }
 
 
@@ -149,7 +149,7 @@ def _version(view: VersionView, level: float) -> dict[str, Any]:
 
 
 def _band(view: VersionView, expected: float | None) -> list[float] | None:
-    """Return the band of the mean: devices share the error of the fit, not the chance of few looks."""
+    """Return the band of the mean: devices share the error of the fit, not the chance of few new inputs."""
     if expected is None or view.params.accuracy_error is None:
         return None
     off, on = view.params.accuracy_error
@@ -161,8 +161,8 @@ def _band(view: VersionView, expected: float | None) -> list[float] | None:
 
 
 def _worst(views: Sequence[VersionView], count: int) -> list[dict[str, Any]]:
-    """Return all devices that need someone, and others up to `count`: by severity, else by risk."""
-    key = "severity" if all(view.params.evidence is not None for view in views) else "recent_risk"
+    """Return all devices that need someone, and others up to `count`: by degradation, else by risk."""
+    key = "degradation" if all(view.params.evidence is not None for view in views) else "recent_risk"
     ranked = []
     for view in views:
         urgency = _urgency(view)
@@ -190,7 +190,7 @@ def _device(view: VersionView, slot: int) -> dict[str, Any]:
     return {
         "device": view.names[slot],
         "version": view.name,
-        "severity": float(row["severity"]) / RISK_ONE if view.params.evidence is not None else None,
+        "degradation": float(row["degradation"]) / RISK_ONE if view.params.evidence is not None else None,
         "recent_risk": float(row["recent_risk"]) / MEAN_ONE,
         **_rates(row),
         "alarm": int(row["alarm"]),

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy import special
 
 from ..engine.model_version import ModelVersion
-from ..engine.tallies import HOUR, MEAN_ONE, RISK_ONE, SEVERITY_WINDOW, Tallies
+from ..engine.tallies import DEGRADATION_WINDOW, HOUR, MEAN_ONE, RISK_ONE, Tallies
 from .baseline import LEVEL, SPENT, Baseline, Floats, adjusted, device_p, from_fit, from_period
 
 Mask = npt.NDArray[np.bool_]
@@ -21,7 +21,7 @@ Period = tuple[float, float]
 SILENT_PAUSES, SILENT_SECONDS = 4, 900.0  # after so many usual pauses, and no less than so many seconds
 FALSE_SHARE = 0.1  # of healthy devices among those that are named at a look, on average, at most
 PEERS = 8  # devices at least that one device is compared with
-SPREAD = 0.05  # nats by which the severities of healthy devices differ at least
+SPREAD = 0.05  # nats by which the degradations of healthy devices differ at least
 SUM = 2.11  # of 1 / (n ln(n)^2) over n from 2 on, rounded up
 
 
@@ -102,13 +102,13 @@ def _judge(views: Sequence[VersionView]) -> None:
     now, always = [], []
     for view in views:
         rows = view.rows[view.judged]
-        by_alarm, by_severity, for_long = np.ones((3, len(rows)))
+        by_alarm, by_degradation, for_long = np.ones((3, len(rows)))
         if isinstance(view.baseline, Baseline):
             by_alarm[rows["alarm"] > 0] = view.baseline.expected
             for_long = device_p(rows["recent_alarm"] / MEAN_ONE, rows["steps"], view.baseline)
         if view.params.evidence is not None:
-            by_severity = severity_p(rows["severity"] / RISK_ONE, rows["steps"])
-        now.append(np.minimum(1.0, 2 * np.minimum(by_alarm, by_severity)))  # two ways to be named
+            by_degradation = degradation_p(rows["degradation"] / RISK_ONE, rows["steps"])
+        now.append(np.minimum(1.0, 2 * np.minimum(by_alarm, by_degradation)))  # two ways to be named
         always.append(for_long)
     ends = np.cumsum([len(p) for p in now])[:-1]
     q = np.split(adjusted(np.concatenate(now), any_dependence=False), ends)
@@ -118,21 +118,21 @@ def _judge(views: Sequence[VersionView]) -> None:
         view.named = (view.q <= FALSE_SHARE) | view.worse
 
 
-def severity_p(severity: Floats, steps: npt.NDArray[Any]) -> Floats:
-    """Return the chance of so high a severity, in nats, among devices of one version; 1 if not above 0.
+def degradation_p(degradation: Floats, steps: npt.NDArray[Any]) -> Floats:
+    """Return the chance of so high a degradation, in nats, among devices of one version; 1 if not above 0.
 
     The middle of all devices and their median deviation stand for healthy ones, so fewer than half may be
     degraded. Clean streams differ more than normal variables do: the tail is that of Student's t with four
-    degrees of freedom. Devices with fewer steps than a severity looks back are not compared.
+    degrees of freedom. Devices with fewer steps than a degradation looks back are not compared.
     """
-    chance = np.ones(len(severity))
-    known = np.asarray(steps >= SEVERITY_WINDOW)
+    chance = np.ones(len(degradation))
+    known = np.asarray(steps >= DEGRADATION_WINDOW)
     if known.sum() < PEERS:
         return chance
-    middle = np.median(severity[known])
-    spread = max(SPREAD, 1.4826 * float(np.median(np.abs(severity[known] - middle))))
-    high = known & (severity > max(0.0, middle))
-    chance[high] = special.stdtr(4, (middle - severity[high]) / spread)
+    middle = np.median(degradation[known])
+    spread = max(SPREAD, 1.4826 * float(np.median(np.abs(degradation[known] - middle))))
+    high = known & (degradation > max(0.0, middle))
+    chance[high] = special.stdtr(4, (middle - degradation[high]) / spread)
     return chance
 
 

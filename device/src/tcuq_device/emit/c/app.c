@@ -11,7 +11,7 @@ static union {
     int8_t bytes[APP_NETWORK_ARENA];
 } arena;
 static app_network_outputs outputs;
-static tcuq_t watch;
+static tcuq_t monitor;
 static uint32_t ring[APP_MONITOR_RING_BYTES / 4u];
 
 static uint32_t mixed(uint32_t digest, const int8_t *bytes, uint32_t count)
@@ -49,7 +49,7 @@ int app_selfcheck(void)
 int app_init(void)
 {
     forget();
-    return tcuq_init(&watch, &app_monitor, ring, sizeof ring);
+    return tcuq_init(&monitor, &app_monitor, ring, sizeof ring);
 }
 
 int8_t *app_input(void)
@@ -63,13 +63,13 @@ void app_step(const int8_t *input, app_answer_t *answer)
         memcpy(app_input(), input, APP_INPUT_BYTES);
     }
     app_network_run(arena.bytes, &outputs);
-    tcuq_step(&watch, outputs.probs, @features@, answer, NULL);
+    tcuq_step(&monitor, outputs.probs, @features@, answer, NULL);
 }
 
 void app_reset(void)
 {
     forget();
-    tcuq_reset(&watch);
+    tcuq_reset(&monitor);
 }
 
 const int8_t *app_probs(void)

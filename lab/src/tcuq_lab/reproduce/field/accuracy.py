@@ -18,7 +18,7 @@ import numpy as np
 from tcuq import FitOptions, Monitor, Params, fit
 from tcuq.log.log import Log
 from tcuq.metrics.inputs import Bools, Floats
-from tcuq.monitor.monitor import watch
+from tcuq.monitor.monitor import run_over
 
 from ...methods.estimates import ESTIMATES, Atc, Doc, Estimate, Gde, MeanConfidence
 from ..rows import Row, row_of
@@ -122,7 +122,7 @@ def _second(unit: Unit, role: str) -> Any:
 
 def said(params: Params, log: Log) -> Any:
     """Return what a fresh monitor says to each stretch of a stream: what one learns outlives a reset."""
-    return np.concatenate([watch(Monitor(params), log.take(piece)) for piece in log.pieces()])
+    return np.concatenate([run_over(Monitor(params), log.take(piece)) for piece in log.pieces()])
 
 
 def judged(unit: Unit, role: str, found: Fitted) -> dict[str, Judged]:

@@ -13,7 +13,7 @@ from tcuq import FitOptions, Monitor, Params, fit
 from tcuq.log.log import Log
 from tcuq.log.quantize import quantize_probs
 from tcuq.metrics.inputs import Floats, Ints
-from tcuq.monitor.monitor import watch
+from tcuq.monitor.monitor import run_over
 
 from ...methods.method import Answer, Method, Observed
 from ...methods.objective import errors_alone
@@ -211,7 +211,7 @@ def monitored(params: Params, seen: Observed) -> npt.NDArray[Any]:
     seen : Observed
     """
     log = Log(seen.probs, seen.features, segments=seen.segments)
-    return np.concatenate([watch(Monitor(params), log.take(piece)) for piece in log.pieces()])
+    return np.concatenate([run_over(Monitor(params), log.take(piece)) for piece in log.pieces()])
 
 
 class Monitors:

@@ -15,7 +15,7 @@ from tcuq.fitting.arrays import added_in_run, compared, novelty
 from tcuq.fitting.clean import in_format
 from tcuq.log.log import Log
 from tcuq.metrics.inputs import Bools, Floats, Ints
-from tcuq.monitor.monitor import watch
+from tcuq.monitor.monitor import run_over
 from tcuq.monitor.signals import NUMBER
 from tcuq.monitor.steps import Steps
 
@@ -83,7 +83,7 @@ def said(params: Params, log: Log) -> Said:
     """
     on, added = [], []
     for piece in log.pieces():
-        steps, signals = watch(Monitor(params), log.take(piece), signals=True)
+        steps, signals = run_over(Monitor(params), log.take(piece), signals=True)
         on.append(np.asarray(steps["alarm"] > 0))
         if params.evidence is not None:
             added.append(_added(params, log.take(piece), steps, signals))
@@ -94,11 +94,11 @@ def _added(params: Params, log: Log, steps: Steps, signals: Floats) -> Ints:
     """Return what a fresh monitor adds to its sum at each step."""
     head, still = params.evidence, None
     assert head is not None
-    if head.still:
+    if head.frozen:
         odds = np.round(signals[:, NUMBER["odds"]] * ONE).astype(np.uint16)
         values = compared(in_format(log, params), None if "distance" in params.signals else odds)
         _, stillness = novelty(values, head.reach, np.arange(len(log)) == 0)
-        still = stillness > head.still
+        still = stillness > head.frozen
     return added_in_run(params, steps, signals, still)
 
 
@@ -106,7 +106,7 @@ def summed(params: Params, added: Ints) -> Callable[[Limits], Bools]:
     """Return what the alarm of a monitor does at any limits; it is held and cleared as that of the core."""
     found = params.alarm.integers()
     back = found["rise_limit"] - found["rise_clear"]
-    return partial(capped, added, back=back, hold=found["hold"])
+    return partial(capped, added, back=back, hold=found["least_raised"])
 
 
 def fitted_limit(params: Params) -> int:

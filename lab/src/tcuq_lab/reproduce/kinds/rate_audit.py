@@ -1,4 +1,4 @@
-"""Promises: decisions of monitors on every stream, audited; how near their rates come to the bounds."""
+"""Rate audit: decisions of monitors on every stream, audited; how near their rates come to the bounds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tcuq.audit.derive import audit
 from tcuq.io.decisions import Decisions
 from tcuq.log.log import Log
 from tcuq.metrics import worst_window
-from tcuq.monitor.monitor import Monitor, watch
+from tcuq.monitor.monitor import Monitor, run_over
 from tcuq.monitor.params import Params
 
 from ...comparison.records import Record, record
@@ -87,13 +87,13 @@ def window_change(params: Params, logs: Sequence[Log], windows: Iterable[int] = 
     logs : sequence of Log
     windows : iterable of int
     """
-    before = [watch(Monitor(params), log)["risk"] for log in logs]
+    before = [run_over(Monitor(params), log)["risk"] for log in logs]
     most = 0.0
     for window in windows:
         if window >= max(params.lags, default=1):
             other = params.replace(warmup=4 * window)
             for risk, log in zip(before, logs, strict=True):
-                most = max(most, float(np.abs(watch(Monitor(other), log)["risk"] - risk).max()))
+                most = max(most, float(np.abs(run_over(Monitor(other), log)["risk"] - risk).max()))
     return most
 
 
@@ -111,7 +111,7 @@ def every_stream(schedule: Schedule) -> dict[str, Stream]:
 def watched(method: Monitored, seen: Observed, stream: Stream) -> Watched:
     """Run a method's monitor over a stream and audit its decisions, with the input at hand."""
     params, log = method.params, method.log(seen)
-    steps, signals = watch(Monitor(params), log, signals=True)
+    steps, signals = run_over(Monitor(params), log, signals=True)
     verdict = audit(Decisions(steps, signals=signals, used=params.signals), params, log)
     return Watched(steps, sum(not check.ok for check in verdict.checks), stream.shift > 0)
 

@@ -15,9 +15,9 @@ from kept_recordings import PLAIN, Kept
 from tcuq.monitor.monitor import Monitor
 from tcuq_lab.comparison.records import Record, pick
 from tcuq_lab.methods.gather import observed
-from tcuq_lab.reproduce.kinds import promises
+from tcuq_lab.reproduce.kinds import rate_audit
 from tcuq_lab.reproduce.kinds.comparison import fit_rows
-from tcuq_lab.reproduce.kinds.promises import every_stream, measure
+from tcuq_lab.reproduce.kinds.rate_audit import every_stream, measure
 from tcuq_lab.reproduce.kinds.unit import Unit
 from tcuq_lab.reproduce.paper import experiment_from
 from tcuq_lab.reproduce.rows import row_of
@@ -26,7 +26,7 @@ UNIT = Unit("cifar10", 16.0, 0)
 
 
 def _plan(*rows: str, **options: Any) -> Any:
-    return experiment_from({**PLAIN, "kind": "promises", "rows": list(rows), "options": options}, {})
+    return experiment_from({**PLAIN, "kind": "rate_audit", "rows": list(rows), "options": options}, {})
 
 
 def _value(found: list[Record], method: str, metric: str, variant: str, stream: str = "pooled") -> float:
@@ -80,16 +80,16 @@ def test_rates_are_those_of_the_monitor_and_no_promise_is_broken(tmp_path: Path)
 def test_a_decision_that_does_not_follow_is_a_violation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    true_watch = promises.watch
+    true_run = rate_audit.run_over
 
     def forged(*args: Any, **more: Any) -> Any:
         if not more:
-            return true_watch(*args)
-        steps, signals = true_watch(*args, **more)
+            return true_run(*args)
+        steps, signals = true_run(*args, **more)
         steps["abstain"][500] ^= True
         return steps, signals
 
-    monkeypatch.setattr(promises, "watch", forged)
+    monkeypatch.setattr(rate_audit, "run_over", forged)
     found = measure(_plan("tcuq_paper"), UNIT, Kept(tmp_path))  # type: ignore[arg-type]
     streams = _value(found, "tcuq_paper", "streams", "all")
     assert _value(found, "tcuq_paper", "violations", "all") >= streams

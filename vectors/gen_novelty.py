@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Cases of evidence that counts by looks: severity, drift, holds, still input, a device's own reference."""
+"""Cases of evidence that counts by novelty: degradation, drift, holds, still input, a device's baseline."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from itertools import chain
 from typing import Any
 
 from gen_base import (
+    DEGRADATION,
     MIXED,
     PAPER,
-    SEVERITY,
     SILENT,
     STANDARD,
     STANDARD_POSTERIORS,
@@ -31,7 +31,7 @@ from tcuq.reference import SIGNAL_COUNT, Evidence, Monitor, Params
 ODDS, DRIFT = 0x30, 0x2B0
 LARGEST, MOST = 2**19, 2**21
 TOP, HIGH = 2**32 - 1, 2**31 - 1
-ALARM = {"rise_limit": 2 * 65536, "rise_cap": 5 * 65536, "rise_clear": 30000, "hold": 4}
+ALARM = {"rise_limit": 2 * 65536, "rise_cap": 5 * 65536, "rise_clear": 30000, "least_raised": 4}
 LOOKING = {"evidence": {}, **ALARM}
 NO_ALARM = {"rise_limit": 0, "rise_cap": 0, "rise_clear": 0}
 LEARNED = {"instant": True, "about": 1, "anchor": 1, **ALARM}
@@ -72,13 +72,13 @@ def two(*tops: int) -> list[Row]:
     return [([u - 128, -128] if u >= 0 else [-128, -u - 128], []) for u in tops]
 
 
-def looks() -> Iterator[Case]:
+def novelties() -> Iterator[Case]:
     """Yield features of every kind of number, compared in eight sums."""
     for features in (1, 2, 3, 7, 8, 9, 12, 17, 63, 64, 255, 256):
         rows, zero = (held, 12 if features > 200 else 30), lambda dice: dice.between(-128, 127)
         why = "objects that are held, then others"
         yield case(f"look_d{features}", why, DRIFT, 3, features, rows, zero_point=zero, **LOOKING)
-    # One feature a block: squared distances on either side of the least and of the full look.
+    # One feature a block: squared distances on either side of the least and of the full novelty.
     moves = ([5, 2, 1, 1], [4, 4], [5, 2, 2], [15, 5, 2, 1], [16], [16, 1], [0], [1], [10, 5])
     for reach, scale in ((256, 1), (511, 1), (512, 2), (2**12 + 255, 4)):
         x, rows = [0] * 8, []
@@ -86,7 +86,7 @@ def looks() -> Iterator[Case]:
             for sign in (1, -1):
                 x = [v + sign * scale * (move[j] if j < len(move) else 0) for j, v in enumerate(x)]
                 rows.append(([60, -60], x))
-        changes, why = {**ALARM, "evidence": {"reach": reach}}, "distances about the least and the full look"
+        changes, why = {**ALARM, "evidence": {"reach": reach}}, "distances about the least and full novelty"
         yield case(f"look_reach_{reach}", why, DRIFT, 2, 8, rows, **changes)
     ends = [([80, -80], [(127, -128)[t % 2]] * 256) for t in range(8)]
     for name, reach in (("far_apart", 256), ("reach_largest", TOP)):
@@ -100,7 +100,7 @@ def looks() -> Iterator[Case]:
 
 
 def odds() -> Iterator[Case]:
-    """Yield looks without centers, by the odds of the subject; and first steps of all kinds."""
+    """Yield novelty without centers, by the odds of the subject; and first steps of all kinds."""
     levels = (250, 250, 249, 180, 181, 255, 0, 1, 255, 128, 127, 2, 0, 0, 255) * 2
     stays = [one_hot(2, c, 122, -127) for c in [0] * 9 + [1] * 9 + [0, 1] * 6]
     rows = two(*levels) + [(probs, []) for probs in stays]
@@ -122,7 +122,7 @@ def odds() -> Iterator[Case]:
     )
     for name, why, mask, classes, features, rows, marks, changes in (
         ("odds_answer", subject, STANDARD_POSTERIORS, 4, 0, (held, 40), "17 reset; 30 both", LEARNED),
-        ("mixed", subject, MIXED | SEVERITY, 4, 5, (held, 40), "17 reset; 30 both", LOOKING),
+        ("mixed", subject, MIXED | DEGRADATION, 4, 5, (held, 40), "17 reset; 30 both", LOOKING),
         ("flips_severity", "signals 0x034", 0x34, 5, 3, (held, 34), reset, LOOKING),
         ("paper", "signals 0x01F", PAPER | 0x10, 5, 3, (held, 34), reset, LOOKING),
         ("first", new, DRIFT, 3, 6, (repeated,), first, LOOKING),
@@ -133,8 +133,8 @@ def odds() -> Iterator[Case]:
 
 
 def means() -> Iterator[Case]:
-    """Yield severity and drift at their ends."""
-    # Turns between neighbors keep the look at its full.
+    """Yield degradation and drift at their ends."""
+    # Turns between neighbors keep novelty at its full.
     long = two(*(250, 120) * 45, *(-250, -120) * 85, *(250,) * 12)
     short = two(*(250, 120) * 9, *(-250, -120) * 9)
     coef = tuple({5: 8192, 9: -700}.get(n, 0) for n in range(SIGNAL_COUNT))
@@ -145,7 +145,7 @@ def means() -> Iterator[Case]:
         ("clip_1", (1, -1), 1, 1),
     ):
         head = Evidence(clip, 3 if clip > 1 else 0, coef, offset, reach=256, bias=bias)
-        changes = {"evidence": head, "rise_limit": 1, "rise_cap": 2**30, "hold": 0}
+        changes = {"evidence": head, "rise_limit": 1, "rise_cap": 2**30, "least_raised": 0}
         why = "evidence at either end for long"
         yield case(f"severity_{name}", why, ODDS, 2, 0, long if clip > 1 else short, **changes)
     for name, center, value in (("", -128, 127), ("_negative", 127, -128)):
@@ -186,15 +186,15 @@ def second(mask: int, classes: int, changes: dict[str, Any]) -> Callable[[Dice],
 
 
 def bets() -> Iterator[Case]:
-    """Yield bets that count by looks where they win, and evidence of the standard profile."""
+    """Yield bets that count by novelty where they win, and evidence of the standard profile."""
     head = {"bet_base": 60000, "bet_slope": 20000, "clip": 2 * 65536, "allowance": 1000}
     offset = {"offset": (300, -200, 450)}
     for name, mask, features in (("look_bet", DRIFT, 6), ("look_bet_odds", ODDS, 0)):
         changes = {**ALARM, "evidence": second(mask, 3, head | offset)}
-        why = "a bet counts by the look where it wins"
+        why = "a bet counts by the novelty where it wins"
         yield case(name, why, mask, 3, features, (held, 50), "25 both", **changes)
-    off = {**LOOKING, **NO_ALARM, "hold": 63}
-    yield case("look_side_off", "looks and means, no alarm", DRIFT, 3, 6, (held, 24), "10 both", **off)
+    off = {**LOOKING, **NO_ALARM, "least_raised": 63}
+    yield case("look_side_off", "novelty and means, no alarm", DRIFT, 3, 6, (held, 24), "10 both", **off)
     base = {**LEARNED, "horizon": 6, "expected_start": 50000, "warmup": 5}
     for name, mask, features, bet, marks in (
         ("standard", STANDARD, 4, (0, 0), "20 reset; 30 both"),
@@ -202,10 +202,10 @@ def bets() -> Iterator[Case]:
         ("posteriors", STANDARD_POSTERIORS, 0, (60000, 12000), "0-8 both"),
     ):
         given = {"bet_base": bet[0], "bet_slope": bet[1], "allowance": 300}
-        why = "standard profile, evidence by looks"
+        why = "standard profile, evidence by novelty"
         yield case(f"look_{name}", why, mask, 4, features, 40, marks, evidence=given, **base)
     for name, mask in (("still_bet", DRIFT), ("still_bet_odds", ODDS)):
-        given, why = second(mask, 4, head | {"still": STILL}), "a bet on input that stands still"
+        given, why = second(mask, 4, head | {"frozen": STILL}), "a bet on input that stands still"
         changes = {**ALARM, **BASE, "evidence": given}
         yield case(name, why, mask, 4, 6, (frozen, "exactly"), "25 both", **changes)
 
@@ -226,20 +226,28 @@ def holds() -> Iterator[Case]:
     raised = "raised, held, cleared, raised again"
     for name, why, steps, marks, hold, clear, changes in (
         *((f"hold_{hold}_clear_{clear}", raised, 76, "", hold, clear, {}) for hold, clear in ends),
-        ("hold_saved", "save and load within a hold", 44, "4-39 both", 16, 150000, {}),
-        ("hold_reset", "a reset leaves a hold alone", 44, "5-39/6 reset", 12, 150000, {}),
+        ("hold_saved", "save and load within least steps", 44, "4-39 both", 16, 150000, {}),
+        ("hold_reset", "a reset leaves the least steps alone", 44, "5-39/6 reset", 12, 150000, {}),
         ("hold_least", "a limit of 1", 40, "", 2, 0, {"rise_limit": 1, "rise_cap": 1}),
         ("damage_hold", "bits of the alarm", 46, broken, 12, 150000, {}),
         ("damage_hold_taken", "bits of the alarm that a step takes", 46, taken, 12, 150000, {}),
-        ("damage_hold_none", "no hold: bits of the alarm", 46, taken, 0, 150000, {}),
-        ("damage_hold_rise", "sums under a hold", 46, sums, 2, 150000, {}),
+        ("damage_hold_none", "no least steps: bits of the alarm", 46, taken, 0, 150000, {}),
+        ("damage_hold_rise", "sums under least steps", 46, sums, 2, 150000, {}),
         ("damage_clear_rise", "sums about the clear one", 46, sums, 0, 150000, {}),
-        ("damage_hold_off", "a hold of a side that is off", 14, off, 63, 0, {"rise_limit": 0, "rise_cap": 0}),
+        (
+            "damage_hold_off",
+            "least steps of a side that is off",
+            14,
+            off,
+            63,
+            0,
+            {"rise_limit": 0, "rise_cap": 0},
+        ),
     ):
         coef = tuple(8192 if n == 5 else 0 for n in range(SIGNAL_COUNT))
         head = Evidence(LARGEST, 0, coef, (1000, -1000), reach=256, bias=-8 * 65536)
         base = {"rise_limit": 6 * 65536, "rise_cap": 8 * 65536, "evidence": head}
-        base |= {"hold": hold, "rise_clear": clear, **changes}
+        base |= {"least_raised": hold, "rise_clear": clear, **changes}
         yield case(name, why, ODDS, 2, 0, two(*waves[:steps]), marks, **base)
 
 
@@ -257,15 +265,15 @@ def states() -> Iterator[Case]:
     marks = f"0 {refusing([(64, 4, 1)])}; 9 {refusing((64, 4, n) for n in (65536, -65536, 1 << 31))}"
     yield case("refused_looks_odds", "last out of its range", ODDS, 3, 0, (held, 12), marks, **LOOKING)
     clip = 4 * 65536
-    marks = f"4 damage severity {HIGH}, both; 6 damage severity {-HIGH - 1}"
-    marks += f"; 8 damage severity {clip + 1}, both; 9 damage severity {clip}, both"
-    marks += f"; 12 damage severity {-clip - 1}, both; 13 damage severity {-clip}, both"
+    marks = f"4 damage degradation {HIGH}, both; 6 damage degradation {-HIGH - 1}"
+    marks += f"; 8 damage degradation {clip + 1}, both; 9 damage degradation {clip}, both"
+    marks += f"; 12 damage degradation {-clip - 1}, both; 13 damage degradation {-clip}, both"
     marks += f"; 24 damage accuracy {TOP}, both; 26 damage accuracy {1 << 24}"
     marks += f"; 28 damage accuracy {(1 << 31) + 70000}, reset; 30 damage steps 0, both; 33 damage steps 0"
     marks += "; 35 reset, damage steps 0, damage accuracy 5, both"
     changes = {**LOOKING, "horizon": 5, "expected_start": 30000}
-    yield case("damage_severity", "severity, accuracy, steps", DRIFT, 3, 5, (held, 40), marks, **changes)
-    marks = "5 damage severity 77, both; 8 damage severity -5, damage accuracy 9; 9 both"
+    yield case("damage_severity", "degradation, accuracy, steps", DRIFT, 3, 5, (held, 40), marks, **changes)
+    marks = "5 damage degradation 77, both; 8 damage degradation -5, damage accuracy 9; 9 both"
     marks += "; 10 damage accuracy 9, both"
     yield case("damage_unread", "no evidence, no horizon: neither is read", 0x10, 3, 0, 14, marks)
     wrong = (HIGH, -HIGH - 1, -1, -7, -8, -MOST, -MOST - 1, MOST, MOST + 1, STILL, STILL + 1, TOP)
@@ -273,29 +281,30 @@ def states() -> Iterator[Case]:
     marks = "; ".join(taken)
     rows = [([120 - 9 * (t % 2), -120], []) for t in range(40)]
     for name, reach in (("", 2**26), ("_moving", 256)):
-        changes = {**ALARM, **BASE, "evidence": {"still": STILL, "reach": reach}}
+        changes = {**ALARM, **BASE, "evidence": {"frozen": STILL, "reach": reach}}
         why = "a stillness that no input can cause"
         yield case(f"damage_stillness{name}", why, ODDS, 2, 0, rows, marks, **changes)
-    marks = f"2 damage own {HIGH}, both; 3 both; 5 damage own 0, damage own_seen 0, both"
-    marks += f"; 7 damage own {-HIGH - 1}, both; 9 damage own_seen 1, both; 12 damage own_seen 2559; 13 both"
-    marks += f"; 15 damage own -1, both; 16 both; 18 damage own {2**17 + 1}, both; 19 both"
-    marks += f"; 21 damage own_seen {TOP}, both; 22 both; 24 damage own_seen 2561, both; 25 both"
-    marks += f"; 27 damage own_seen 2559, damage own {HIGH}; 28 both"
-    marks += f"; 30 damage own_seen {1 << 31}, damage own {1 << 31}, reset; 31 both"
-    changes = {**ALARM, "evidence": {"own_looks": 10, "own_mean": -(2**18), "own_most": 2**17}}
-    why = "own and own_seen after a memory error"
+    marks = f"2 damage baseline {HIGH}, both; 3 both; 5 damage baseline 0, damage baseline_seen 0, both"
+    marks += f"; 7 damage baseline {-HIGH - 1}, both; 9 damage baseline_seen 1, both"
+    marks += "; 12 damage baseline_seen 2559; 13 both"
+    marks += f"; 15 damage baseline -1, both; 16 both; 18 damage baseline {2**17 + 1}, both; 19 both"
+    marks += f"; 21 damage baseline_seen {TOP}, both; 22 both; 24 damage baseline_seen 2561, both; 25 both"
+    marks += f"; 27 damage baseline_seen 2559, damage baseline {HIGH}; 28 both"
+    marks += f"; 30 damage baseline_seen {1 << 31}, damage baseline {1 << 31}, reset; 31 both"
+    head = {"baseline_inputs": 10, "baseline_mean": -(2**18), "baseline_most": 2**17}
+    changes, why = {**ALARM, "evidence": head}, "the baseline after a memory error"
     yield case("damage_own", why, DRIFT, 3, 5, (held, 36), marks, **changes)
-    unread = "5 damage own 77, damage own_seen 9, both; 8 damage own -5, both; 9 damage stillness 7, both"
-    unread += "; 11 damage stillness -9; 13 both"
+    unread = "5 damage baseline 77, damage baseline_seen 9, both; 8 damage baseline -5, both"
+    unread += "; 9 damage stillness 7, both; 11 damage stillness -9; 13 both"
     for name, mask, features, changes in (("unread", DRIFT, 5, LOOKING), ("plain", 0x10, 0, {})):
-        why, dice = "no own reference: not read", Dice(f"damage_own_{name}")
+        why, dice = "no baseline: not read", Dice(f"damage_own_{name}")
         rows = held(dice, case("", "", mask, 3, features, [], **changes).params, 16)
         yield case(f"damage_own_{name}", why, mask, 3, features, rows, unread, **changes)
 
 
 def stands() -> Iterator[Case]:
     """Yield input that freezes and comes back, at all kinds of moments; limits; guesses."""
-    still = {"evidence": {"still": STILL}, **BASE}
+    still = {"evidence": {"frozen": STILL}, **BASE}
     why = "input that freezes, then moves again"
     for name, mask, kind, marks in (
         ("exactly", DRIFT, "exactly", ""),
@@ -312,7 +321,7 @@ def stands() -> Iterator[Case]:
     ):
         changes, features = LEARNED if "learned" in name else ALARM, 9 if mask & 0x80 else 0
         yield case(f"still_{name}", why, mask, 4, features, (frozen, kind), marks, **{**changes, **still})
-    off, why = {"evidence": {"still": STILL}, **NO_ALARM, "hold": 0}, "stillness and no alarm"
+    off, why = {"evidence": {"frozen": STILL}, **NO_ALARM, "least_raised": 0}, "stillness and no alarm"
     yield case("still_side_off", why, DRIFT, 4, 6, (frozen, "exactly"), **off)
     same = [([120, -120], [])] * 214
     why = "frozen from the first step on"
@@ -322,28 +331,28 @@ def stands() -> Iterator[Case]:
         ("largest", TOP, MOST, 60),
         ("largest_reached", TOP, MOST - 8, 214),
     ):
-        changes = {**ALARM, **BASE, "evidence": {"reach": reach, "still": limit}}
+        changes = {**ALARM, **BASE, "evidence": {"reach": reach, "frozen": limit}}
         yield case(f"still_{name}", why, ODDS, 2, 0, same[:steps], **changes)
     head = {"reach": 2**26 + 5}
     given = {**ALARM, **BASE, "evidence": head}
     monitor = Monitor(case("still_at_limit", "", ODDS, 2, 0, [], **given).params)
     for _ in range(20):
         monitor.step(*same[0])
-    given["evidence"] = head | {"still": monitor.stillness}
+    given["evidence"] = head | {"frozen": monitor.stillness}
     yield case("still_at_limit", "the limit is met exactly, then passed", ODDS, 2, 0, same[:26], **given)
     # A guess: uncertainty below and above that of one.
     coef = tuple(32767 if n == 4 else 0 for n in range(SIGNAL_COUNT))
     for classes, steps in ((2, 30), (3, 30), (1000, 8)):
         shown = ([255, 255, 255, 40, 0, 0, 0, 255] * 4)[:steps]
         rows = [([v - 128 for v in one_hot(classes, 0, u)], []) for u in shown]
-        changes = {**ALARM, **BASE, "evidence": {"still": 1, "reach": TOP}, "coef": coef, "bias": -16 * 65536}
+        changes = {**ALARM, **BASE, "evidence": {"frozen": 1, "reach": TOP}, "coef": coef, "bias": -(2**20)}
         why = "as uncertain as a guess at the least"
         yield case(f"still_guess_L{classes}", why, ODDS, classes, 0, rows, **changes)
 
 
 def references() -> Iterator[Case]:
-    """Yield looks over which a device sets a reference of its own."""
-    for name, mask, own, mean, most, marks in (
+    """Yield inputs over which a device sets its baseline."""
+    for name, mask, inputs, mean, most, marks in (
         ("over", DRIFT, 6, -(2**18), 3 * 65536, ""),
         ("over_odds", ODDS, 5, -(2**18), LARGEST, ""),
         ("never", DRIFT, 1000, -(2**18), LARGEST, ""),
@@ -355,20 +364,21 @@ def references() -> Iterator[Case]:
         ("saved", DRIFT, 8, -(2**18), LARGEST, "0-39 both"),
         ("still", DRIFT, 14, -(2**18), LARGEST, ""),
     ):
-        head = {"own_looks": own, "own_mean": mean, "own_most": most, "still": STILL * (name == "still")}
+        head = {"baseline_inputs": inputs, "baseline_mean": mean, "baseline_most": most}
+        head["frozen"] = STILL * (name == "still")
         rows, features = (long_frozen,) if name == "still" else (held, 40), 9 if mask & 0x80 else 0
-        why = "a reference from the first looks"
+        why = "a baseline from the first inputs"
         yield case(f"own_{name}", why, mask, 4, features, rows, marks, **{**ALARM, "evidence": head})
-    head = {"own_looks": 4, "own_mean": -(2**18), "own_most": LARGEST}
-    changes = {**NO_ALARM, "evidence": head, "hold": 0}
+    head = {"baseline_inputs": 4, "baseline_mean": -(2**18), "baseline_most": LARGEST}
+    changes = {**NO_ALARM, "evidence": head, "least_raised": 0}
     yield case("own_side_off", "a reference and no alarm", DRIFT, 3, 6, (held, 24), "10 both", **changes)
 
-    # Whole looks only, so that the sum is known: at its ends, one unit about 0, rounded down.
+    # Whole inputs only, so that the sum is known: at its ends, one unit about 0, rounded down.
     turns = [([(120, -20)[t % 2], -120], []) for t in range(24)]
-    far = f"8 damage own_seen 254976, damage own {4096 * 254976}, both; 12 both"
-    for name, own, bias, mean, most, marks in (
+    far = f"8 damage baseline_seen 254976, damage baseline {4096 * 254976}, both; 12 both"
+    for name, inputs, bias, mean, most, marks in (
         ("largest", 1000, 2**24, -LARGEST, LARGEST, far),
-        ("least", 1000, -(2**24), LARGEST, LARGEST, far.replace("own 1", "own -1")),
+        ("least", 1000, -(2**24), LARGEST, LARGEST, far.replace("baseline 1", "baseline -1")),
         ("exact", 8, 4000, 3000, LARGEST, "7-9 both"),
         ("unit", 8, 256, 0, LARGEST, ""),
         ("less", 8, 255, 0, LARGEST, ""),
@@ -376,9 +386,9 @@ def references() -> Iterator[Case]:
         ("below", 8, 70000, 70001, LARGEST, ""),
         ("most_met", 8, 512, 0, 512, ""),
     ):
-        more = {"own_looks": own, "own_mean": mean, "own_most": most}
+        more = {"baseline_inputs": inputs, "baseline_mean": mean, "baseline_most": most}
         head = Evidence(LARGEST, 0, SILENT, (0, 0), reach=256, bias=bias, **more)
-        why = "the same excess at every whole look"
+        why = "the same excess at every whole input"
         yield case(f"own_{name}", why, ODDS, 2, 0, turns, marks, **{**ALARM, "evidence": head})
 
 
@@ -390,5 +400,5 @@ def long_frozen(dice: Dice, params: Params) -> list[Row]:
 
 def cases() -> Iterator[Case]:
     """Yield all cases of this file."""
-    groups = (looks, odds, means, bets, holds, states, stands, references)
+    groups = (novelties, odds, means, bets, holds, states, stands, references)
     yield from chain.from_iterable(group() for group in groups)

@@ -29,7 +29,7 @@ def test_a_look_is_that_of_the_core(features: int) -> None:
     found = compared(log, None if features else table.of(("odds",))[:, 0])
     reach = find_reach(found, table.subject.astype(np.int64), np.ones(600, dtype=bool), 0)
     own, _ = novelty(found, reach, ~table.settled)
-    core = read_signals(plain.replace(evidence=EvidenceHead({}, [0.0] * 4, reach=reach)), log, names).look
+    core = read_signals(plain.replace(evidence=EvidenceHead({}, [0.0] * 4, reach=reach)), log, names).novelty
     assert (own == core).all()
     assert (own[201:300][np.arange(201, 300) % 150 != 0] == 32).all() and own[0] == own[150] == 256
     assert 100 < np.delete(own, np.arange(200, 300)).mean() < 240
