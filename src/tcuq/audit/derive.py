@@ -293,7 +293,7 @@ def _compared(decisions: Decisions, params: Params, log: Log | None) -> Ints | N
     if "distance" in params.signals:
         if log is None or log.features is None or log.features.dtype != np.int8 or len(log) != len(decisions):
             return None
-        return np.array([blocks(row) for row in log.features.tolist()], dtype=np.int64)
+        return np.array([blocks(row.tolist()) for row in log.features], dtype=np.int64)
     if decisions.signals is None or "odds" not in decisions.used:
         return None
     return _whole(decisions.signals[:, [NUMBER["odds"]]])

@@ -101,30 +101,17 @@ def _minimum(loss: _Loss, beta: Floats, penalty: Floats, bounds: tuple[Floats, F
         gradient = slopes + penalty * beta
         # At a bound, a coefficient moves only where the objective falls inwards.
         free = ((beta > lowest) | (gradient < 0)) & ((beta < highest) | (gradient > 0))
-        step = np.zeros(len(beta))
-        step[free] = np.linalg.solve(curvature[np.ix_(free, free)] + np.diag(penalty[free]), gradient[free])
-        fall, least = float(gradient @ step), 1e-12 * (1 + abs(value))
-        bounded = ((beta - step < lowest) | (beta - step > highest)).any()
-        if not bounded and fall / 2 <= least:
+        step = _bent(curvature + np.diag(penalty), gradient, free, (lowest - beta, highest - beta))
+        fall, least, size = float(gradient @ step), 1e-12 * (1 + abs(value)), 1.0
+        if fall <= 2 * least:
             break
-        # A whole step that does not go up, and hardly would beyond, is the best of its sizes.
-        trial = beta - step
-        found = None if bounded else loss.at(trial)
-        if (
-            found is None
-            or -(found[1] + penalty * trial) @ step > fall / 4
-            or found[0] + float(penalty @ (trial * trial)) / 2 > value + least
-        ):
-            # A step of gradient / steepest never goes up; it takes over where a bound blocks Newton's step.
-            steepest = np.linalg.eigvalsh(loss.squares())[-1] / 4 + penalty.max()
-            steps = [*(size * step for size in (1.0, 0.5, 0.1)), gradient / steepest]
-            if bounded:
-                inside = lowest - beta, highest - beta
-                steps.append(_bent(curvature + np.diag(penalty), gradient, free, inside))
-            trials = np.clip(beta - np.array(steps), lowest, highest)
-            trial = trials[int(np.argmin(loss.values(trials) + (penalty * trials * trials).sum(1) / 2))]
+        while True:
+            trial = np.clip(beta - size * step, lowest, highest)
             found = loss.at(trial)
-        reached = found[0] + float(penalty @ (trial * trial)) / 2
+            reached = found[0] + float(penalty @ (trial * trial)) / 2
+            if reached <= value - size * fall / 10 or size * fall <= least:
+                break
+            size /= 2
         if value - reached <= least:
             break
         beta, value, slopes, curvature = trial, reached, *found[1:]
@@ -170,22 +157,6 @@ class _Loss:
     def __init__(self, x: Floats, target: npt.NDArray[np.bool_], weights: Floats) -> None:
         self._x, self._target, self._weights = x, target, weights
         self._parts = [slice(start, start + CHUNK) for start in range(0, len(x), CHUNK)]
-
-    def values(self, betas: Floats) -> Floats:
-        """Return the loss at each of some coefficients (m, k + 1)."""
-        total = np.zeros(len(betas))
-        for part in self._parts:
-            # One row for each of the coefficients: contiguous, where columns of `logits` would not be.
-            logits = betas @ self._x[part].T
-            total += _softplus(np.where(self._target[part], -logits, logits)) @ self._weights[part]
-        return total
-
-    def squares(self) -> Floats:
-        """Return the weighted products of the columns."""
-        total = np.zeros((self._x.shape[1],) * 2)
-        for part in self._parts:
-            total += (self._x[part] * self._weights[part, None]).T @ self._x[part]
-        return total
 
     def at(self, beta: Floats) -> tuple[float, Floats, Floats]:
         """Return loss, gradient and Hessian."""

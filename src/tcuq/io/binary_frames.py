@@ -97,35 +97,6 @@ class Part:
     content: bytes
 
 
-class Parts:
-    """Put a saved state together; parts come in order."""
-
-    def __init__(self) -> None:
-        self._whose: tuple[tuple[int, int, int], int] | None = None
-        self._content = bytearray()
-
-    @property
-    def unfinished(self) -> bool:
-        """Whether parts are missing."""
-        return self._whose is not None
-
-    def take(self, part: Part) -> tuple[StateFrame | None, int]:
-        """Return the state when this part completes it, and how many states or parts are lost."""
-        whose, lost = (part.whose, part.size), 0
-        if part.at == 0:
-            lost = self._whose is not None
-            self._whose, self._content = whose, bytearray()
-        elif self._whose != whose or len(self._content) != part.at:
-            self._whose = None
-            return None, 1
-        self._content += part.content
-        if len(self._content) < part.size:
-            return None, lost
-        self._whose = None
-        fingerprint, boot, seq = part.whose
-        return StateFrame(fingerprint, boot, seq - 1, bytes(self._content)), lost
-
-
 def opened(content: bytes) -> PosteriorsFrame | DecisionsFrame | Part | None:
     """Return what the content of a frame says, None where it is damaged or of another version."""
     if not FIXED < len(content) <= MOST_CONTENT:
@@ -199,7 +170,8 @@ class Decoder:
         self._held = bytearray()
         self._after_zero = False
         self._dropping = False
-        self._state = Parts()
+        self._state = bytearray()
+        self._last: Part | None = None  # of a state that is not whole yet
 
     @property
     def held(self) -> int:
@@ -226,10 +198,10 @@ class Decoder:
             self._drop(bytes(self._held))
         elif self._held:
             self._line(bytes(self._held), items)
-        self.broken += self._state.unfinished
+        self.broken += self._last is not None
         self._held.clear()
         self._after_zero = self._dropping = False
-        self._state = Parts()
+        self._last = None
         return items
 
     def _text(self, items: list[Item]) -> bool:
@@ -285,13 +257,28 @@ class Decoder:
         self._after_zero = False
         return True
 
+    def _add(self, part: Part, items: list[Item]) -> None:
+        """Put a saved state together; parts come in order, and one that does not loses its state."""
+        last = self._last
+        follows = last is not None and (last.whose, last.size) == (part.whose, part.size)
+        if part.at == 0:
+            self.broken += last is not None
+            self._state = bytearray()
+        elif not follows or len(self._state) != part.at:
+            self.broken, self._last = self.broken + 1, None
+            return
+        self._state += part.content
+        self._last = part
+        if len(self._state) >= part.size:
+            self._last = None
+            fingerprint, boot, seq = part.whose
+            items.append(StateFrame(fingerprint, boot, seq - 1, bytes(self._state)))
+
     def _take(self, block: bytes, items: list[Item]) -> None:
         content = unstuffed(block)
         item = None if content is None else opened(content)
         if isinstance(item, Part):
-            state, lost = self._state.take(item)
-            self.broken += lost
-            items += [] if state is None else [state]
+            self._add(item, items)
         elif item is not None:
             items.append(item)
         else:

@@ -79,11 +79,6 @@ class Layout(NamedTuple):
         """Names of the columns that a person gave; pandas adds some for its index, which nobody misses."""
         return [name for name in self.names if not name.startswith("__index_level_")]
 
-    @property
-    def unknown(self) -> list[str]:
-        """Names of the columns that are not read."""
-        return [name for name in self.noted if name not in self.known]
-
 
 DETAILS = "tcuq"
 """Key of the metadata of an Arrow table that holds what is no column, as JSON."""
