@@ -251,9 +251,9 @@ def _labels(path: Path) -> None:
 
 
 def _wav(path: Path) -> None:
-    from tcuq.recording.data import SoundReader
+    from tcuq.recording.data import sound_reader
 
-    found = SoundReader((100, 1), "folder")(path)
+    found = sound_reader((100, 1), "folder")(path)
     promise(found.shape == (100, 1) and np.isfinite(found).all(), "a waveform")
 
 

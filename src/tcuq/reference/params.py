@@ -59,21 +59,15 @@ class Evidence(Part):
     def numbers(self) -> list[int]:
         """Return the single numbers, in the order of the fingerprint and of vector files."""
         first = [self.clip, self.reach, self.frozen, self.bias, self.allowance]
-        return [
-            *first,
-            self.baseline_inputs,
-            self.baseline_mean,
-            self.baseline_most,
-            self.bet_base,
-            self.bet_slope,
-        ]
+        baseline = [self.baseline_inputs, self.baseline_mean, self.baseline_most]
+        return [*first, *baseline, self.bet_base, self.bet_slope]
 
     def rules(self) -> dict[str, bool]:
         """Return whether each rule holds, by name."""
         most, on = self.bet_slope * (self.clip >> 8) >> 8, self.bet_slope > 0
         return {
-            "own without bet": not (on and self.baseline_inputs),
-            "own unused": self.baseline_inputs > 0 or self.baseline_mean == self.baseline_most == 0,
+            "baseline without bet": not (on and self.baseline_inputs),
+            "baseline unused": self.baseline_inputs > 0 or self.baseline_mean == self.baseline_most == 0,
             "bet unused": on or self.bet_base == 0,
             "bet": not on or (self.bet_base - most - 1 >= 256 and self.bet_base + most < 2**20),
         }

@@ -81,8 +81,8 @@ def _degradation(values: Floats, first: int) -> str:
     least, most, last = (decimal(float(v), 2) for v in (values.min(), values.max(), values[-1]))
     words = (
         f"At the end {keyed('degradation', last)}, at worst {keyed('degradation-most', most)}. The slow mean "
-        "of the evidence of a shift: above 0, the last steps look degraded. It ranks devices by how bad "
-        "they are"
+        "of the evidence of a degradation: above 0, the last steps look degraded. It ranks devices by how "
+        "bad they are"
     )
     up = Axis(low - room, high + room, "degradation", ticks=ticks)
     return _course(values, first, up, f"From {least} to {most}.", "How bad it is", words)
@@ -243,9 +243,9 @@ def _calibration(bins: metrics.Reliability) -> str:
     for low, high, steps, *means in zip(*columns, strict=True):
         shown = ("" if np.isnan(mean) else decimal(float(mean)) for mean in means)
         rows.append([f"{decimal(low, 2)} {DASH} {decimal(high, 2)}", count(int(steps)), *shown])
-    problem = fact(f"Expected calibration error {keyed('ece', decimal(error, 4))}")
+    words = fact(f"Expected calibration error {keyed('ece', decimal(error, 4))}")
     titles = ["confidence", "steps", "mean confidence", "accuracy"]
-    return figure("Confidence against accuracy", problem + table(titles, rows))
+    return figure("Confidence against accuracy", words + table(titles, rows))
 
 
 def found_tile(response: Response, key: str) -> str:

@@ -60,7 +60,7 @@ def made_log(seed: int, pieces: int = 3) -> Log:
 def test_sums_are_those_of_the_core_at_any_limit(options: dict[str, Any]) -> None:
     params: Params = fit(made_log(0), run_length=500, options=FitOptions(explain=False), **options)
     fresh = made_log(7)
-    assert fresh.features is not None and params.evidence is not None and params.evidence.still > 0
+    assert fresh.features is not None and params.evidence is not None and params.evidence.frozen > 0
     for piece in fresh.pieces():  # the input stands still for a while, which the core knows
         stuck = slice(piece.start + 100, piece.start + 200)
         fresh.probs[stuck], fresh.features[stuck] = fresh.probs[stuck.start], fresh.features[stuck.start]
