@@ -9,8 +9,11 @@ import pytest
 
 @pytest.mark.parametrize("name", list(pins.PINS))
 def test_figures_are_those_of_before(name: str) -> None:
-    before, found = pins.stored(name), pins.PINS[name]()
-    assert set(found) == set(before)
+    before, found = (
+        {key: values for key, values in each.items() if not np.isnan(values[0])}
+        for each in (pins.stored(name), pins.PINS[name]())
+    )
+    assert set(found) == set(before), (list(set(found) - set(before))[:5], list(set(before) - set(found))[:5])
     apart = [
         (key, values, before[key])
         for key, values in found.items()

@@ -14,12 +14,12 @@ pytest.importorskip("scipy", reason="pip install scipy")
 from kept_recordings import Kept
 
 from tcuq.metrics import auroc
+from tcuq_lab.harness.laws import StreamSizes
 from tcuq_lab.methods.gather import observed
 from tcuq_lab.reproduce import backbones
 from tcuq_lab.reproduce.backbones import SETTING, measure, plan_of, result_text
-from tcuq_lab.reproduce.field.plan import StreamSizes
-from tcuq_lab.reproduce.field.units import Unit
 from tcuq_lab.reproduce.result_files import load_stream_result
+from tcuq_lab.reproduce.units import Unit
 
 SMALL = StreamSizes(stretch=400, dev=3, test=3)
 

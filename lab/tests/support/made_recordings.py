@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from tcuq_lab.corruptions.suites import suite_of
+from tcuq_lab.harness.laws import StreamSizes, UnitPlan
 from tcuq_lab.methods.method import Recorded
-from tcuq_lab.reproduce.field.plan import StreamSizes, UnitPlan
-from tcuq_lab.reproduce.field.units import Unit
 from tcuq_lab.reproduce.rows import Row
 from tcuq_lab.reproduce.run_size import RunSize
+from tcuq_lab.reproduce.units import Unit
 from tcuq_lab.streams import build
 
 CLASSES, EXAMPLES = 4, 120

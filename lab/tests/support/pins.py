@@ -22,17 +22,16 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from kept_recordings import Kept
 
-from tcuq_lab.bench.builtin import BUILT_IN, built_in
-from tcuq_lab.bench.files import Benchmark, load
-from tcuq_lab.bench.run import run as run_bench
-from tcuq_lab.late.entries import ENTRIES, late_entry
-from tcuq_lab.late.run import run as run_late
+from tcuq_lab.benchmark.builtin import built_in
+from tcuq_lab.benchmark.files import Benchmark, load
+from tcuq_lab.benchmark.late import LATE
+from tcuq_lab.experiments.benchmark import run as run_bench
+from tcuq_lab.experiments.labels import run as run_late
+from tcuq_lab.experiments.registry import STREAMS
+from tcuq_lab.harness.declare import combined
+from tcuq_lab.harness.laws import StreamSizes, UnitPlan
 from tcuq_lab.methods.bank_files import load_bank
 from tcuq_lab.methods.method import Recorded
-from tcuq_lab.reproduce.field import accuracy, alarms, answers, questions
-from tcuq_lab.reproduce.field.experiment import combined
-from tcuq_lab.reproduce.field.plan import StreamSizes, UnitPlan
-from tcuq_lab.reproduce.field.units import Unit
 from tcuq_lab.reproduce.kinds import (
     calibration,
     comparison,
@@ -45,6 +44,7 @@ from tcuq_lab.reproduce.kinds import (
 from tcuq_lab.reproduce.kinds.unit import Unit as PaperUnit
 from tcuq_lab.reproduce.paper import load_experiments
 from tcuq_lab.reproduce.recordings import stream_sources
+from tcuq_lab.reproduce.units import Unit
 from tcuq_lab.streams import build
 
 LAB = Path(__file__).parents[2]
@@ -115,9 +115,8 @@ def few(name: str = "mnist", streams: tuple[str, ...] = ("mixed", "mixed, label 
 def bench() -> Figures:
     found: Figures = {}
     benchmark = few()
-    for name in (*BENCH, *ENTRIES):
-        outcome = run_bench((late_entry if name in ENTRIES else built_in)(name), benchmark)
-        assert name in BUILT_IN or name in ENTRIES
+    for name in (*BENCH, *LATE):
+        outcome = run_bench(built_in(name), benchmark)
         head = outcome.interval()
         found[name, "", "headline"] = (head.estimate, head.low, head.high)
         for line in outcome.lines:
@@ -143,24 +142,21 @@ class _Few:
         return getattr(self._plan, name)
 
 
-def units(folder: Path) -> Iterator[Unit]:
+def units(folder: Path, spare: str) -> Iterator[Unit]:
     for seed in (0, 1):
-        unit = Unit(UnitPlan("cifar10", seed, SIZES, (1, 5)), Recordings(folder))  # type: ignore[arg-type]
+        unit = Unit(UnitPlan("cifar10", seed, SIZES, (1, 5)), Recordings(folder), spare)  # type: ignore[arg-type]
         unit.plan = _Few(unit.plan)  # type: ignore[assignment]
         yield unit
 
 
 def field(name: str) -> Figures:
-    module = {"alarms": alarms, "answers": answers, "accuracy": accuracy, "questions": questions}[name]
+    spec = STREAMS[name]
     with tempfile.TemporaryDirectory() as folder:
         networks = []
-        for unit in units(Path(folder)):
-            if name == "questions":
-                unit.plan.lived = "object 16"
-            networks.append(module.measure(unit).figures)
+        for unit in units(Path(folder), spec.spare):
+            networks.append(spec.measured(unit).figures)
             if name in ("questions", "alarms"):
                 break
-    spec = module.SPEC
     lines = combined("cifar10", networks, spec.comparisons, spec.inverses)
     return {
         (each.stream, each.row, each.fit, each.column): (each.value, each.low, each.high) for each in lines

@@ -78,14 +78,14 @@ def reproduce(args: argparse.Namespace) -> int:
     from tcuq.base.checks import integer, known
 
     from ..changes import update
+    from ..experiments.registry import experiments
+    from ..harness.lines import plain
     from ..home import folder
     from ..reproduce.experiment import NoNetworks
     from ..reproduce.recordings import Recordings
-    from ..reproduce.registry import experiments
     from ..reproduce.result_files import result_text
     from ..reproduce.run import run
     from ..reproduce.run_size import run_size
-    from ..reproduce.table import plain
     from .forecast import forecast
 
     found = experiments(folder(args.experiments, "experiments"))
