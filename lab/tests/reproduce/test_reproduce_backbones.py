@@ -44,7 +44,7 @@ def test_a_network_is_measured_by_its_confidence_and_by_the_monitor(tmp_path: Pa
     assert found["clean", "base", "accuracy"].value == pytest.approx(accuracy)
     unit = Unit(plan, kept)
     for law in ("class 1", "class 16"):
-        shown = unit.shown(f"test {law}")
+        shown = unit.truth(f"test {law}")
         bank = kept.banks("cifar10", "test", 0, [backbones.Row("x", backbones.Base)], shown.names)["x"]
         probs = np.concatenate([observed(each, bank).probs for each in unit._built(f"test {law}")])
         wrong = probs.argmax(1) != shown.labels
