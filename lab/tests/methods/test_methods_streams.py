@@ -264,7 +264,13 @@ def test_no_conformal_has_the_same_scores_and_a_frozen_threshold(fitted: dict[st
 
 
 def test_what_is_observed_has_no_labels_and_the_fit_is_over(method: Streaming) -> None:
-    assert {each.name for each in fields(TEST.observed)} == {"probs", "features", "extra", "stretches", "gauges"}
+    assert {each.name for each in fields(TEST.observed)} == {
+        "probs",
+        "features",
+        "extra",
+        "stretches",
+        "gauges",
+    }
     before = method.answer(TEST.observed).score.copy()
     # Methods may keep the development stream; once fitted they must not learn from it again.
     DEV.labels[:], kept = 0, DEV.labels.copy()
