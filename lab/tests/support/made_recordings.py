@@ -38,6 +38,14 @@ class MadeRecordings:
     def has(self, task: str, seed: int, row: Row) -> bool:
         return row.method.bank in self._networks
 
+    def fill(self, *given: Any) -> None:
+        """All is there."""
+
+    def record_streams(self, *given: Any) -> None:
+        """All is there."""
+
+    progress = None
+
     def place(self, task: str, part: str, seed: int, row: Row) -> Path:
         return self.folder / f"{task}-{part}-{seed}-{row.method.bank}"
 

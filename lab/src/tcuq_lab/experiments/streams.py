@@ -32,6 +32,7 @@ from ..harness.store import KEPT, load, save
 from ..harness.types import CLEAN
 from ..reproduce.experiment import Experiment, NoNetworks, Outcome
 from ..reproduce.recordings import Recordings
+from ..reproduce.rows import Row as NetworkRow
 from ..reproduce.run_size import RunSize
 from ..reproduce.units import ALL_TYPES, PLAIN, Unit
 from ..reproduce.versions import PROTOCOL, RECORDING
@@ -154,6 +155,15 @@ class StreamExperiment(Experiment):
         began = time.process_time()
         found = self.measured(_unit(self, piece.plan, recordings), piece.row)
         save(place, found, round(time.process_time() - began, 1))
+
+    def prepare(self, todo: Sequence[Cell], recordings: Recordings) -> None:
+        """Record what rows lack, once for all of them: an example is corrupted once for all networks."""
+        for plan in dict.fromkeys(cell.plan for cell in todo):
+            unit, names = self.unit(plan, recordings), {cell.row for cell in todo if cell.plan == plan}
+            rows = [row for row in self.rows(unit) if row.name in names]
+            networks = [PLAIN, *(row.network for row in rows if isinstance(row.network, NetworkRow))]
+            roles = dict.fromkeys(role for play in self.plays(unit) for role in (play.role, play.dev) if role)
+            unit.record(list(roles), list(dict.fromkeys(networks)))
 
     def measured(self, unit: Unit, only: str = "") -> Measured:
         """Return the figures of a row, or of all rows, on the streams of a network."""

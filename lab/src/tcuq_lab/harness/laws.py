@@ -144,7 +144,7 @@ class StreamSizes:
     more_test: int = 6
 
 
-TRIAL = StreamSizes(500, 4, 4, 3, 4, 4, 100, 1600, 3, 3, 2)
+TRIAL = StreamSizes(300, 3, 3, 2, 2, 3, 100, 1200, 2, 1, 1)
 """Fewer and shorter stretches of all laws, for a look at whether all works."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -173,6 +173,26 @@ class Unit:
             shares = [np.bincount(each, minlength=int(y.max()) + 1) / len(y) for each in (said[CLEAN], y)]
             found[f"{FROZEN}/1"] = 1 - float(sum(a * b for a, b in zip(*shares, strict=False)))
         return found
+
+    def record(self, roles: Sequence[str], networks: Sequence[Row]) -> None:
+        """Record what networks lack of streams, each source and each stream once for all of them."""
+        parts: dict[str, None] = {}
+        lived = []
+        for role in roles:
+            for each in () if role.endswith(SHUFFLED) else self._built(role):
+                about = each.description
+                if about.held is not None or about.sliding is not None:
+                    lived.append(about)
+                else:
+                    parts[about.part] = None
+        for part in parts:
+            sources = self.recordings.sources(self.task, part)
+            more = beside_sources() if part == "test" else []
+            self.recordings.fill(self.task, part, self.seed, networks, sources + more)
+        for done, about in enumerate(lived):
+            if self.recordings.progress is not None:
+                self.recordings.progress(done, len(lived), f"streams of {self.plan.name}, step by step")
+            self.recordings.record_streams([about], self.seed, networks)
 
     def _built(self, role: str) -> list[Stream]:
         if role == ALL_TYPES:
