@@ -37,7 +37,7 @@ from tcuq_lab.reproduce.kinds import (
     comparison,
     headlines,
     literal,
-    promises,
+    rate_audit,
     selective,
     severity,
 )
@@ -55,7 +55,7 @@ LAWS = ("class 16", "changing pace", "mixed")
 BENCH = ("confidence", "entropy", "belief", "belief_paces", "hmm", "windowed_mean", "cusum", "tcuq",
          "tcuq_no_labels", "confidence_norm", "vote_8", "belief_told", "alarm_cusum", "alarm_distance",
          "alarm_mmd", "alarm_bocpd")  # fmt: skip
-PAPER = ("drop", "headlines", "literal", "severity", "selective", "promises", "calibration")
+PAPER = ("drop", "headlines", "literal", "severity", "selective", "rate_audit", "calibration")
 
 
 class Recordings(Kept):
@@ -165,7 +165,7 @@ def field(name: str) -> Figures:
 
 def paper() -> Figures:
     found: Figures = {}
-    kinds = (calibration, comparison, headlines, literal, promises, selective, severity)
+    kinds = (calibration, comparison, headlines, literal, rate_audit, selective, severity)
     modules = {module.__name__.rpartition(".")[2]: module for module in kinds}
     for name in PAPER:
         plan = load_experiments(LAB / "experiments")[name]
