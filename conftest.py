@@ -45,7 +45,8 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 LAB = tuple(
-    f"lab/tests/{name}/" for name in ("audio", "boards", "corruptions", "methods", "reproduce", "zoo")
+    f"lab/tests/{name}/"
+    for name in ("audio", "boards", "corruptions", "experiments", "methods", "reproduce", "zoo")
 )
 """Tests of the lab that train networks, draw corruptions or run experiments: all of them are slow."""
 

@@ -5,7 +5,7 @@ tcuq-lab bench lab/examples/bench_method.py --out results
 
 import numpy as np
 
-from tcuq_lab.bench import Dev, Said, Stream
+from tcuq_lab.benchmark import Answers, Dev, Outputs
 
 
 class Method:
@@ -17,8 +17,8 @@ class Method:
         """Remember how much doubt is usual."""
         self.usual = np.mean(1 - dev.clean.probs.max(axis=1))
 
-    def watch(self, stream: Stream) -> Said:
+    def watch(self, stream: Outputs) -> Answers:
         """Look at one stretch."""
         doubt = 1 - stream.probs.max(axis=1)
         mean = np.convolve(doubt, np.full(50, 1 / 50))[: len(doubt)]
-        return Said(doubt + mean, alarm=mean > 3 * self.usual, accuracy=1 - mean)
+        return Answers(doubt + mean, alarm=mean > 3 * self.usual, accuracy=1 - mean)

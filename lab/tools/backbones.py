@@ -30,11 +30,11 @@ from typing import TYPE_CHECKING, Any
 
 from tcuq.base.atomic_files import write_whole
 from tcuq.base.checks import integer, known, number
+from tcuq_lab.harness.laws import StreamSizes
 from tcuq_lab.home import folder
 from tcuq_lab.reproduce import backbones
 from tcuq_lab.reproduce.backbones import SETTING, TASK_OF, Measured
 from tcuq_lab.reproduce.experiment import Outcome
-from tcuq_lab.reproduce.field.plan import StreamSizes
 from tcuq_lab.reproduce.kinds.unit import Unit
 from tcuq_lab.reproduce.paper import PaperExperiment, load_experiments
 from tcuq_lab.reproduce.recordings import Recordings

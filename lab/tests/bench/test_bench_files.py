@@ -12,10 +12,9 @@ import pytest
 from places import ROOT
 from small_benchmark import made_folder, made_task
 
-from tcuq_lab.bench.files import LIST, load, save
-from tcuq_lab.bench.make import of_unit
-from tcuq_lab.methods.method import Observed
-from tcuq_lab.reproduce.field import units
+from tcuq_lab.benchmark.files import LIST, load, save
+from tcuq_lab.benchmark.make import of_unit
+from tcuq_lab.harness.types import Outputs, Truth
 
 COMMITTED = ROOT / "lab" / "benchmark"
 LARGEST = {1: 15_000_000, 2: 3_500_000}
@@ -66,7 +65,7 @@ def test_a_list_with_another_content_is_refused(tmp_path: Path) -> None:
 
 def test_a_method_gets_floats_that_it_cannot_write_to() -> None:
     task = made_task("east", 0)
-    stream = task.given("class 16")[1]
+    stream = task.dev("class 16", False).outputs().split()[1]
     rows = task.streams["class 16"].rows[120:240]
     assert stream.probs.dtype == np.float32 and stream.probs.max() < 1
     assert (stream.probs * 256 == task.probs[rows]).all()
@@ -77,8 +76,7 @@ def test_a_method_gets_floats_that_it_cannot_write_to() -> None:
 
 def test_development_data_have_labels_in_one_track_alone() -> None:
     task = made_task("east", 0)
-    full, bare = task.dev(True), task.dev(False)
-    assert full.labels is not None and full.shifted is not None
+    full, bare = task.dev("dev", True), task.dev("dev", False)
     assert (full.labels == task.streams["dev"].labels).all()
     assert set(full.shifted.tolist()) == {0, 1}  # one corruption type, whatever the severity
     assert not hasattr(bare, "labels") and not hasattr(bare, "shifted")
@@ -93,17 +91,17 @@ class MadeUnit:
     task = "east"
     plan = SimpleNamespace(network="none-0", laws=("two",))
 
-    def shown(self, role: str) -> units.Shown:
+    def truth(self, role: str) -> Truth:
         names = ("clean", "fog/1") if role == "one" else ("snow/2", "clean")
         sources = np.tile([0, 1], 15)
         numbers = np.repeat(np.arange(3), 10)
-        return units.Shown(np.arange(30) % 3, (sources > 0).astype(np.uint8), sources, numbers, names, ())
+        return Truth(np.arange(30) % 3, sources, numbers, names)
 
-    def observed(self, role: str) -> Observed:
+    def outputs(self, role: str) -> Outputs:
         probs = np.full((30, 3), 0.25)
         probs[np.arange(30), np.arange(30) % 3] = 0.5
         features = np.ones((30, 2)) * (1 + (np.arange(30) % 2))[:, None] * (1 if role == "one" else 5)
-        return Observed(probs, features)
+        return Outputs(probs, features)
 
     def error_rates(self, role: str) -> dict[str, float]:
         return {"clean": 0.1234567, "fog/1": 0.5}
@@ -117,7 +115,7 @@ def test_streams_are_the_first_steps_of_stretches() -> None:
     assert test.stretches.tolist() == [0, 0, 0, 1, 1, 1]
     assert test.labels.tolist() == [0, 1, 2, 1, 2, 0]
     assert test.sources.tolist() == [2, 0, 2, 2, 0, 2]
-    stream = task.given("class 1")[1]
+    stream = task.outputs("class 1").split()[1]
     assert stream.probs.tolist() == [[0.25, 0.5, 0.25], [0.25, 0.25, 0.5], [0.5, 0.25, 0.25]]
     assert task.scale == 2 / 127  # of development data: larger test features stay at its end
     assert np.allclose(stream.features, 2.0)

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 from small_benchmark import made_benchmark
 
-from tcuq_lab.bench.entry import Broken, entry_of, load_entry
-from tcuq_lab.bench.files import Benchmark
-from tcuq_lab.bench.interface import Dev, Said, Stream
-from tcuq_lab.bench.run import run
+from tcuq_lab.benchmark import Answers, Dev, Outputs
+from tcuq_lab.benchmark.entry import entry_of, load_entry
+from tcuq_lab.benchmark.files import Benchmark
+from tcuq_lab.experiments.benchmark import run
+from tcuq_lab.harness.checks import Broken
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +23,7 @@ def benchmark(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
     return made_benchmark(tmp_path_factory.mktemp("streams"))
 
 
-def doubt(stream: Stream) -> np.ndarray:
+def doubt(stream: Outputs) -> np.ndarray:
     return np.asarray(1 - stream.probs.max(axis=1))
 
 
@@ -31,31 +32,31 @@ def judge(benchmark: Benchmark, watch: Any, **more: Any) -> Any:
     return run(entry_of(kind, "made.py", "0", "made.py"), benchmark)
 
 
-def shifted_by_one(stream: Stream) -> np.ndarray:
+def shifted_by_one(stream: Outputs) -> np.ndarray:
     return np.append(doubt(stream)[1:], 0.0)
 
 
-def standardized(stream: Stream) -> np.ndarray:
+def standardized(stream: Outputs) -> np.ndarray:
     found = doubt(stream)
     return np.asarray((found - found.mean()) / (found.std() + 1e-3))
 
 
-def longer_is_riskier(stream: Stream) -> np.ndarray:
+def longer_is_riskier(stream: Outputs) -> np.ndarray:
     return doubt(stream) + len(stream)
 
 
-def knows_the_length(stream: Stream) -> np.ndarray:
+def knows_the_length(stream: Outputs) -> np.ndarray:
     return shifted_by_one(stream) if len(stream) == 120 else doubt(stream)
 
 
-def peeks_where_no_stretch_is_cut_off(stream: Stream) -> np.ndarray:
+def peeks_where_no_stretch_is_cut_off(stream: Outputs) -> np.ndarray:
     found = doubt(stream)
     if len(stream) > 60:
         found[59] = found[60]
     return found
 
 
-def looks_at_later_features(stream: Stream) -> np.ndarray:
+def looks_at_later_features(stream: Outputs) -> np.ndarray:
     return np.append(stream.features[1:, 0], 0.0) if len(stream) == 120 else doubt(stream)
 
 
@@ -76,9 +77,9 @@ def test_a_method_that_looks_ahead_is_caught(benchmark: Benchmark, watch: Any) -
 
 
 def test_an_answer_that_looks_ahead_is_caught(benchmark: Benchmark) -> None:
-    def watch(stream: Stream) -> Said:
+    def watch(stream: Outputs) -> Answers:
         label = stream.probs.argmax(axis=1)
-        return Said(doubt(stream), np.append(label[1:], label[-1]))
+        return Answers(doubt(stream), np.append(label[1:], label[-1]))
 
     with pytest.raises(Broken, match="gets another answer when later steps are cut off"):
         judge(benchmark, watch)
@@ -90,10 +91,10 @@ def test_an_answer_that_looks_ahead_is_caught(benchmark: Benchmark) -> None:
         (lambda s: doubt(s)[1:], r"risk has shape \(119,\), expected \(120,\): one value for each step"),
         (lambda s: np.where(np.arange(120) == 7, np.nan, 0), r"risk\[7\] is nan, expected a finite number"),
         (lambda s: np.full(120, "a"), r"risk is text \('a'\), expected numbers"),
-        (lambda s: Said(doubt(s), np.full(120, 3)), r"answer\[0\] is 3, expected a class from 0 to 2"),
-        (lambda s: Said(doubt(s), np.full(120, 0.5)), "answer has dtype float64, expected integers"),
-        (lambda s: Said(doubt(s), alarm=np.full(120, 2)), r"alarm\[0\] is 2, expected True or False"),
-        (lambda s: Said(doubt(s), accuracy=np.full(120, 80.0)), r"accuracy\[0\] is 80.0, expected 0 to 1"),
+        (lambda s: Answers(doubt(s), np.full(120, 3)), r"answer\[0\] is 3, expected a class from 0 to 2"),
+        (lambda s: Answers(doubt(s), np.full(120, 0.5)), "answer has dtype float64, expected integers"),
+        (lambda s: Answers(doubt(s), alarm=np.full(120, 2)), r"alarm\[0\] is 2, expected True or False"),
+        (lambda s: Answers(doubt(s), accuracy=np.full(120, 80.0)), r"accuracy\[0\] is 80.0, expected 0 to 1"),
         (lambda s: "high", r"risk is text \('high'\), expected numbers"),
         (
             lambda s: {"risk": doubt(s), "alarms": None},
@@ -102,7 +103,7 @@ def test_an_answer_that_looks_ahead_is_caught(benchmark: Benchmark) -> None:
         (lambda s: None, "risk is None, expected a number for each step"),
         (lambda s: sys.exit(3), "failed: SystemExit: 3"),
         (lambda s: {"alarm": doubt(s)}, "key 'risk' is missing; allowed: risk, answer"),
-        (lambda s: s.labels, "AttributeError: 'Stream' object has no attribute 'labels'"),
+        (lambda s: s.labels, "AttributeError: 'Outputs' object has no attribute 'labels'"),
         (lambda s: s.probs.sort(), "ValueError: sort array is read-only"),
     ],
 )

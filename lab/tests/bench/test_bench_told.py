@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 from small_benchmark import made_benchmark
 
-from tcuq_lab.bench.entry import Broken, entry_of
-from tcuq_lab.bench.files import Benchmark
-from tcuq_lab.bench.interface import MAX_ERROR, Said
-from tcuq_lab.bench.run import Outcome, run
-from tcuq_lab.late.entries import ENTRIES, late_entry
+from tcuq_lab.benchmark import MAX_ERROR, Answers
+from tcuq_lab.benchmark.builtin import built_in
+from tcuq_lab.benchmark.entry import entry_of
+from tcuq_lab.benchmark.files import Benchmark
+from tcuq_lab.benchmark.late import LATE
+from tcuq_lab.experiments.benchmark import Outcome, run
+from tcuq_lab.harness.checks import Broken
 
 
 class Method:
@@ -24,9 +26,9 @@ class Method:
         self.steps = 0
         self.heard.append([])
 
-    def step(self, probs: np.ndarray, features: np.ndarray) -> Said:
+    def step(self, probs: np.ndarray, features: np.ndarray) -> Answers:
         self.steps += 1
-        return Said(1 - probs.max(), accept=True)
+        return Answers(1 - probs.max(), accept=True)
 
     def feedback(self, step: int, label: int) -> None:
         self.heard[-1].append((self.steps, step, label))
@@ -60,7 +62,7 @@ def test_drawn_labels_come_late_and_accepted_errors_of_the_second_half_count(ben
 
 
 def test_a_method_that_accepts_nothing_has_no_excess(benchmark: Benchmark) -> None:
-    outcome = judge(benchmark, step=lambda self, probs, features: Said(0.0, accept=False))
+    outcome = judge(benchmark, step=lambda self, probs, features: Answers(0.0, accept=False))
     assert outcome.interval().estimate == 0 and np.all(outcome.draws() == 0)
     assert {each.value for each in outcome.lines if each.column == "accepted, 10%"} == {0.0}
 
@@ -75,7 +77,7 @@ def test_a_method_that_accepts_nothing_has_no_excess(benchmark: Benchmark) -> No
             {
                 "start": lambda self: None,
                 "said": 0.0,
-                "step": lambda self, probs, features: Said(self.said, accept=True),
+                "step": lambda self, probs, features: Answers(self.said, accept=True),
                 "feedback": lambda self, step, label: setattr(self, "said", self.said + 1),
             },
             r"the second time\. State is carried over",
@@ -87,9 +89,9 @@ def test_what_breaks_a_rule_is_refused(benchmark: Benchmark, more: dict[str, Any
         judge(benchmark, **more)
 
 
-@pytest.mark.parametrize("name", list(ENTRIES))
+@pytest.mark.parametrize("name", list(LATE))
 def test_built_in_methods_run(benchmark: Benchmark, name: str) -> None:
-    lines = run(late_entry(name), benchmark).lines
+    lines = run(built_in(name), benchmark).lines
     few, many = (
         [each.value for each in lines if each.column == f"accepted, {rate}"] for rate in ("1%", "10%")
     )

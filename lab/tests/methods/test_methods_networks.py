@@ -162,7 +162,7 @@ def test_a_step_is_answered_from_that_step_alone(name: str, trained: dict[str, l
 
 @pytest.mark.parametrize("name", NETWORK)
 def test_a_score_never_meets_labels(name: str, trained: dict[str, list[nn.Module]]) -> None:
-    assert {each.name for each in fields(Observed)} == {"probs", "features", "extra", "segments"}
+    assert {each.name for each in fields(Observed)} == {"probs", "features", "extra", "stretches", "gauges"}
     assert list(inspect.signature(method(name).score).parameters) == ["self", "seen", "setting"]
     found = ready(name, trained)
     rows = seen(found.record(AGAIN))

@@ -33,7 +33,7 @@ def simulated(seed: int, steps: int = 2000, size: bool = True) -> Labeled:
     probs = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
     features = rng.normal(0, 1, (steps, 16)) * (strength if size else np.ones(steps))[:, None]
     segments = np.repeat([3, 1], steps // 2)
-    seen = Observed(probs.astype(np.float32), features.astype(np.float16), segments=segments)
+    seen = Observed(probs.astype(np.float32), features.astype(np.float16), stretches=segments)
     return Labeled(seen, labels, np.zeros(steps, np.uint8))
 
 
@@ -41,8 +41,8 @@ DEV, TEST = simulated(0), simulated(1)
 
 
 def cut(seen: Observed, rows: slice) -> Observed:
-    assert seen.features is not None and seen.segments is not None
-    return Observed(seen.probs[rows], seen.features[rows], segments=seen.segments[rows])
+    assert seen.features is not None and seen.stretches is not None
+    return Observed(seen.probs[rows], seen.features[rows], stretches=seen.stretches[rows])
 
 
 @pytest.fixture(params=RIVALS, ids=lambda kind: kind.name)
@@ -87,8 +87,8 @@ def believed(seen: Observed, redraw: float) -> npt.NDArray[np.float64]:
     """Return the belief by the definition, one number at a time."""
     found, before = [], None
     prior = [1 / CLASSES] * CLASSES
-    assert seen.segments is not None
-    for row, segment in zip(seen.probs.astype(float).tolist(), seen.segments.tolist(), strict=True):
+    assert seen.stretches is not None
+    for row, segment in zip(seen.probs.astype(float).tolist(), seen.stretches.tolist(), strict=True):
         if segment != before:
             prior = [1 / CLASSES] * CLASSES
         mixed = [(1 - redraw) * each + redraw / CLASSES for each in prior]

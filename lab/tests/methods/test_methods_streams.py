@@ -57,7 +57,7 @@ def made(dwell: float, seeds: tuple[int, ...]) -> Labeled:
     seen = Observed(
         np.concatenate([log.probs for log in logs]),
         np.concatenate([log.features for log in logs]),
-        segments=np.repeat(np.arange(len(logs)), STEPS),
+        stretches=np.repeat(np.arange(len(logs)), STEPS),
     )
     labels, kinds = (np.concatenate([getattr(log, name) for log in logs]) for name in ("labels", "kinds"))
     return Labeled(seen, labels, kinds)
@@ -67,8 +67,8 @@ DEV, TEST = made(12, (0, 1)), made(12, (100, 101))
 
 
 def part(seen: Observed, index: slice) -> Observed:
-    assert seen.features is not None and seen.segments is not None
-    return Observed(seen.probs[index], seen.features[index], segments=seen.segments[index])
+    assert seen.features is not None and seen.stretches is not None
+    return Observed(seen.probs[index], seen.features[index], stretches=seen.stretches[index])
 
 
 @pytest.fixture(scope="module")
@@ -130,7 +130,7 @@ def test_segments_know_nothing_of_each_other(method: Streaming) -> None:
 
 def ragged() -> Observed:
     rng = np.random.default_rng(3)
-    return Observed(rng.dirichlet(np.ones(4), 60), segments=np.repeat([4, 2, 9, 5], [1, 25, 4, 30]))
+    return Observed(rng.dirichlet(np.ones(4), 60), stretches=np.repeat([4, 2, 9, 5], [1, 25, 4, 30]))
 
 
 def windows(seen: Observed, last: int) -> list[list[int]]:
@@ -220,7 +220,7 @@ def test_tcuq_gives_what_a_monitor_gives(fitted: dict[str, Streaming]) -> None:
 def test_the_standard_monitor_is_what_fit_gives_by_default(fitted: dict[str, Streaming]) -> None:
     method, seen = fitted["tcuq_standard"], DEV.observed
     assert isinstance(method, TcuqStandard)
-    log = Log(seen.probs, seen.features, DEV.labels, seen.segments, DEV.kinds)
+    log = Log(seen.probs, seen.features, DEV.labels, seen.stretches, DEV.kinds)
     assert method.params == fit(log, about="prediction", options=FitOptions(explain=False))
     assert method.params.instant is not None and method.params.features == WIDTH
     again = TcuqStandard()
@@ -264,7 +264,13 @@ def test_no_conformal_has_the_same_scores_and_a_frozen_threshold(fitted: dict[st
 
 
 def test_what_is_observed_has_no_labels_and_the_fit_is_over(method: Streaming) -> None:
-    assert {each.name for each in fields(TEST.observed)} == {"probs", "features", "extra", "segments"}
+    assert {each.name for each in fields(TEST.observed)} == {
+        "probs",
+        "features",
+        "extra",
+        "stretches",
+        "gauges",
+    }
     before = method.answer(TEST.observed).score.copy()
     # Methods may keep the development stream; once fitted they must not learn from it again.
     DEV.labels[:], kept = 0, DEV.labels.copy()

@@ -15,8 +15,8 @@ from places import LAB
 
 from tcuq_lab.corruptions import corrupt
 from tcuq_lab.data import Dataset
+from tcuq_lab.harness.laws import UnitPlan
 from tcuq_lab.reproduce import recordings as recordings_module
-from tcuq_lab.reproduce.field.plan import UnitPlan
 from tcuq_lab.reproduce.recording import demand
 from tcuq_lab.reproduce.recordings import Recordings
 from tcuq_lab.reproduce.rows import row_of

@@ -14,12 +14,12 @@ pytest.importorskip("scipy", reason="pip install scipy")
 from kept_recordings import Kept
 
 from tcuq.metrics import auroc
+from tcuq_lab.harness.laws import StreamSizes
 from tcuq_lab.methods.gather import observed
 from tcuq_lab.reproduce import backbones
 from tcuq_lab.reproduce.backbones import SETTING, measure, plan_of, result_text
-from tcuq_lab.reproduce.field.plan import StreamSizes
-from tcuq_lab.reproduce.field.units import Unit
 from tcuq_lab.reproduce.result_files import load_stream_result
+from tcuq_lab.reproduce.units import Unit
 
 SMALL = StreamSizes(stretch=400, dev=3, test=3)
 
@@ -44,7 +44,7 @@ def test_a_network_is_measured_by_its_confidence_and_by_the_monitor(tmp_path: Pa
     assert found["clean", "base", "accuracy"].value == pytest.approx(accuracy)
     unit = Unit(plan, kept)
     for law in ("class 1", "class 16"):
-        shown = unit.shown(f"test {law}")
+        shown = unit.truth(f"test {law}")
         bank = kept.banks("cifar10", "test", 0, [backbones.Row("x", backbones.Base)], shown.names)["x"]
         probs = np.concatenate([observed(each, bank).probs for each in unit._built(f"test {law}")])
         wrong = probs.argmax(1) != shown.labels

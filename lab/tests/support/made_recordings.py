@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from tcuq_lab.corruptions.suites import suite_of
+from tcuq_lab.harness.laws import StreamSizes, UnitPlan
 from tcuq_lab.methods.method import Recorded
-from tcuq_lab.reproduce.field.plan import StreamSizes, UnitPlan
-from tcuq_lab.reproduce.field.units import Unit
 from tcuq_lab.reproduce.rows import Row
 from tcuq_lab.reproduce.run_size import RunSize
+from tcuq_lab.reproduce.units import Unit
 from tcuq_lab.streams import build
 
 CLASSES, EXAMPLES = 4, 120
@@ -37,6 +37,14 @@ class MadeRecordings:
 
     def has(self, task: str, seed: int, row: Row) -> bool:
         return row.method.bank in self._networks
+
+    def fill(self, *given: Any) -> None:
+        """All is there."""
+
+    def record_streams(self, *given: Any) -> None:
+        """All is there."""
+
+    progress = None
 
     def place(self, task: str, part: str, seed: int, row: Row) -> Path:
         return self.folder / f"{task}-{part}-{seed}-{row.method.bank}"

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from tcuq_lab.bench.files import CLEAN, CLEAN_DEV, DEV, Benchmark, Shown, Task, load, save
+from tcuq_lab.benchmark.files import CLEAN_DEV, DEV, Benchmark, Shown, Task, load, save
+from tcuq_lab.harness.types import CLEAN
 
 SOURCES = ("clean", "fog/1", "fog/5")
 NOISE = (0.8, 1.0, 3.0)

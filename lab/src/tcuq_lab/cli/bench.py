@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from tcuq.cli.parser import Subparsers
 
-    from ..bench.results import Result
-    from ..bench.run import Outcome
+    from ..benchmark.results import Result
+    from ..experiments.benchmark import Outcome
 
 RESULTS = "results"
 """Folder of the built-in results, beside the streams."""
@@ -96,22 +96,21 @@ def bench(args: argparse.Namespace) -> int:
         return _make(args)
     if args.methods:
         return _run(args)
-    from ..bench.builtin import BUILT_IN
+    from ..benchmark.builtin import BUILT_IN
     from ..home import NoCheckout, home
-    from ..late.entries import ENTRIES
 
     try:
         example = str(home() / "examples" / "bench_method.py")
     except NoCheckout:
         example = "lab/examples/bench_method.py"  # within a checkout
-    names = [*BUILT_IN, *ENTRIES]
+    names = list(BUILT_IN)
     answer(args, {"built_in": names}, NEXT.format(names=", ".join(names), example=example))
     return 0
 
 
 def _folder(given: str | None) -> Path:
     """Return the folder of the streams, or say where to get them."""
-    from ..bench.files import LIST
+    from ..benchmark.files import LIST
     from ..home import NoCheckout, folder
 
     try:
@@ -137,25 +136,21 @@ def _run(args: argparse.Namespace) -> int:
 
     from tcuq.base.atomic_files import write_whole
 
-    from ..bench.builtin import BUILT_IN, built_in
-    from ..bench.entry import load_entry
-    from ..bench.files import load
-    from ..bench.results import beside, result_of, result_text, stored
-    from ..bench.run import run
-    from ..bench.table import rank_line
-    from ..late.entries import ENTRIES, late_entry
+    from ..benchmark.builtin import BUILT_IN, built_in
+    from ..benchmark.entry import load_entry
+    from ..benchmark.files import load
+    from ..benchmark.leaderboard import rank_line
+    from ..benchmark.results import beside, result_of, result_text, stored
+    from ..experiments.benchmark import run
 
-    names = [*BUILT_IN, *ENTRIES] if args.methods == ["all"] else list(dict.fromkeys(args.methods))
+    names = list(BUILT_IN) if args.methods == ["all"] else list(dict.fromkeys(args.methods))
     stems = [Path(name).stem for name in names]
     for number, name in enumerate(names):
         if name.endswith(".json"):
             raise UsageError(f"{name} is not a method; for a result file type: tcuq-lab bench --table {name}")
         if stems[number] in stems[:number]:
             raise UsageError(f"{name} would have the result file of {names[stems.index(stems[number])]}")
-    entries = [
-        load_entry(name) if name.endswith(".py") else (late_entry if name in ENTRIES else built_in)(name)
-        for name in names
-    ]
+    entries = [load_entry(name) if name.endswith(".py") else built_in(name) for name in names]
     place = _folder(args.streams)
     benchmark = load(place)
     others = stored(place / RESULTS, benchmark.digest)
@@ -189,8 +184,8 @@ def _renewed(args: argparse.Namespace, place: Path, texts: dict[str, str], diges
     import json
     from pathlib import Path
 
-    from ..bench.results import beside, result_of, same_figures, stored
-    from ..bench.table import leaderboard, placed
+    from ..benchmark.leaderboard import leaderboard, placed
+    from ..benchmark.results import beside, result_of, same_figures, stored
     from ..changes import update
 
     results = [result_of(name, json.loads(text)) for name, text in texts.items()]
@@ -220,8 +215,7 @@ def _verdict(changed: int, written: bool) -> str:
 
 
 def _summary(outcome: Outcome) -> dict[str, object]:
-    from ..reproduce.field.lines import entries
-    from ..reproduce.table import plain
+    from ..harness.lines import entries, plain
 
     head = outcome.interval()
     return {
@@ -238,20 +232,22 @@ def _summary(outcome: Outcome) -> dict[str, object]:
 
 def _shown(outcome: Outcome) -> str:
     """Return a screen: the headline, then a line a stream."""
-    from ..bench.interface import MAX_ERROR
-    from ..bench.scores import ACCURACY, AUROC, CLEAN_ON, DELAY, ERRORS, FALSE, FOUND, LEFT, RELATIVE
-    from ..bench.told import LATE_COLUMNS
+    from ..benchmark.leaderboard import LATE_COLUMNS
+    from ..harness.types import MAX_ERROR
+    from ..metrics.alarms import CLEAN_ON, DELAY, FALSE, FOUND
+    from ..metrics.errors import AUROC, ERRORS, NINETY, RELATIVE
+    from ..metrics.windows import ERROR
 
     columns = {
         ERRORS: ".1%",
-        LEFT: ".1%",
+        NINETY: ".1%",
         RELATIVE: ".2f",
         AUROC: ".3f",
         FOUND: ".0%",
         DELAY: ".0f",
         CLEAN_ON: ".1%",
         FALSE: ".1f",
-        ACCURACY: ".3f",
+        ERROR: ".3f",
         **dict.fromkeys(LATE_COLUMNS, ".1%"),
     }
     have = {(each.task, each.stream, each.column): each for each in outcome.lines}
@@ -284,8 +280,8 @@ def _shown(outcome: Outcome) -> str:
 def _table(args: argparse.Namespace) -> int:
     from pathlib import Path
 
-    from ..bench.results import beside, load_results, stored
-    from ..bench.table import leaderboard, placed, ranked
+    from ..benchmark.leaderboard import leaderboard, placed, ranked
+    from ..benchmark.results import beside, load_results, stored
     from ..changes import update
     from ..home import NoCheckout, folder
 
@@ -328,14 +324,14 @@ def _table(args: argparse.Namespace) -> int:
 def _make(args: argparse.Namespace) -> int:
     from tcuq.base.checks import known
 
-    from ..bench.files import arrays_of, content_digest, content_of, save
-    from ..bench.make import SEED, TASKS, about, made
+    from ..benchmark.files import arrays_of, content_digest, content_of, save
+    from ..benchmark.make import SEED, TASKS, about, made
     from ..data import present
+    from ..harness.laws import RECORDED
     from ..home import folder
-    from ..reproduce.field.plan import RECORDED
-    from ..reproduce.field.units import PLAIN
     from ..reproduce.recordings import Recordings
     from ..reproduce.run_size import run_size
+    from ..reproduce.units import PLAIN
 
     setting = run_size(args.setting)
     asked = [known("task", task, TASKS) for task in args.task or ()]

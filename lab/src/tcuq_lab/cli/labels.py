@@ -36,10 +36,9 @@ def labels(args: argparse.Namespace) -> int:
 
     from tcuq.base.atomic_files import write_whole
 
-    from ..bench.files import load
+    from ..benchmark.files import load
+    from ..experiments.labels import placed, run, table
     from ..home import home
-    from ..late.run import run
-    from ..late.table import placed, table
 
     stored, page = home() / "results" / "late" / "labels.json", home().parent / "docs" / "LABELS.md"
     with progress(args) as bar:

@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 
     from tcuq.cli.parser import Subparsers
 
+ELSEWHERE = {
+    "benchmark": ("Label-free monitors on the streams of the benchmark", ["bench", "all"]),
+    "labels": ("Error control by labels that come late", ["labels"]),
+}
+"""Tables of stored streams, and the command that each stands for."""
 TRY = "tcuq-lab reproduce answers --setting trial --task mnist --seed 0"
 ABOUT = """\
 Datasets are in the folder that the variable TCUQ_DATA names; 'tcuq-lab data get' fills it. Dwell is the
@@ -64,7 +69,7 @@ def add(subparsers: Subparsers) -> None:
     option(
         "--seed", action="append", type=int, metavar="N", help="only networks of this seed; may be repeated"
     )
-    option("--jobs", type=int, default=1, metavar="N", help="processes that compute figures (default: 1)")
+    option("--jobs", type=int, metavar="N", help="processes that compute figures (default: 1; in a trial 2)")
     option(
         "--workers", type=int, default=1, metavar="N", help="processes that apply corruptions (default: 1)"
     )
@@ -78,28 +83,40 @@ def reproduce(args: argparse.Namespace) -> int:
     from tcuq.base.checks import integer, known
 
     from ..changes import update
+    from ..experiments.registry import experiments
+    from ..harness.lines import plain
     from ..home import folder
     from ..reproduce.experiment import NoNetworks
     from ..reproduce.recordings import Recordings
-    from ..reproduce.registry import experiments
     from ..reproduce.result_files import result_text
     from ..reproduce.run import run
     from ..reproduce.run_size import run_size
-    from ..reproduce.table import plain
     from .forecast import forecast
 
     found = experiments(folder(args.experiments, "experiments"))
     if not args.names:
         listed = {name: {"title": each.title, "paper": each.paper} for name, each in found.items()}
+        listed |= {name: {"title": title, "paper": ""} for name, (title, _) in ELSEWHERE.items()}
         answer(args, listed, _listed({name: each["title"] for name, each in listed.items()}))
         return 0
     if args.write and (args.task or args.dwell or args.seed):
         raise UsageError("--write stores whole experiments: leave out --task, --dwell and --seed")
-    integer("jobs", args.jobs, 1, 256)
+    jobs = args.jobs or (2 if args.setting == "trial" else 1)
+    integer("jobs", jobs, 1, 256)
     integer("workers", args.workers, 1, 256)
+    elsewhere = [name for name in args.names if name in ELSEWHERE]
+    if elsewhere:
+        from . import main
+
+        if len(elsewhere) < len(args.names):
+            raise UsageError(f"{elsewhere[0]} has other options: run it by itself")
+        return max(main(ELSEWHERE[name][1]) for name in elsewhere)
     names = list(found) if args.names == ["all"] else [known("experiment", n, found) for n in args.names]
-    chosen = [found[name].narrowed(args.task or (), args.dwell or ()) for name in names]
     setting = run_size(args.setting)
+    first = 1 if setting.name == "trial" else None  # a trial is of one network of the first task
+    chosen = [
+        found[name].narrowed(args.task or found[name].tasks[:first], args.dwell or ()) for name in names
+    ]
     if args.seed:
         setting = replace(setting, seeds=tuple(dict.fromkeys(args.seed)))
     if args.write:  # hours of work must not end at a folder that cannot be made
@@ -112,7 +129,7 @@ def reproduce(args: argparse.Namespace) -> int:
             if absent := each.absent(recordings):
                 note(args, f"left out of {each.name}: {', '.join(absent)}, which lack networks or files")
             try:
-                outcomes[each.name] = run(each, recordings, bar, args.jobs)
+                outcomes[each.name] = run(each, recordings, bar, jobs)
             except NoNetworks as error:
                 if len(chosen) == 1:
                     raise

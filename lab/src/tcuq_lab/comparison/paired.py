@@ -23,11 +23,11 @@ from tcuq.metrics.inputs import Ints
 
 from ..detection.trials import arm, trials
 from ..detection.truth import Truth
+from ..harness.intervals import about_value
 from .answers import JudgedStream, clean_only, evidence_runs, judged_runs
 from .delays import in_group
 from .protocol import ComparisonRules, bands_of, having, methods_of, tasks_of
 from .records import Record, record
-from .spread import about_value
 from .tasks import Measure, Task, split_metric, split_variant
 
 NAN = float("nan")

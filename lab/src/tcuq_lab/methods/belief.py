@@ -110,7 +110,7 @@ def mean_run(dev: Labeled) -> float:
 
     Examples
     --------
-    >>> seen = Observed(np.full((5, 2), 0.5), segments=np.array([0, 0, 0, 0, 1]))
+    >>> seen = Observed(np.full((5, 2), 0.5), stretches=np.array([0, 0, 0, 0, 1]))
     >>> mean_run(Labeled(seen, np.array([1, 1, 0, -1, 0]), np.zeros(5, np.uint8)))
     1.3333333333333333
     """

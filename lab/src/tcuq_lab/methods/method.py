@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from tcuq.base.checks import known
 
-if TYPE_CHECKING:
-    from torch import nn
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
+from ..harness import types as stream_types
 
 if TYPE_CHECKING:
     from torch import nn
@@ -85,48 +82,10 @@ TRIALS = 8
 """Settings that a method with anything to tune may try; the same for all."""
 
 
-@dataclass(frozen=True, eq=False)
-class Recorded:
-    """What a method's networks say to examples, row by row; a bank holds one for every source.
-
-    Parameters
-    ----------
-    probs : array (n, classes)
-    features : array (n, width), optional
-    extra : mapping of str to arrays of n rows
-        Whatever else the method's score needs: logits, scores of its own.
-    """
-
-    probs: Floats
-    features: Floats | None = None
-    extra: Mapping[str, Floats] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, eq=False)
-class Observed:
-    """What a method may see of a stream: a row a step, and no label.
-
-    Parameters
-    ----------
-    probs, features, extra
-        As in `Recorded`.
-    segments : array of T integers, optional
-        Steps of one independent stream carry the same number and lie together.
-    """
-
-    probs: Floats
-    features: Floats | None = None
-    extra: Mapping[str, Floats] = field(default_factory=dict)
-    segments: npt.NDArray[np.int64] | None = None
-
-    def __len__(self) -> int:
-        return len(self.probs)
-
-    def pieces(self) -> list[slice]:
-        """Return the independent streams as slices."""
-        from tcuq.log.log import Log
-
-        return Log(self.probs, segments=self.segments).pieces()
+Recorded = stream_types.Outputs
+"""What a method's networks say to examples, a row each."""
+Observed = stream_types.Outputs
+"""What a method may see of a stream, a row a step."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,7 +234,7 @@ class Method(ABC):
         for setting in self.grid:
             found = self.score(dev.observed, setting)
             wrong = found.predictions() != dev.labels
-            quality = measure(found.score, wrong, dev.kinds, dev.observed.segments)
+            quality = measure(found.score, wrong, dev.kinds, dev.observed.stretches)
             if quality > best:  # a grid begins with its simplest setting, which wins a tie
                 best, self.setting = quality, setting
 

@@ -89,7 +89,7 @@ class TcuqPaper(Tcuq):
                 by_name = dict(zip(params.signals, coef.tolist(), strict=True))
                 trial = params.replace(coef=by_name, bias=float(np.clip(bias, -BIAS_LIMIT, BIAS_LIMIT)))
                 risk = run_over(Monitor(trial), log)["risk"]
-                found.append(measure(risk, wrong, dev.kinds, dev.observed.segments, inside))
+                found.append(measure(risk, wrong, dev.kinds, dev.observed.stretches, inside))
         known = [each for each in found if np.isfinite(each)]
         return float(np.mean(known)) if known else 0.0
 
@@ -115,7 +115,7 @@ class TcuqPaper(Tcuq):
         if kind and seen.features is not None:
             through = projection(kind, seen.features[dev.kinds == 0], seed=setting.get("seed", 0))
             features = projected(through, seen)
-        return Log(self.posteriors(seen), features, dev.labels, seen.segments, dev.kinds), through
+        return Log(self.posteriors(seen), features, dev.labels, seen.stretches, dev.kinds), through
 
     def _start(self, setting: Mapping[str, Any], classes: int, width: int) -> Params:
         """Return parameters with a setting's signals and stock coefficients."""

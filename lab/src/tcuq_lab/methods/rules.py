@@ -27,7 +27,7 @@ def ages(seen: Observed) -> Integers:
 
     Examples
     --------
-    >>> ages(Observed(np.full((4, 2), 0.5), segments=np.array([7, 7, 7, 3]))).tolist()
+    >>> ages(Observed(np.full((4, 2), 0.5), stretches=np.array([7, 7, 7, 3]))).tolist()
     [0, 1, 2, 0]
     """
     found = np.empty(len(seen), dtype=np.int64)

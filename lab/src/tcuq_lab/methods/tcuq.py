@@ -49,7 +49,7 @@ class Fitted(NamedTuple):
     def log(self, probs: Floats, seen: Observed) -> Log:
         """Return what the monitor is shown."""
         features = projected(self.projection, seen) if self.params.features else None
-        return Log(probs, features, segments=seen.segments)
+        return Log(probs, features, segments=seen.stretches)
 
 
 def projected(through: Projection | None, seen: Observed) -> Floats | None:
@@ -298,4 +298,4 @@ class TcuqStandard(Tcuq):
         if features is not None and features.shape[1] > MAX_FEATURES:
             through = projection("pca", features[dev.kinds == 0])
             features = None if through is None else through(features)
-        return Log(self.posteriors(seen), features, dev.labels, seen.segments, dev.kinds), through
+        return Log(self.posteriors(seen), features, dev.labels, seen.stretches, dev.kinds), through

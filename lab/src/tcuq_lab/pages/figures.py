@@ -10,9 +10,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..reproduce.field.experiment import TITLES
-from ..reproduce.field.lines import Line, from_entries
-from ..reproduce.field.plan import FAMILY, TOLD, UNTOLD
+from ..experiments.registry import TITLES
+from ..harness.laws import FAMILY, TOLD, UNTOLD
+from ..harness.lines import Line, from_entries
 from ..reproduce.packed import PAIRS, unpacked
 from .words import percent, row_name
 

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from statistics import fmean, median
 
-from ..reproduce.field.lines import Line
-from ..reproduce.field.plan import UNTOLD
+from ..harness.laws import UNTOLD
+from ..harness.lines import Line
 from .figures import (
     ALARM,
     ANSWER,

@@ -8,9 +8,9 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ..reproduce.field.alarming.limits import RUN_LENGTH
-from ..reproduce.field.lines import Line
-from ..reproduce.field.plan import TOLD, UNTOLD
+from ..harness.laws import TOLD, UNTOLD
+from ..harness.lines import Line
+from ..metrics.limits import RUN_LENGTH
 from .figures import ALARM, ANSWER, Field, Sources, is_worse, on_mixed_paces
 from .words import SPACE, grid, percent, place_name, row_name, span
 

@@ -18,20 +18,19 @@ from tcuq._version import VERSION
 from tcuq.base.checks import known
 from tcuq.metrics import Interval, wilson
 
-from ..comparison.spread import LEVEL
 from ..corruptions.suites import suite_of
+from ..harness.figures import Auroc, Figure, LeftAt, Mean
+from ..harness.intervals import LEVEL, REPLICATES, Drawn, difference, drawn, mean
+from ..harness.laws import DEV, UNTOLD, StreamSizes, UnitPlan
+from ..harness.lines import FORMAT, Line, entries, line
 from ..methods.confidence import Base
+from ..methods.scored import labeled
 from ..methods.tcuq import TcuqStandard
-from .field.experiment import FORMAT
-from .field.intervals import REPLICATES, Drawn, difference, drawn, mean
-from .field.lines import Line, entries, line
-from .field.plan import DEV, UNTOLD, StreamSizes, UnitPlan
-from .field.stretch_figures import Auroc, Figure, LeftAt, Mean
-from .field.units import Unit
 from .recordings import Recordings
 from .result_files import file_text
 from .rows import Row
 from .run_size import RunSize
+from .units import Unit
 from .versions import PROTOCOL, RECORDING
 
 NAME, TITLE = "backbones", "Does the monitor work behind other networks"
@@ -112,7 +111,7 @@ def measure(plan: BackbonePlan, recordings: Recordings) -> Measured:
     unit = Unit(plan, recordings)
     rows = [Row("base", Base, "", plan.backbone), Row("tcuq", TcuqStandard, "", plan.backbone)]
     monitor = TcuqStandard()
-    monitor.fit(unit.labeled(DEV, rows[1]))
+    monitor.fit(labeled(unit.dev(DEV, True, rows[1])))
     methods = {rows[0]: Base(), rows[1]: monitor}
     clean = recordings.banks(plan.task, "test", plan.seed, rows[:1], [CLEAN])["base"][CLEAN]
     y = recordings.part(plan.task, "test").y
@@ -121,17 +120,17 @@ def measure(plan: BackbonePlan, recordings: Recordings) -> Measured:
     for law in plan.laws:
         role = f"test {law}"
         found: dict[str, dict[str, Figure]] = {}
-        shown = unit.shown(role)
+        truth = unit.truth(role)
         for row, method in methods.items():
-            said = method.answer(unit.observed(role, row))
-            wrong = said.predictions() != shown.labels
+            said = method.answer(unit.outputs(role, row))
+            wrong = said.predictions() != truth.labels
             found[row.label] = {
-                ERRORS: Mean(wrong, shown.segments),
-                RANKED: Auroc(said.score, wrong, shown.segments),
-                LEFT: LeftAt(said.score, wrong, shown.segments),
+                ERRORS: Mean(wrong, truth.stretches),
+                RANKED: Auroc(said.score, wrong, truth.stretches),
+                LEFT: LeftAt(said.score, wrong, truth.stretches),
             }
         got = {
-            (label, column): drawn(figure, shown.stretches, f"{plan.backbone} {role}")
+            (label, column): drawn(figure, truth.count, f"{plan.backbone} {role}")
             for label, figures in found.items()
             for column, figure in figures.items()
         }

@@ -14,12 +14,11 @@ import numpy as np
 from tcuq._version import VERSION
 
 from ..changes import FIELDS
+from ..harness.lines import FORMAT, IN_ORDER, Found, from_entries, read_content, strict
 from .experiment import Experiment, Outcome
-from .field.experiment import StreamExperiment
-from .field.lines import IN_ORDER, Found, from_entries
 from .packed import unpacked
 from .run_size import RunSize
-from .table import Line, strict
+from .table import Line
 from .versions import PROTOCOL
 
 
@@ -100,26 +99,6 @@ def short_text(about: Mapping[str, Any], lines: Sequence[Mapping[str, Any]]) -> 
     return file_text({**about, FIELDS: list(IN_ORDER)}, rows)
 
 
-def read_content(path: str | Path, form: str, of: str) -> Mapping[str, Any]:
-    """Return the content of a result file of some format.
-
-    Parameters
-    ----------
-    path : path
-    form : str
-        Its format.
-    of : str
-        What it is a result of, in words.
-    """
-    try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path} is not JSON: {str(error).splitlines()[0]}") from None
-    if not isinstance(content, dict) or content.get("format") != form:
-        raise ValueError(f"{path} is not a result of {of}, expected the format {form!r}")
-    return content
-
-
 def load_stream_result(path: str | Path) -> tuple[Mapping[str, Any], Found]:
     """Return what a result file of an experiment on streams says about itself, and its figures.
 
@@ -127,5 +106,5 @@ def load_stream_result(path: str | Path) -> tuple[Mapping[str, Any], Found]:
     ----------
     path : path
     """
-    content = unpacked(path, read_content(path, StreamExperiment.format, "this family of experiments"))
+    content = unpacked(path, read_content(path, FORMAT, "this family of experiments"))
     return content, Found(from_entries(content["lines"]))

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from tcuq.base.checks import known_only
 
+from ..methods.confidence import Base
 from ..methods.method import Method
 from ..methods.networks import names_of, suffix_of
 from ..methods.registry import method as method_named
@@ -71,3 +72,26 @@ def row_of(given: Any) -> Row:
             raise ValueError(f"{entry} of a row is {value!r}, expected text")
     name: str = given["method"]
     return Row(given.get("label", name), method_named(name), given.get("networks"), given.get("backbone"))
+
+
+UNFITTED = ("base", "entropy", "temperature", "conformal", "vote_8", "mean_8", "belief")
+"""Rows that no stream is chosen for; a temperature and conformal doubts come from clean examples."""
+TUNED = (
+    "mc_dropout",
+    "deep",
+    "early_exit",
+    "hydra",
+    "odin",
+    "godin",
+    "postnet",
+    "vote",
+    "mean_posterior",
+    "median",
+    "suppress",
+    "mean_answer",
+)
+"""Rows that try eight settings on a development stream."""
+LEARNED = ("confidence_norm", "belief_told", "hmm")
+"""Rows that learn something from a development stream."""
+ASSISTED = Row("assisted network", Base, "_assisted")
+"""The plain network trained with temporal assistance."""

@@ -44,8 +44,7 @@ def run(
             text = f"{what}, about {left:.0f} min left" if done and done < len(todo) else what
             progress(len(places) - len(todo) + done, len(places), text)
 
-    if jobs > 1:
-        experiment.prepare(list(todo), recordings)
+    experiment.prepare(list(todo), recordings)
     if jobs == 1 or len(todo) < 2:
         for number, (piece, path) in enumerate(todo.items()):
             tell(number, piece.name)

@@ -112,9 +112,7 @@ RUN_SIZES: Mapping[str, RunSize] = MappingProxyType(
             corrupted_once=True,
             streams=("mixed", "mixed, label shift", "mixed, mostly clean", "mixed, day and night"),
         ),
-        "trial": RunSize(
-            "trial", 300, 300, 2000, 10_000, (0, 1), (1, 5), replicates=200, corrupted_once=True
-        ),
+        "trial": RunSize("trial", 300, 300, 2000, 10_000, (0,), (1, 5), replicates=200, corrupted_once=True),
     }
 )
 

@@ -185,27 +185,3 @@ def _shown(line: Mapping[str, Any], most: int) -> str:
         return "-"
     figure = f"{value:.4f}" if abs(value) < 10 else f"{value:.1f}"
     return figure if line["n"] == most else f"{figure} ({line['n']} of {most})"
-
-
-def plain(lines: list[Line]) -> list[Line]:
-    """Return the figures as strict JSON has them: null for undefined ones, a text for infinity.
-
-    Six digits are kept: fewer than the figures have, more than they are worth.
-
-    Examples
-    --------
-    >>> plain([{"value": math.inf, "seeds": [math.nan, 1 / 3], "streams": {"fog": 0.5}, "n": 4}])
-    [{'value': 'inf', 'seeds': [None, 0.333333], 'streams': {'fog': 0.5}, 'n': 4}]
-    """
-    return [{name: strict(value) for name, value in line.items()} for line in lines]
-
-
-def strict(value: Any) -> Any:
-    """Return a value as strict JSON has it; see `plain`."""
-    if isinstance(value, list):
-        return [strict(each) for each in value]
-    if isinstance(value, dict):
-        return {name: strict(each) for name, each in value.items()}
-    if not isinstance(value, float):
-        return value
-    return None if math.isnan(value) else str(value) if math.isinf(value) else round(value, 6)

@@ -127,7 +127,7 @@ def case(
 def measure(experiment: PaperExperiment, unit: Unit, recordings: Recordings) -> list[Record]:
     """Compare the rows of an experiment, and the standard monitor with the first row, type by type.
 
-    Delays are not among it: see `headlines`, and the alarms of `tcuq_lab.reproduce.field`.
+    Delays are not among it: see `headlines`, and the experiment `alarms`.
     """
     known_options(experiment)
     schedule = unit.schedule(recordings)

@@ -8,16 +8,12 @@ from typing import NamedTuple
 
 from ...corruptions import suite_of
 from ...data.ood import has_ood, ood_name
+from ...harness.laws import NETWORKS, UnitPlan, sizes_of
 from ...methods.registry import METHODS
 from ...streams import Description
-from ..field.answers_rows import TUNED
-from ..field.asked.assistance import ROW as ASSISTED
-from ..field.experiment import TITLES
-from ..field.plan import NETWORKS, StreamSizes, UnitPlan
 from ..paper import PaperExperiment
 from ..recordings import beside_sources, stream_sources
-from ..registry import stream_experiment
-from ..rows import Row, row_of
+from ..rows import ASSISTED, TUNED, Row, row_of
 from ..run_size import RunSize
 
 PARTS = ("dev", "test")
@@ -107,18 +103,12 @@ def streams(task: str, seed: int, setting: RunSize) -> list[Description]:
     if task not in NETWORKS:
         return []
     found: dict[Description, None] = {}
-    for sizes in all_sizes():
-        plan = UnitPlan(task, seed, sizes, setting.severities, setting.streams)
-        for role in plan.roles:
-            law = role.partition(" ")[2]
-            if role.startswith("test ") and law in plan.laws and law not in plan.judged:
-                continue
-            shown = plan.stretches(role)
-            if shown[0].held is not None or shown[0].sliding is not None:
-                found.update(dict.fromkeys(shown))
+    plan = UnitPlan(task, seed, sizes_of(setting.name), setting.severities, setting.streams)
+    for role in plan.roles:
+        law = role.partition(" ")[2]
+        if role.startswith("test ") and law in plan.laws and law not in plan.judged:
+            continue
+        shown = plan.stretches(role)
+        if shown[0].held is not None or shown[0].sliding is not None:
+            found.update(dict.fromkeys(shown))
     return list(found)
-
-
-def all_sizes() -> list[StreamSizes]:
-    """Return the sizes of streams of the experiments on streams, each once."""
-    return list(dict.fromkeys([StreamSizes(), *(stream_experiment(name).sizes for name in TITLES)]))

@@ -13,8 +13,8 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 from ...data.ood import has_ood
+from ...harness.laws import SOUND
 from ...streams import Description
-from ..field.plan import SOUND
 from ..recordings import STREAM, Recordings, file_of
 from ..rows import Row
 from . import demand

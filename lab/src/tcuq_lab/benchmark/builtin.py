@@ -1,0 +1,281 @@
+"""Methods of the lab as entries of the benchmark."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+import tcuq
+from tcuq.base.checks import known
+from tcuq.monitor.monitor import run_over
+
+from ..harness.checks import Entry
+from ..harness.types import ASKED, Answers, Dev, Outputs, doubt
+from ..methods.alarm import Alarm
+from ..methods.alarm_rivals import RIVALS
+from ..methods.belief import Belief, BeliefTold, Hmm
+from ..methods.confidence import ConfidenceNorm, Entropy
+from ..methods.method import Labeled, Method
+from ..methods.ours import fitted
+from ..methods.rules import Mean8, MeanAnswer, Vote8
+from ..methods.scored import Scored
+from ..metrics.limits import candidates, find_limit
+from .entry import entry_of
+from .late import LATE
+
+Doubles = npt.NDArray[np.float64]
+
+
+class Adapted(Scored):
+    """A method of `tcuq_lab.methods` that scores the outputs of the plain network; subclasses name it."""
+
+    kind: ClassVar[type[Method]]
+    uses_labels: ClassVar[bool]
+
+    def __init__(self) -> None:
+        super().__init__(self.kind)
+
+    def fit(self, dev: Dev) -> None:
+        """Tune it where there are labels; rules with nothing to tune see none."""
+        if self.uses_labels:
+            super().fit(dev)
+
+
+class Learned(Adapted):
+    """An HMM whose switch rate and temperature are learned from the development stream without labels."""
+
+    name = "HMM, learned without labels"
+    kind = Hmm
+    uses_labels = False
+    state_bytes = 20
+
+    def fit(self, dev: Dev) -> None:
+        """Learn from what is observed."""
+        self.method.fit(Labeled(dev.outputs(), np.full(len(dev), -1), np.zeros(len(dev), np.uint8)))
+
+
+class Confidence:
+    """1 less the largest posterior: what every method is compared with."""
+
+    name = "confidence"
+    uses_labels = False
+    state_bytes = 0
+
+    def watch(self, stream: Outputs) -> Answers:
+        """Return the doubt of each step."""
+        return Answers(doubt(stream.probs))
+
+
+class Tcuq:
+    """What `tcuq.fit` makes of labeled development data by default, speaking of its answer."""
+
+    name = "tcuq"
+    uses_labels = True
+    params: tcuq.Params
+
+    def fit(self, dev: Dev) -> None:
+        """Fit a monitor."""
+        self.params = fitted(dev.log(), None, run_length=ASKED)
+
+    @property
+    def state_bytes(self) -> int:
+        """Bytes that the core keeps between steps."""
+        return self.params.state_bytes
+
+    def watch(self, stream: Outputs) -> Answers:
+        """Run a fresh monitor."""
+        steps = run_over(tcuq.Monitor(self.params), stream.log())
+        accuracy = steps["expected_accuracy"]  # unknown to a monitor that was fitted without labels
+        return Answers(
+            steps["risk"],
+            steps["answer"],
+            steps["alarm"] > 0,
+            None if np.isnan(accuracy).any() else accuracy,
+        )
+
+
+class TcuqNoLabels(Tcuq):
+    """The same, fitted without labels: to an unlabeled stream and a clean log."""
+
+    name = "tcuq, no labels"
+    uses_labels = False
+
+    def fit(self, dev: Dev) -> None:
+        """Fit a monitor."""
+        assert dev.clean is not None
+        self.params = fitted(dev.log(), dev.clean.log(), run_length=ASKED)
+
+
+class BeliefPaces:
+    """Bayes filters of the class, one a pace, each weighted by how well it has predicted of late.
+
+    A filter expects a new class with a chance of 1, 1/2, 1/4, 1/16 or 1/64; the first of them is confidence.
+    One percent of the weights is shared evenly at each step, so that the pace may change.
+    """
+
+    name = "belief, five paces"
+    uses_labels = False
+    state_bytes = 5 * 2 * 10 + 5 * 2  # beliefs of ten classes and the weights, 16 bits each
+    redraws = np.array([1, 1 / 2, 1 / 4, 1 / 16, 1 / 64])[:, None]
+    shared, floor = 0.01, 0.01
+
+    def watch(self, stream: Outputs) -> Answers:
+        """Answer with the mean belief."""
+        paces, classes = len(self.redraws), stream.probs.shape[1]
+        heard = stream.probs.astype(np.float64) + self.floor / classes
+        beliefs, weights = np.full((paces, classes), 1 / classes), np.full(paces, 1 / paces)
+        mixed = np.empty(heard.shape)
+        for step, each in enumerate(heard):
+            beliefs = (beliefs * (1 - self.redraws) + self.redraws / classes) * each
+            predicted = beliefs.sum(axis=1)
+            beliefs /= predicted[:, None]
+            weights = (weights * (1 - self.shared) + self.shared / paces) * predicted
+            weights /= weights.sum()
+            mixed[step] = weights @ beliefs
+        return Answers(1 - mixed.max(axis=1), mixed.argmax(axis=1))
+
+
+class WindowedMean:
+    """Confidence; means of the last 64 doubts and 200 confidences give alarm and accuracy."""
+
+    name = "confidence, windowed mean"
+    uses_labels = False
+    state_bytes = 64 + 200
+    last, horizon = 64, 200
+    limit: float
+
+    def fit(self, dev: Dev) -> None:
+        """Find the limit on clean data."""
+        assert dev.clean is not None
+        doubts = doubt(dev.clean.probs)
+        self.limit = limit_for([self._statistic(doubts[piece]) for piece in dev.clean.pieces()])
+
+    def watch(self, stream: Outputs) -> Answers:
+        """Compare the mean with the limit."""
+        doubts = doubt(stream.probs)
+        return Answers(
+            doubts, alarm=self._statistic(doubts) > self.limit, accuracy=1 - _means(doubts, self.horizon)
+        )
+
+    def _statistic(self, doubts: Doubles) -> Doubles:
+        found = _means(doubts, self.last)
+        found[: self.last - 1] = 0.0  # a window that is not full says nothing
+        return found
+
+
+class Cusum(WindowedMean):
+    """Confidence, with a sum of doubts above their clean mean as alarm; the sum cannot exceed two limits."""
+
+    name = "confidence, CUSUM"
+    state_bytes = 4 + 200
+    center: float
+    slack: float
+
+    def fit(self, dev: Dev) -> None:
+        """Find mean, slack (half a standard deviation) and limit on clean data."""
+        assert dev.clean is not None
+        doubts = doubt(dev.clean.probs)
+        self.center, self.slack, self.limit = float(doubts.mean()), float(doubts.std()) / 2, np.inf
+        super().fit(dev)
+
+    def _statistic(self, doubts: Doubles) -> Doubles:
+        found, total = np.empty(len(doubts)), 0.0
+        for step, each in enumerate((doubts - self.center - self.slack).tolist()):
+            total = min(max(0.0, total + each), 2 * self.limit)
+            found[step] = total
+        return found
+
+
+def limit_for(runs: Sequence[Doubles], asked: int = ASKED) -> float:
+    """Return the lowest limit that clean runs exceed in at most one false alarm in `asked` steps."""
+    inside = np.arange(max(map(len, runs))) < np.array([len(run) for run in runs])[:, None]
+    values = np.full(inside.shape, -np.inf)
+    values[inside] = np.concatenate(runs)
+    return find_limit(
+        lambda limits: np.asarray(values[None] > limits[:, None, None]),
+        candidates(values[inside]),
+        inside,
+        asked,
+    )
+
+
+def _means(values: Doubles, last: int) -> Doubles:
+    """Return the mean of the last values of each step, or of as many as there are."""
+    sums = np.concatenate([[0.0], np.cumsum(values)])
+    ends = np.arange(1, len(values) + 1)
+    starts = np.maximum(0, ends - last)
+    return np.asarray((sums[ends] - sums[starts]) / (ends - starts))
+
+
+class Alarmed(Alarm):
+    """Confidence, with a rival's alarm tuned on development data; subclasses name the rival."""
+
+    of: ClassVar[str]
+    uses_labels = True
+
+    def __init__(self) -> None:
+        super().__init__(next(rival for rival in RIVALS if rival.name == self.of))
+
+    def watch(self, stream: Outputs) -> Answers:
+        """Say the doubt of each step, and the alarm."""
+        said = super().watch(stream)
+        return said._replace(alarm=said.alarm.at_limit()[0])
+
+
+ALARMS = {
+    "alarm_cusum": "CUSUM",
+    "alarm_bocpd": "BOCPD",
+    "alarm_martingale": "conformal martingale",
+    "alarm_mmd": "MMD window",
+    "alarm_distance": "CUSUM, feature distance",
+    "alarm_neighbors": "CUSUM, nearest neighbors",
+    "alarm_belief": "CUSUM, belief",
+}
+"""Rivals by the name that the command takes; those that need logits, or other networks, cannot run here."""
+
+
+def _adapted(title: str, of: type[Method], labels: bool, state: int | None) -> type[Adapted]:
+    more = {"name": title, "kind": of, "uses_labels": labels, "state_bytes": state}
+    return type(of.__name__, (Adapted,), more)
+
+
+BUILT_IN: Mapping[str, Any] = MappingProxyType(
+    {
+        "confidence": Confidence,
+        "entropy": _adapted("entropy", Entropy, False, 0),
+        "vote_8": _adapted("vote of 8", Vote8, False, 10),
+        "mean_8": _adapted("mean of 8", Mean8, False, 82),
+        "belief": _adapted("belief", Belief, False, 20),
+        "belief_paces": BeliefPaces,
+        "hmm": Learned,
+        "windowed_mean": WindowedMean,
+        "cusum": Cusum,
+        "tcuq_no_labels": TcuqNoLabels,
+        "confidence_norm": _adapted("confidence and feature norm", ConfidenceNorm, True, 0),
+        "mean_answer": _adapted("mean posterior, tuned", MeanAnswer, True, None),
+        "belief_told": _adapted("belief, dwell learned from labels", BeliefTold, True, 20),
+        **{
+            name: type("Alarmed", (Alarmed,), {"name": f"confidence, {of}, tuned", "of": of})
+            for name, of in ALARMS.items()
+        },
+        "tcuq": Tcuq,
+        **LATE,
+    }
+)
+"""Classes by the name that the command takes."""
+
+
+def built_in(name: str) -> Entry:
+    """Return a built-in method."""
+    kind = BUILT_IN[known("method", name, BUILT_IN, hint=" (a file of yours ends in .py)")]
+    code = inspect.getsourcefile(kind if kind.__name__ == "Alarmed" else getattr(kind, "kind", kind))
+    path = Path(code or __file__)
+    source = "/".join(path.parts[path.parts.index("tcuq_lab") :])
+    return entry_of(kind, source, hashlib.sha256(path.read_bytes()).hexdigest(), name)

@@ -1,0 +1,1 @@
+"""What is measured, as declarations: streams, rows, metrics, and what is compared."""

@@ -1,0 +1,206 @@
+"""Experiment `accuracy`: how near estimates of the accuracy come to the true one, in windows of 200 steps.
+
+Every estimate is judged by the accuracy of the answers that it is about: those of the plain network, of an
+ensemble, or of the monitor. Row `tcuq` speaks of the network's prediction, as most rivals do; `tcuq answer`
+speaks of the monitor's own answer. Estimates of the literature see the steps of the window alone. The
+monitor's is what it says at the last step, from all that it saw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tcuq import Params
+
+from ..harness.declare import Case, Comparison, Play, Row
+from ..harness.figures import Figure
+from ..harness.intervals import REPLICATES, Drawn
+from ..harness.laws import DEV, UNTOLD
+from ..harness.types import Answers, Array, Dev, Outputs, doubt
+from ..methods.estimates import ESTIMATES, Atc, Development, Doc, Estimate, Gde, MeanConfidence, Windows
+from ..methods.ours import Ours, fitted, run
+from ..metrics.limits import RUN_LENGTH
+from ..metrics.windows import BIAS, ERROR, accuracy, cut
+from ..reproduce.rows import row_of
+from ..reproduce.units import Unit
+from .streams import StreamExperiment, plays_of
+
+OURS, ANSWER = "tcuq", "tcuq answer"
+OF_WINDOW = "window mean"
+"""Suffix of the rows whose estimate is the mean certainty of the window's own steps, as the others' is."""
+DEEP = row_of("deep")
+ATC_DEEP, ATC_CLEAN, DOC_CLEAN = "ATC, deep", "ATC, clean dev only", "DoC, clean dev only"
+SAID = f"{ERROR}, said"
+"""What the fit expects the error to be, on kinds of shift that it left out in turn."""
+OTHER = "other"
+"""What a second predictor says, beside the plain network."""
+RIVALS = (*(each.name for each in ESTIMATES), ATC_CLEAN, DOC_CLEAN, Gde.name, ATC_DEEP)
+
+
+class Expected(Ours):
+    """A monitor, whose estimate is what it says at the end of a window, or the certainty of its steps."""
+
+    def __init__(self, params: Params, about: str, window: bool) -> None:
+        super().__init__(params, about)
+        self.window = window
+
+    def watch(self, seen: Outputs) -> Answers:
+        """Say risk, class and accuracy."""
+        steps, _ = run(self.params, seen)
+        said: Any = steps["expected_accuracy"]
+        if self.window:
+            certain = 1 - steps["uncertainty"]
+            said = lambda rows: certain[rows].mean(axis=1)  # noqa: E731
+        return Answers(steps["risk"], steps[self.about].astype(np.int64), accuracy=said)
+
+
+class Estimated:
+    """An estimate of the accuracy of a network, from labeled windows of a development stream."""
+
+    def __init__(self, estimate: Estimate) -> None:
+        self.estimate = estimate
+
+    def fit(self, dev: Dev, clean: bool) -> None:
+        """Learn from the windows of a stream, or of its clean steps alone."""
+        truth = dev.truth
+        assert truth is not None
+        found = cut(truth.judged & ~truth.shifted if clean else truth.judged, truth.stretches)
+        windows = self._windows(dev, found.steps)
+        self.estimate.fit(Development(windows, truth.labels[found.steps], truth.stretches[found.ends]))
+
+    def _windows(self, seen: Outputs, steps: Array) -> Windows:
+        logits, other = seen.extra.get("logits"), seen.extra.get(OTHER)
+        return Windows(
+            seen.probs[steps],
+            None if logits is None else logits[steps],
+            None if other is None else other[steps],
+        )
+
+    def watch(self, seen: Outputs) -> Answers:
+        """Say the accuracy of any windows."""
+        return Answers(
+            doubt(seen.probs),
+            seen.probs.argmax(axis=1),
+            accuracy=lambda steps: self.estimate.of(self._windows(seen, steps)),
+        )
+
+    @property
+    def choice(self) -> dict[str, Any]:
+        """The setting that was chosen, and the errors of all trials on development windows."""
+        tried = zip(self.estimate.grid, self.estimate.trials, strict=False)
+        trials = [{**setting, "error": round(error, 4)} for setting, error in tried]
+        return {"setting": dict(self.estimate.setting), "trials": trials}
+
+
+def _ours(about: str, window: bool, unit: Unit, role: str) -> Expected:
+    log, clean = unit.dev(role, True).log(), unit.clean_log(role)
+    params = fitted(log, clean, role == DEV, about=about, run_length=RUN_LENGTH)
+    return Expected(params, about, window)
+
+
+def _estimated(kind: type[Estimate], clean: bool, network: Any, unit: Unit, role: str) -> Estimated:
+    found = Estimated(kind())
+    found.fit(unit.dev(role or DEV, True, network), clean)
+    return found
+
+
+def second(unit: Unit, role: str) -> Outputs:
+    """Return the plain network's outputs, and the posteriors of the ensemble's other members together.
+
+    No single one of them is recorded. The plain network is the first member, and posteriors of
+    the ensemble are the mean of all.
+    """
+    plain, members = unit.outputs(role), DEEP.method.members
+    ensemble = unit.outputs(role, DEEP).probs.astype(np.float64)
+    other = np.maximum(members * ensemble - plain.probs.astype(np.float64), 0) / (members - 1)
+    return replace(plain, extra={**plain.extra, OTHER: other})
+
+
+def _not_said(play: Play) -> bool:
+    return play.stream != SAID_OF
+
+
+def rows(unit: Unit) -> list[Row]:
+    """Return the monitor's estimates and those of the literature."""
+    found = [
+        Row(
+            name + (f", {OF_WINDOW}" if window else ""),
+            partial(_ours, about, window),
+            shown=_not_said if window else lambda play: True,
+        )
+        for name, about in ((OURS, "prediction"), (ANSWER, "answer"))
+        for window in (False, True)
+    ]
+    rivals: list[tuple[str, type[Estimate], bool, Any]]
+    rivals = [(each.name, each, False, None) for each in ESTIMATES]
+    rivals += [(ATC_CLEAN, Atc, True, None), (DOC_CLEAN, Doc, True, None)]
+    if unit.has(DEEP):
+        rivals += [(Gde.name, Gde, False, second), (ATC_DEEP, Atc, False, DEEP)]
+    return found + [
+        Row(
+            name,
+            partial(_estimated, kind, clean, network),
+            kind is not MeanConfidence,
+            network,
+            shown=_not_said,
+        )
+        for name, kind, clean, network in rivals
+    ]
+
+
+def judged(case: Case) -> dict[str, Figure]:
+    """Return all columns; of single corruption types the mean alone."""
+    found = accuracy(case)
+    few = case.play.stream.startswith("type ")
+    return {column: each for column, each in found.items() if not few or column in (ERROR, BIAS)}
+
+
+def said(case: Case) -> dict[str, Drawn]:
+    """Return what the fit says of its own error, once, where a stream is only a reason to ask."""
+    if case.play.stream != SAID_OF or not isinstance(case.method, Expected) or case.method.window:
+        return {}
+    error = case.method.params.notes["fit"]["expected_accuracy"]["error"]
+    known = np.nan if error is None else error
+    return {SAID: Drawn(known, np.full(REPLICATES, known, dtype=np.float32))}
+
+
+SAID_OF = "dev"
+"""Stream under which that stands."""
+
+
+def plays(unit: Unit) -> Iterator[Play]:
+    """Give all streams, and the development stream for what a fit says of itself."""
+    yield from plays_of(unit, types="untold")
+    yield Play(SAID_OF, DEV, UNTOLD, DEV)
+
+
+def measured(case: Case) -> dict[str, Any]:
+    """Return the figures of a case."""
+    return dict(said(case)) if case.play.stream == SAID_OF else dict(judged(case))
+
+
+COMPARISONS = tuple(
+    Comparison(ours, rival, ERROR, second_fit="" if rival == MeanConfidence.name else None)
+    for ours in (OURS, ANSWER)
+    for rival in (*RIVALS, f"{ours}, {OF_WINDOW}")
+)
+NOTES = (
+    "`GDE` compares the plain network with the other four members of the ensemble together, as no single "
+    "second network is recorded; agreement with four is a little higher than with one.",
+    "`COT` takes the class mix of the development stream for that of every window of 200 steps, as its paper "
+    "does; where classes stay, few windows have it. `BBSE` estimates the mix of each window.",
+)
+SPEC = StreamExperiment(
+    "accuracy",
+    "How accurate is the classifier now",
+    rows,
+    plays,
+    (measured,),
+    COMPARISONS,
+    notes=NOTES,
+)

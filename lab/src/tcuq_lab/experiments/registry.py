@@ -1,0 +1,17 @@
+"""All experiments by name: those on streams as users have them, and those that repeat the paper's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..reproduce.experiment import Experiment
+from ..reproduce.paper import load_experiments
+from . import accuracy, alarms, answers, questions
+
+STREAMS = {each.SPEC.name: each.SPEC for each in (answers, alarms, accuracy, questions)}
+TITLES = {name: each.title for name, each in STREAMS.items()}
+
+
+def experiments(folder: str | Path) -> dict[str, Experiment]:
+    """Return all experiments; those that repeat the paper's are files of a folder."""
+    return {**STREAMS, **load_experiments(folder)}

@@ -1,0 +1,140 @@
+"""Figures of an experiment as a flat list, which result file, verdicts and pages read."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tcuq.metrics import Interval
+
+NAN = math.nan
+FORMAT = "tcuq field 1"
+"""Of result files of experiments on streams."""
+
+IN_FILES = {"prediction error AUROC": "label error AUROC"}
+"""Columns that result files name otherwise."""
+
+IN_ORDER = ("task", "name", "row", "fit", "column", "value", "low", "high", "networks")
+"""Parts of a line of a result file."""
+
+
+class Line(NamedTuple):
+    """A figure."""
+
+    task: str
+    stream: str
+    row: str
+    fit: str
+    column: str
+    value: float
+    low: float = NAN
+    high: float = NAN
+    networks: int = 0
+
+
+def line(task: str, stream: str, row: str, fit: str, column: str, found: Interval, networks: int) -> Line:
+    """Return the line of an interval."""
+    return Line(task, stream, row, fit, column, found.estimate, found.low, found.high, networks)
+
+
+class Found:
+    """Lines by what they are about."""
+
+    def __init__(self, lines: Iterable[Line]) -> None:
+        self.lines = list(lines)
+        self._places = {each[:5]: each for each in self.lines}
+        if len(self._places) < len(self.lines):
+            raise ValueError(f"{len(self.lines) - len(self._places)} figures come twice, expected each once")
+
+    def get(self, task: str, stream: str, row: str, fit: str, column: str) -> Line | None:
+        """Return a line; None where there is none, or where it is undefined."""
+        found = self._places.get((task, stream, row, fit, column))
+        return None if found is None or math.isnan(found.value) else found
+
+    def distinct(self, name: str, **given: str) -> list[str]:
+        """Return the different entries of a field, in order, among the lines with other entries given."""
+        kept = (each for each in self.lines if all(getattr(each, key) == given[key] for key in given))
+        return list(dict.fromkeys(getattr(each, name) for each in kept))
+
+
+def entries(lines: Iterable[Line]) -> list[dict[str, Any]]:
+    """Return lines as a result file holds them; `tcuq_lab.changes` recognizes one by its first five."""
+    found = []
+    for each in lines:
+        content: dict[str, Any] = {
+            "task": each.task,
+            "name": each.stream,
+            "row": each.row,
+            "fit": each.fit,
+            "column": IN_FILES.get(each.column, each.column),
+        }
+        numbers = {"value": each.value, "low": each.low, "high": each.high}
+        content |= {name: value for name, value in numbers.items() if not math.isnan(value)}
+        found.append(content | {"networks": each.networks})
+    return found
+
+
+def from_entries(content: Iterable[Mapping[str, Any]]) -> list[Line]:
+    """Return the lines of a result file."""
+    shown = {name: column for column, name in IN_FILES.items()}
+    return [
+        Line(
+            each["task"],
+            each["name"],
+            each["row"],
+            each["fit"],
+            shown.get(each["column"], each["column"]),
+            float(each.get("value", NAN)),
+            float(each.get("low", NAN)),
+            float(each.get("high", NAN)),
+            int(each.get("networks", 0)),
+        )
+        for each in content
+    ]
+
+
+def plain(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the figures as strict JSON has them: null for undefined ones, a text for infinity.
+
+    Six digits are kept: fewer than the figures have, more than they are worth.
+
+    Examples
+    --------
+    >>> plain([{"value": math.inf, "seeds": [math.nan, 1 / 3], "streams": {"fog": 0.5}, "n": 4}])
+    [{'value': 'inf', 'seeds': [None, 0.333333], 'streams': {'fog': 0.5}, 'n': 4}]
+    """
+    return [{name: strict(value) for name, value in line.items()} for line in lines]
+
+
+def strict(value: Any) -> Any:
+    """Return a value as strict JSON has it; see `plain`."""
+    if isinstance(value, list):
+        return [strict(each) for each in value]
+    if isinstance(value, dict):
+        return {name: strict(each) for name, each in value.items()}
+    if not isinstance(value, float):
+        return value
+    return None if math.isnan(value) else str(value) if math.isinf(value) else round(value, 6)
+
+
+def read_content(path: str | Path, form: str, of: str) -> Mapping[str, Any]:
+    """Return the content of a result file of some format.
+
+    Parameters
+    ----------
+    path : path
+    form : str
+        Its format.
+    of : str
+        What it is a result of, in words.
+    """
+    try:
+        content = json.loads(Path(path).read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path} is not JSON: {str(error).splitlines()[0]}") from None
+    if not isinstance(content, dict) or content.get("format") != form:
+        raise ValueError(f"{path} is not a result of {of}, expected the format {form!r}")
+    return content

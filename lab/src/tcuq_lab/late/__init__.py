@@ -1,1 +1,0 @@
-"""Labels that come late: error control on the benchmark's streams, and rivals."""

@@ -1,0 +1,76 @@
+"""A method that scores what networks said, as one that is fitted to development data and watches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..harness.types import Answers, Dev, Outputs
+from .method import Labeled, Method, Recorded
+from .objective import Measure
+
+OWN_CLASS = ("vote_8", "mean_8", "belief", "belief_told", "hmm", "mean_answer")
+"""Rules over the plain network that answer with a class of their own."""
+
+
+def speaks_of_prediction(kind: type[Method]) -> bool:
+    """Return whether a method answers with the plain network's prediction."""
+    return kind.recipe == "plain" and kind.members == 1 and kind.name not in OWN_CLASS
+
+
+class Scored:
+    """A method of `METHODS`, whose settings are chosen by what an experiment judges by."""
+
+    def __init__(self, kind: type[Method], measure: Measure | None = None) -> None:
+        self.method = kind()
+        self.method.measure = measure
+
+    def learn(self, clean: Recorded, y: Any) -> None:
+        """Learn from what was recorded of clean development examples, before any stream is seen."""
+        if type(self.method).learn is not Method.learn:
+            self.method.learn(clean, y)
+
+    def fit(self, dev: Dev) -> None:
+        """Keep the setting that is best on the judged steps of a development stream."""
+        self.method.fit(labeled(dev))
+
+    def watch(self, seen: Outputs) -> Answers:
+        """Return its score and its class, and what it says of the plain network's prediction."""
+        found = self.method.answer(seen)
+        score = np.asarray(found.score, dtype=np.float64)
+        if speaks_of_prediction(type(self.method)):
+            return Answers(score, found.predictions(), prediction_risk=score)
+        return Answers(score, found.predictions(), prediction_risk=self._tied(seen), probs=found.probs)
+
+    def _tied(self, seen: Outputs) -> Any:
+        """Return what a vote says of the prediction: its shares are few, so ties are ordered as its own."""
+        if self.method.name != "vote_8":
+            return None
+        from .rules import LAST, TIE, Vote
+
+        return np.asarray(Vote().score(seen, {"last": LAST, "weight": TIE}).score, dtype=np.float64)
+
+    @property
+    def choice(self) -> dict[str, Any]:
+        """What was chosen on a stream, as JSON takes it."""
+        found = {name: _plain(value) for name, value in self.method.setting.items()}
+        for name in ("temperature", "coef", "bias"):
+            value = vars(self.method).get(name)
+            if value is not None:
+                found[name] = _plain(value)
+        return found
+
+
+def labeled(dev: Dev) -> Labeled:
+    """Return the steps of a development stream that are judged."""
+    kept = dev.labels >= 0
+    if kept.all():
+        return Labeled(dev.outputs(), dev.labels, dev.shifted)
+    return Labeled(dev.taken(kept), dev.labels[kept], dev.shifted[kept])
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (tuple, np.ndarray)):
+        return [_plain(each) for each in value]
+    return round(float(value), 6) if isinstance(value, (float, np.floating)) else value

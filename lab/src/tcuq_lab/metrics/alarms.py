@@ -1,0 +1,235 @@
+"""What is counted of an alarm: false ones on clean time, and what it does at each shift.
+
+A shift is found when the alarm goes from off to on within it; one that begins while the alarm is on is found
+only if the alarm comes on again within it. A false alarm begins on a clean step, `SETTLE` steps or more after
+a shift; one that comes back within `SETTLE` steps is the same, and one that lasts counts again every `AGAIN`
+settled clean steps.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tcuq.metrics.inputs import Bools, Floats, Ints
+
+from ..corruptions.suite import FAULTS
+from ..harness.declare import Case
+from ..harness.figures import EventShare, Figure, Mean, Median, Rate
+from ..harness.types import ASKED, CLEAN, Switch, Truth
+from .limits import false_starts, find_limit, recently
+
+COSTLY = 0.1
+"""Accuracy that a source costs the network, at least, to be one that an alarm should find."""
+CLEAN_ON, FALSE, FOUND, DELAY = "clean on", "false per 10,000", "found", "delay"
+COSTLY_ON, BENIGN_ON, SHIFTED_ON = "costly on", "benign on", "shifted on"
+RATIO, COLLAPSE = "run length ratio", "collapse found"
+"""The run length between false alarms over the one asked for, from the rate of all networks; and whether an
+alarm is on at any step of a fault of the sensor."""
+EQUAL = " (equal)"
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """When a stream of K stretches of T steps is shifted; shorter stretches are filled up with -1."""
+
+    sources: Ints  # (K, T), of each step in `names`
+    names: tuple[str, ...]  # those of one type in the order of their severity
+
+    @cached_property
+    def shifted(self) -> Bools:
+        """Steps that are not clean."""
+        clean = [at for at, name in enumerate(self.names) if name == CLEAN]
+        return np.asarray(~np.isin(self.sources, [-1, *clean]))
+
+    @cached_property
+    def settled(self) -> Bools:
+        """Clean steps without a shift in the last `SETTLE` steps."""
+        return ~self.shifted & ~recently(self.shifted) & (self.sources >= 0)
+
+    @cached_property
+    def reached(self) -> Ints:
+        """Source that the shift of each step has at its strongest, the last in `names`.
+
+        One that sets in slowly begins weak, and one that goes slowly ends so.
+        """
+        changes = np.ones(self.shifted.shape, dtype=bool)
+        changes[:, 1:] = self.shifted[:, 1:] != self.shifted[:, :-1]
+        runs = np.cumsum(changes.ravel()) - 1
+        strongest = np.full(int(runs[-1]) + 1, -1, dtype=self.sources.dtype)
+        np.maximum.at(strongest, runs, self.sources.ravel())
+        return np.asarray(strongest[runs].reshape(self.sources.shape))
+
+    @cached_property
+    def shifts(self) -> list[tuple[int, int, int, str]]:
+        """Shifts that begin after a clean step: stretch, first step, step after the last, source reached."""
+        found = []
+        for stretch, marks in enumerate(self.shifted):
+            edges = np.diff(marks.astype(np.int8))
+            ends = [*(np.flatnonzero(edges < 0) + 1).tolist(), len(marks)]
+            for start in (np.flatnonzero(edges > 0) + 1).tolist():
+                stop = next(end for end in ends if end > start)
+                found.append((stretch, start, stop, self.names[int(self.reached[stretch, start])]))
+        return found
+
+    def costly(self, worse: Container[str]) -> Bools:
+        """Return the steps of shifts that reach a source that costs accuracy."""
+        places = [at for at, name in enumerate(self.names) if name in worse]
+        return np.asarray(np.isin(self.reached, places))
+
+    def flat(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return values (K, T) in the order of the steps of the stream."""
+        return values[self.sources >= 0]
+
+    def rows(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return values of T steps stretch by stretch, (K, T); where a stretch is shorter, 0."""
+        found = np.zeros((*self.sources.shape, *values.shape[1:]), dtype=values.dtype)
+        found[self.sources >= 0] = values
+        return found
+
+
+def scene_of(truth: Truth) -> Scene:
+    """Return when a stream is shifted."""
+    pieces = truth.pieces()
+    most = max(piece.stop - piece.start for piece in pieces)
+    sources = np.full((len(pieces), most), -1, dtype=np.int64)
+    for row, piece in zip(sources, pieces, strict=True):
+        row[: piece.stop - piece.start] = truth.sources[piece]
+    return Scene(sources, truth.names)
+
+
+class Events(NamedTuple):
+    """What an alarm does at each shift, one entry each."""
+
+    stretch: Ints
+    already: Bools  # the alarm was on at the step before
+    delays: Floats  # steps to where the alarm goes from off to on; infinite where it never does in the shift
+    clears: (
+        Floats  # steps from its end to one without alarm; NaN where the alarm was off, or the stretch ends
+    )
+    lengths: Floats  # steps of the shift
+    sources: tuple[str, ...]
+
+    @property
+    def restricted(self) -> Floats:
+        """Delays, a miss costing the whole shift."""
+        return np.minimum(self.delays, self.lengths)
+
+
+def events(on: Bools, scene: Scene) -> Events:
+    """Compare an alarm (K, T) with the shifts of a stream.
+
+    Examples
+    --------
+    >>> scene = Scene(np.array([[0, 1, 1, 1, 0, 0, 1, 1, 0]]), ("clean", "fog/1"))
+    >>> found = events(np.array([[0, 0, 1, 1, 1, 0, 0, 0, 0]], bool), scene)
+    >>> found.delays.tolist(), found.clears.tolist(), found.already.tolist()
+    ([1.0, inf], [1.0, nan], [False, False])
+    """
+    rows = []
+    for stretch, start, stop, name in scene.shifts:
+        line = on[stretch]
+        raised = np.flatnonzero(line[start:stop] & ~line[start - 1 : stop - 1])
+        delay = float(raised[0]) if len(raised) else math.inf
+        clears = _clears(line, scene.shifted[stretch], stop)
+        rows.append((stretch, bool(line[start - 1]), delay, clears, stop - start, name))
+    columns = list(zip(*rows, strict=True)) or [()] * 6
+    numbers, already, delays, late, lengths, sources = columns
+    return Events(
+        np.array(numbers, dtype=np.int64),
+        np.array(already, dtype=bool),
+        np.array(delays, dtype=np.float64),
+        np.array(late, dtype=np.float64),
+        np.array(lengths, dtype=np.float64),
+        tuple(sources),
+    )
+
+
+def _clears(line: Bools, shifted: Bools, stop: int) -> float:
+    later = np.flatnonzero(shifted[stop:])
+    end = stop + int(later[0]) if len(later) else len(line)
+    quiet = np.flatnonzero(~line[stop:end])
+    if not line[stop - 1] or stop == len(line):
+        return math.nan
+    if len(quiet):
+        return float(quiet[0])
+    return math.inf if len(later) else math.nan
+
+
+def costly_sources(errors: Mapping[str, float], least: float = COSTLY) -> tuple[str, ...]:
+    """Return the sources whose error is above the clean one by `least`, or more."""
+    return tuple(name for name, error in errors.items() if error - errors[CLEAN] >= least - 1e-12)
+
+
+def clean_figures(on: Bools, scene: Scene) -> dict[str, Figure]:
+    """Return what an alarm does in clean time: share of steps under it, and false alarms."""
+    return {
+        CLEAN_ON: _share(on, ~scene.shifted & (scene.sources >= 0)),
+        FALSE: Rate(false_starts(on, scene.settled).ravel(), _stretches(on), scene.settled.ravel()),
+    }
+
+
+def shift_figures(on: Bools, scene: Scene, worse: Sequence[str]) -> dict[str, Figure]:
+    """Return what an alarm does at shifts, mostly at those that cost accuracy."""
+    found, count, harmed = events(on, scene), len(on), scene.costly(worse)
+    times = {SHIFTED_ON: scene.shifted, BENIGN_ON: scene.shifted & ~harmed}
+    figures: dict[str, Figure] = {name: _share(on, of) for name, of in times.items() if of.any()}
+    faults = [each for each in scene.shifts if each[3].partition("/")[0] in FAULTS]
+    if faults:
+        seen = np.array([on[stretch, start:stop].any() for stretch, start, stop, _ in faults])
+        figures[COLLAPSE] = EventShare(seen, np.array([each[0] for each in faults]), count)
+    kept = np.isin(np.array(found.sources, dtype=np.str_), worse)
+    if kept.any():
+        known = kept & ~np.isnan(found.clears)
+        figures |= {
+            FOUND: EventShare(np.isfinite(found.delays[kept]), found.stretch[kept], count),
+            "already on": EventShare(found.already[kept], found.stretch[kept], count),
+            DELAY: Median(found.delays[kept], found.stretch[kept], count),
+            "clears": Median(found.clears[known], found.stretch[known], count),
+            COSTLY_ON: _share(on, harmed),
+        }
+    return figures
+
+
+def _stretches(on: Bools) -> Ints:
+    return np.repeat(np.arange(on.shape[0]), on.shape[1])
+
+
+def _share(values: npt.NDArray[Any], of: Bools) -> Mean:
+    return Mean(values.ravel(), _stretches(of), of.ravel())
+
+
+def alarm(case: Case) -> dict[str, Figure]:
+    """Return the figures of an alarm at its own limit."""
+    if case.answers.alarm is None:
+        return {}
+    scene = scene_of(case.truth)
+    return _figures(_on(case, scene), scene, case)
+
+
+def alarm_equal(case: Case) -> dict[str, Figure]:
+    """Return them at the limit that gives one false alarm in `ASKED` clean steps of this very stream."""
+    scene, switch = scene_of(case.truth), case.answers.alarm
+    if not isinstance(switch, Switch):
+        return {}
+    on = switch.on(np.array([find_limit(switch.on, switch.path(scene.settled), scene.settled)]))[0]
+    count, asked = int(false_starts(on, scene.settled).sum()), int(scene.settled.sum() / ASKED)
+    if count < asked / 2:
+        short = case.memory.setdefault("not equal", {})
+        short[case.play.stream] = {"false alarms": count, "asked for": asked}
+    return {name + EQUAL: each for name, each in _figures(on, scene, case).items()}
+
+
+def _on(case: Case, scene: Scene) -> Bools:
+    said = case.answers.alarm
+    return said.at_limit() if isinstance(said, Switch) else scene.rows(said)
+
+
+def _figures(on: Bools, scene: Scene, case: Case) -> dict[str, Figure]:
+    return clean_figures(on, scene) | shift_figures(on, scene, case.streams.costly)

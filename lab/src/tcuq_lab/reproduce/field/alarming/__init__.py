@@ -1,1 +1,0 @@
-"""Parts of the experiment `alarms`: the monitor's alarm and its rivals, their limits, and what is counted."""

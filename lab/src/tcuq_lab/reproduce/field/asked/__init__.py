@@ -1,1 +1,0 @@
-"""Questions about the standard monitor, each answered by variants that lack a part of it."""

@@ -1,0 +1,212 @@
+"""Stored figures of twelve rows and more on a few laws: the same before and after the code is moved.
+
+python lab/tests/support/pins.py [NAME ...]      writes lab/tests/pins/NAME.csv
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import sys
+import tempfile
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from kept_recordings import Kept
+
+from tcuq_lab.benchmark.builtin import built_in
+from tcuq_lab.benchmark.files import Benchmark, load
+from tcuq_lab.benchmark.late import LATE
+from tcuq_lab.experiments.benchmark import run as run_bench
+from tcuq_lab.experiments.labels import run as run_late
+from tcuq_lab.experiments.registry import STREAMS
+from tcuq_lab.harness.declare import combined
+from tcuq_lab.harness.laws import StreamSizes, UnitPlan
+from tcuq_lab.methods.bank_files import load_bank
+from tcuq_lab.methods.method import Recorded
+from tcuq_lab.reproduce.kinds import (
+    calibration,
+    comparison,
+    headlines,
+    literal,
+    rate_audit,
+    selective,
+    severity,
+)
+from tcuq_lab.reproduce.kinds.unit import Unit as PaperUnit
+from tcuq_lab.reproduce.paper import load_experiments
+from tcuq_lab.reproduce.recordings import stream_sources
+from tcuq_lab.reproduce.units import Unit
+from tcuq_lab.streams import build
+
+LAB = Path(__file__).parents[2]
+PLACE = LAB / "tests" / "pins"
+Figures = dict[tuple[str, ...], tuple[float, ...]]
+SIZES = StreamSizes(400, 3, 3, 3, 3, 3, 100, 800, 2, 3, 2)
+LAWS = ("class 16", "changing pace", "mixed")
+BENCH = ("confidence", "entropy", "belief", "belief_paces", "hmm", "windowed_mean", "cusum", "tcuq",
+         "tcuq_no_labels", "confidence_norm", "vote_8", "belief_told", "alarm_cusum", "alarm_distance",
+         "alarm_mmd", "alarm_bocpd")  # fmt: skip
+PAPER = ("drop", "headlines", "literal", "severity", "selective", "rate_audit", "calibration")
+
+
+class Recordings(Kept):
+    """Recorded outputs of the repository for every row; a source that is not there is another that is."""
+
+    setting = replace(Kept.setting, severities=(1, 5), kinds=2, steps=1500, clean_steps=10_000, replicates=50)
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self._banks: dict[str, dict[str, Recorded]] = {}
+
+    def _bank(self, row: Any) -> dict[str, Recorded]:
+        name = row.method.bank
+        if name == "plain" and row.method.members > 1:
+            name = "deep"
+        if name == "plain" and row.method.recipe != "plain":
+            name = {"exits": "early_exit"}.get(row.method.recipe, row.method.recipe)
+        if name not in self._banks:
+            path = LAB / "recorded" / "resnet8" / f"{name}.npz"
+            self._banks[name] = load_bank(path if path.exists() else path.with_name("plain.npz"))
+        return self._banks[name]
+
+    def _like(self, row: Any, source: str) -> Recorded:
+        bank = self._bank(row)
+        names = [name for name in bank if name != "clean"]
+        if source == "clean" or source.endswith("/1"):
+            return bank["clean"]
+        return bank[names[zlib.crc32(source.encode()) % len(names)]]
+
+    def sources(self, task: str, part: str) -> list[str]:
+        return stream_sources(task, part, replace(self.setting, kinds=None))
+
+    def banks(self, task: str, part: str, seed: int, rows: Any, sources: Any) -> dict[str, Any]:
+        return {row.label: {source: self._like(row, source) for source in sources} for row in rows}
+
+    def of_stream(self, description: Any, seed: int, row: Any) -> Recorded:
+        stream = build(description, self.labels)
+        parts = [self._like(row, name) for name in stream.sources]
+
+        def picked(of: Callable[[Recorded], Any]) -> Any:
+            tables = np.stack([of(part) for part in parts])
+            return tables[stream.source, np.maximum(stream.index, 0)]
+
+        extra = {name: picked(lambda part: part.extra[name]) for name in parts[0].extra}  # noqa: B023
+        features = None if parts[0].features is None else picked(lambda part: part.features)
+        return Recorded(picked(lambda part: part.probs), features, extra)
+
+
+def few(name: str = "mnist", streams: tuple[str, ...] = ("mixed", "mixed, label shift")) -> Benchmark:
+    """Return the benchmark with two test streams and the clean one."""
+    whole = load(LAB / "benchmark")
+    [task] = [each for each in whole.tasks if each.name == name]
+    kept = {each: task.streams[each] for each in ("dev", "clean dev", *streams, "clean")}
+    return Benchmark([replace(task, streams=kept)], whole.digest)
+
+
+def bench() -> Figures:
+    found: Figures = {}
+    benchmark = few()
+    for name in (*BENCH, *LATE):
+        outcome = run_bench(built_in(name), benchmark)
+        head = outcome.interval()
+        found[name, "", "headline"] = (head.estimate, head.low, head.high)
+        for line in outcome.lines:
+            found[name, line.stream, line.column] = (line.value, line.low, line.high)
+    return found
+
+
+def labels() -> Figures:
+    return {
+        tuple(str(row[key]) for key in ("stream", "method", "rate", "delay", "how")): tuple(
+            math.nan if row[key] is None else float(row[key])
+            for key in ("labels", "error", "accepted", "reachable", "debt")
+        )
+        for row in run_late(few(streams=("mixed",)))
+    }
+
+
+class _Few:
+    def __init__(self, plan: Any) -> None:
+        self._plan, self.judged, self.types = plan, LAWS, plan.types[:2]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._plan, name)
+
+
+def units(folder: Path, spare: str) -> Iterator[Unit]:
+    for seed in (0, 1):
+        unit = Unit(UnitPlan("cifar10", seed, SIZES, (1, 5)), Recordings(folder), spare)  # type: ignore[arg-type]
+        unit.plan = _Few(unit.plan)  # type: ignore[assignment]
+        yield unit
+
+
+def field(name: str) -> Figures:
+    spec = STREAMS[name]
+    with tempfile.TemporaryDirectory() as folder:
+        networks = []
+        for unit in units(Path(folder), spec.spare):
+            networks.append(spec.measured(unit).figures)
+            if name in ("questions", "alarms"):
+                break
+    lines = combined("cifar10", networks, spec.comparisons, spec.inverses)
+    return {
+        (each.stream, each.row, each.fit, each.column): (each.value, each.low, each.high) for each in lines
+    }
+
+
+def paper() -> Figures:
+    found: Figures = {}
+    kinds = (calibration, comparison, headlines, literal, rate_audit, selective, severity)
+    modules = {module.__name__.rpartition(".")[2]: module for module in kinds}
+    for name in PAPER:
+        plan = load_experiments(LAB / "experiments")[name]
+        rows = tuple(row for row in plan.rows if row.label not in ("godin_energy",))[:12]
+        rows += tuple(row for row in plan.rows if row.method.has_monitor and row not in rows)
+        if plan.kind == "selective":
+            plan = replace(plan, options={})
+        with tempfile.TemporaryDirectory() as folder:
+            recordings = Recordings(Path(folder))
+            experiment = replace(plan, rows=rows, tasks=("cifar10",), dwells=(16.0,))
+            unit = PaperUnit("cifar10", 16.0, 0)
+            records = modules[plan.kind].measure(experiment, unit, recordings)
+        for row in records:
+            if row["metric"] != "warning":
+                key = (name, row["stream"], row["method"], row["metric"], row["variant"])
+                found[key] = (row["value"], row["low"], row["high"])
+    return found
+
+
+PINS: dict[str, Callable[[], Figures]] = {
+    "bench": bench,
+    "labels": labels,
+    **{name: (lambda name=name: field(name)) for name in ("alarms", "answers", "accuracy", "questions")},
+    "paper": paper,
+}
+
+
+def stored(name: str) -> Figures:
+    with (PLACE / f"{name}.csv").open(newline="") as file:
+        return {tuple(json.loads(key)): tuple(map(float, values)) for key, *values in csv.reader(file)}
+
+
+def main(names: list[str]) -> None:
+    for name in names or list(PINS):
+        found = PINS[name]()
+        with (PLACE / f"{name}.csv").open("w", newline="") as file:
+            rows = csv.writer(file, lineterminator="\n")
+            for key, values in found.items():
+                rows.writerow([json.dumps(key), *(f"{each:.7g}" for each in values)])
+        print(name, len(found), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
