@@ -9,10 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from tcuq.metrics import auroc
 from tcuq_lab.methods.belief import Belief, BeliefTold, Hmm, expected
 from tcuq_lab.methods.method import Labeled, Method, Observed
-from tcuq_lab.methods.registry import FIXED_RULES, RIVALS
+from tcuq_lab.methods.registry import FIXED_RULES
 from tcuq_lab.methods.rules import Vote8
 
 CLASSES, DWELL = 5, 12
@@ -40,36 +39,8 @@ def simulated(seed: int, steps: int = 2000, size: bool = True) -> Labeled:
 DEV, TEST = simulated(0), simulated(1)
 
 
-def cut(seen: Observed, rows: slice) -> Observed:
-    assert seen.features is not None and seen.stretches is not None
-    return Observed(seen.probs[rows], seen.features[rows], stretches=seen.stretches[rows])
-
-
-@pytest.fixture(params=RIVALS, ids=lambda kind: kind.name)
-def rival(request: pytest.FixtureRequest) -> Method:
-    found: Method = request.param()
-    found.fit(DEV)
-    return found
-
-
 def errors(found: Method) -> npt.NDArray[np.bool_]:
     return np.asarray(found.answer(TEST.observed).predictions() != TEST.labels)
-
-
-def test_scores_rank_the_errors_of_their_own_answers(rival: Method) -> None:
-    found = rival.answer(TEST.observed)
-    assert found.probs.shape == (2000, CLASSES) and np.isfinite(found.score).all()
-    np.testing.assert_allclose(found.probs.sum(1), 1, atol=1e-6)
-    assert auroc(found.score, errors(rival)) > 0.7
-
-
-def test_the_future_and_other_segments_change_nothing(rival: Method) -> None:
-    whole = rival.answer(TEST.observed)
-    for piece in TEST.observed.pieces():
-        for rows in (piece, slice(piece.start, piece.start + 300)):
-            alone = rival.answer(cut(TEST.observed, rows))
-            np.testing.assert_array_equal(alone.score, whole.score[rows])
-            np.testing.assert_array_equal(alone.probs, whole.probs[rows])
 
 
 def test_rules_answer_better_than_the_network_where_classes_stay() -> None:
