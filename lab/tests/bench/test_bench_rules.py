@@ -195,6 +195,12 @@ def test_a_function_is_enough(benchmark: Benchmark, tmp_path: Path) -> None:
     assert run(entry, benchmark).interval().estimate == 1.0  # it is confidence
 
 
+def test_steps_say_what_a_whole_stretch_says(benchmark: Benchmark) -> None:
+    with pytest.raises(Broken, match=r"another risk from step\(\) than from watch\(\)\."):
+        judge(benchmark, doubt, step=lambda self, probs, features: float(probs.max()))
+    judge(benchmark, doubt, step=lambda self, probs, features: 1 - float(probs.max()))
+
+
 def test_products_of_float32_matrices_are_no_look_ahead(benchmark: Benchmark) -> None:
     weights = np.random.default_rng(0).normal(size=(4, 8)).astype(np.float32)
     judge(benchmark, lambda stream: np.tanh(stream.features @ weights / 50).sum(axis=1))

@@ -9,10 +9,8 @@ import pytest
 from small_benchmark import made_benchmark
 
 from tcuq_lab.benchmark import MAX_ERROR, Answers
-from tcuq_lab.benchmark.builtin import built_in
 from tcuq_lab.benchmark.entry import entry_of
 from tcuq_lab.benchmark.files import Benchmark
-from tcuq_lab.benchmark.late import LATE
 from tcuq_lab.experiments.benchmark import Outcome, run
 from tcuq_lab.harness.checks import Broken
 
@@ -87,12 +85,3 @@ def test_a_method_that_accepts_nothing_has_no_excess(benchmark: Benchmark) -> No
 def test_what_breaks_a_rule_is_refused(benchmark: Benchmark, more: dict[str, Any], message: str) -> None:
     with pytest.raises(Broken, match=message):
         judge(benchmark, **more)
-
-
-@pytest.mark.parametrize("name", list(LATE))
-def test_built_in_methods_run(benchmark: Benchmark, name: str) -> None:
-    lines = run(built_in(name), benchmark).lines
-    few, many = (
-        [each.value for each in lines if each.column == f"accepted, {rate}"] for rate in ("1%", "10%")
-    )
-    assert (few == many) == (name == "fixed")  # labels change what is accepted

@@ -158,18 +158,6 @@ def test_the_limit_is_the_smallest_observed_value_that_will_do(name: str, rounde
 
 
 @pytest.mark.parametrize("name", STATISTICS)
-def test_the_run_length_is_kept_on_fresh_data(name: str) -> None:
-    rng = np.random.default_rng(8)
-    dev = [rng.beta(2, 6, 100_000)]
-    statistic = STATISTICS[name](Reference.of(dev))
-    found = find_limit(statistic, dev, 500)
-    fresh = run_length(statistic, [rng.beta(2, 6, 100_000)], found.limit)
-    assert found.value >= 500
-    # 200 alarms: a relative error of 7 % on either side.
-    assert 0.72 * found.value < fresh.value < 1.4 * found.value
-
-
-@pytest.mark.parametrize("name", STATISTICS)
 def test_unjudged_steps_are_run_over_but_not_counted(name: str) -> None:
     rng = np.random.default_rng(11)
     runs = [rng.normal(0, 1, n) for n in (900, 700)]

@@ -1,11 +1,9 @@
 """Rules that switch an alarm on and off: against plain loops, and on made shifts."""
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 
-from tcuq_lab.detection.switches import above, adwin, capped, page_hinkley
+from tcuq_lab.detection.switches import adwin, capped, page_hinkley
 
 
 def rises(runs: int = 3, seed: int = 0) -> np.ndarray:
@@ -55,19 +53,3 @@ def test_adwin_is_on_in_the_shift_and_off_after_it(clock: int) -> None:
     clean = rng.uniform(0, 0.3, 320)
     before, inside, after = shares(adwin(x, np.array([np.log(1 / 0.002)]), clock, 8, clean)[0])
     assert before == 0 and inside == 1 and after == 0
-
-
-def test_rules_know_nothing_of_later_steps() -> None:
-    x = rises(2, 4)
-    clean = np.random.default_rng(5).normal(size=320)
-    limits = np.array([2.0, 4.0])
-    rules: tuple[Callable[[np.ndarray], np.ndarray], ...] = (
-        lambda v: above(v, limits),
-        lambda v: capped(v - 0.5, limits),
-        lambda v: page_hinkley(v, 5 * limits, 0.1),
-        lambda v: adwin(v, limits, 8, 8, clean),
-    )
-    for rule in rules:
-        whole, part = rule(x), rule(x[:, :555])
-        assert whole.any() and not whole.all()
-        np.testing.assert_array_equal(whole[:, :, :555], part)

@@ -45,18 +45,6 @@ def test_tests_on_vectors_rise_after_a_shift_and_are_held_between_looks(which: s
     assert EVERY <= 5  # a look adds half of that to every delay
 
 
-def test_statistics_know_nothing_of_later_steps() -> None:
-    x, rank = vectors(), np.random.default_rng(4).uniform(size=(2, 500))
-    kernel, principal = kernel_of(CLEAN), principal_of(CLEAN)
-    for whole, part in (
-        (kolmogorov_smirnov(rank, 32), kolmogorov_smirnov(rank[:, :333], 32)),
-        (discrepancy(x, kernel, 32), discrepancy(x[:, :333], kernel, 32)),
-        (told_apart(x, principal, 32), told_apart(x[:, :333], principal, 32)),
-        (jumper(rank, 0.1, "power"), jumper(rank[:, :333], 0.1, "power")),
-    ):
-        np.testing.assert_allclose(whole[:, :333], part, atol=1e-6)
-
-
 @pytest.mark.parametrize("bets", ["linear", "power"])
 def test_bets_do_not_win_on_uniform_p_values(bets: str) -> None:
     p = (np.arange(100_000) + 0.5) / 100_000

@@ -1,4 +1,4 @@
-"""The experiments on streams, on made-up networks: every row is there, and figures are what they say."""
+"""The experiments on streams, on made-up networks: figures are what they say."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tcuq_lab.harness.types import Answers, Outputs, Switch, Truth
 from tcuq_lab.methods.ours import Ours, run
 from tcuq_lab.metrics.windows import BIAS, CLEAN_ERROR, ERROR, RANK, SHIFTED_ERROR, cut
 from tcuq_lab.metrics.windows import accuracy as window_figures
-from tcuq_lab.reproduce.units import ALL_TYPES, SHUFFLED, Unit
+from tcuq_lab.reproduce.units import SHUFFLED, Unit
 
 LAW = "class 16"
 ROWS = {
@@ -77,20 +77,6 @@ def measured(unit: Unit) -> dict[str, Measured]:
         patch.undo()
 
 
-@pytest.mark.parametrize("name", list(ROWS))
-def test_every_row_is_there_with_its_fits(measured: dict[str, Measured], name: str) -> None:
-    fits: dict[str, set[str]] = {}
-    for key, figure in measured[name].figures.items():
-        if key.stream == LAW:
-            fits.setdefault(key.row, set()).add(key.fit)
-            assert not np.isinf(figure.value) or "delay" in key.column or key.column.startswith("clears")
-    unfitted = {"base", "int8 confidence", "conformal", "vote_8", "mean confidence"}
-    every = {"answers": {"told", "untold", "other"}, "accuracy": {"told", "untold", "other"},
-             "alarms": {"told", "untold"}, "questions": {"untold"}}[name]  # fmt: skip
-    expected = {row: {""} if row in unfitted else every for row in ROWS[name]}
-    assert fits == expected | ({"gate told": {"told"}} if name == "questions" else {})
-
-
 def test_what_is_chosen_is_kept(measured: dict[str, Measured]) -> None:
     assert set(measured["answers"].choices["vote"]) == {"dev", f"law {LAW}", "law class 1"}
     assert measured["answers"].choices["tcuq"]["dev"].startswith("signals ")
@@ -119,43 +105,6 @@ def test_figures_are_those_of_a_plain_computation(unit: Unit, measured: dict[str
     assert value("base", "", "errors") == (prediction != truth.labels).mean()
     deep = unit.outputs(f"test {LAW}", accuracy.DEEP).probs.argmax(axis=1)
     assert value("deep", "told", "errors") == (deep != truth.labels).mean()
-
-
-def test_single_types_are_shown_to_few_rows_and_averaged(measured: dict[str, Measured], unit: Unit) -> None:
-    found = measured["answers"].figures
-    rows = {key.row for key in found if key.stream == ALL_TYPES}
-    assert rows == {"base", "vote_8", "tcuq answer", "tcuq no labels"}
-    parts = [found[Key(f"type {name}", "base", "", "errors")].value for name in unit.plan.types]
-    assert found[Key(ALL_TYPES, "base", "", "errors")].value == pytest.approx(np.mean(parts))
-
-
-@pytest.mark.parametrize("name", ["answers", "alarms", "accuracy", "questions"])
-def test_a_stretch_begins_with_an_empty_past_and_no_row_looks_ahead(unit: Unit, name: str) -> None:
-    spec = few_rows(STREAMS[name])
-    for row in spec.rows(unit):
-        seen = unit.outputs("test class 16", row.network)
-        method = row.fit(unit, "dev" if row.fitted else "")
-        whole, last = method.watch(seen), seen.pieces()[-1]
-        alone = method.watch(seen.taken(last))
-        short = method.watch(joined_halves(seen))
-        for said, rows in ((alone, last), (short, halves(seen))):
-            np.testing.assert_allclose(said.risk, whole.risk[rows], atol=1e-12, err_msg=row.name)
-            if said.alarm is not None:
-                np.testing.assert_array_equal(_on(said), _on(whole)[rows], err_msg=row.name)
-
-
-def halves(seen: Outputs) -> Any:
-    """Return the first half of every stretch."""
-    pieces = seen.pieces()
-    return np.concatenate([np.arange(each.start, (each.start + each.stop) // 2) for each in pieces])
-
-
-def joined_halves(seen: Outputs) -> Outputs:
-    return seen.taken(halves(seen))
-
-
-def _on(said: Answers) -> Any:
-    return said.alarm.at_limit().ravel() if isinstance(said.alarm, Switch) else said.alarm
 
 
 def test_sums_of_our_alarm_are_those_of_the_core_at_any_limit(unit: Unit) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +15,10 @@ from torch import nn  # noqa: E402
 from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 from torch.utils.flop_counter import flop_registry  # noqa: E402
 
-from tcuq.metrics import auroc  # noqa: E402
 from tcuq_lab.methods import passes  # noqa: E402
 from tcuq_lab.methods.confidence import Conformal, fitted, likelihood, p_values  # noqa: E402
 from tcuq_lab.methods.ensembles import POSTNET_KINDS, risks  # noqa: E402
-from tcuq_lab.methods.method import TRIALS, Labeled, Method, Observed, Recorded  # noqa: E402
+from tcuq_lab.methods.method import Method, Observed, Recorded  # noqa: E402
 from tcuq_lab.methods.passes import differential_entropy, expected_entropy, sampled  # noqa: E402
 from tcuq_lab.methods.perturbed import EPSILONS, Odin, gradient  # noqa: E402
 from tcuq_lab.methods.registry import NETWORK_METHODS, method  # noqa: E402
@@ -101,33 +98,6 @@ def seen(rows: Recorded) -> Observed:
     return Observed(rows.probs, rows.features, rows.extra)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", NETWORK)
-def test_every_method_ranks_its_own_errors_on_new_examples(
-    name: str, trained: dict[str, list[nn.Module]]
-) -> None:
-    found = ready(name, trained)
-    assert found.name == name
-    assert len(found.grid) in (1, TRIALS)
-    assert len({repr(each) for each in found.grid}) == len(found.grid)
-    dev, test = seen(found.record(X)), seen(found.record(AGAIN))
-    found.fit(Labeled(dev, Y, np.zeros(len(Y), np.uint8)))
-    assert found.setting in found.grid
-    answers = set()
-    for setting in found.grid:
-        answer = found.score(test, setting)
-        assert answer.probs.shape == (300, 4) and answer.score.shape == (300,)
-        assert np.isfinite(answer.score).all()
-        np.testing.assert_allclose(answer.probs.sum(1), 1, atol=1e-5)
-        answers.add(answer.predictions().tobytes())
-    assert len(answers) == 1  # or a setting could win by errors that are easier to see
-    for part, labels in ((dev, Y), (test, AGAIN_Y)):
-        kept = found.answer(part)
-        wrong = kept.predictions() != labels
-        assert 0.02 < wrong.mean() < 0.5
-        assert auroc(kept.score, wrong) > 0.6
-
-
 @pytest.mark.parametrize("name", NETWORK)
 def test_every_method_is_repeatable_and_does_not_look_at_batches(
     name: str, trained: dict[str, list[nn.Module]], monkeypatch: pytest.MonkeyPatch
@@ -141,35 +111,6 @@ def test_every_method_is_repeatable_and_does_not_look_at_batches(
     for column, values in one.extra.items():
         assert len(values) == len(AGAIN)
         np.testing.assert_allclose(values, two.extra[column], rtol=1e-3, atol=1e-4)
-
-
-@pytest.mark.parametrize("name", NETWORK)
-def test_a_step_is_answered_from_that_step_alone(name: str, trained: dict[str, list[nn.Module]]) -> None:
-    """No memory: state of 0 bytes is all that it needs. Recording nothing gives nothing."""
-    found = ready(name, trained)
-    rows = found.record(AGAIN)
-    cut = {column: values[50:60] for column, values in rows.extra.items()}
-    for setting in found.grid:
-        whole = found.score(seen(rows), setting)
-        part = found.score(Observed(rows.probs[50:60], None, cut), setting)
-        np.testing.assert_array_equal(part.score, whole.score[50:60])
-        np.testing.assert_array_equal(part.probs, whole.probs[50:60])
-    assert found.cost(SHAPE).state == 0
-    empty = found.record(AGAIN[:0])
-    assert empty.probs.shape == (0, 4)
-    assert found.answer(seen(empty)).score.shape == (0,)
-
-
-@pytest.mark.parametrize("name", NETWORK)
-def test_a_score_never_meets_labels(name: str, trained: dict[str, list[nn.Module]]) -> None:
-    assert {each.name for each in fields(Observed)} == {"probs", "features", "extra", "stretches", "gauges"}
-    assert list(inspect.signature(method(name).score).parameters) == ["self", "seen", "setting"]
-    found = ready(name, trained)
-    rows = seen(found.record(AGAIN))
-    before = found.score(rows, found.grid[-1]).score
-    labels = np.random.default_rng(0).integers(0, 4, len(Y))
-    found.fit(Labeled(seen(found.record(X)), labels, np.zeros(len(Y), np.uint8)))
-    np.testing.assert_array_equal(found.score(rows, found.grid[-1]).score, before)
 
 
 class Calls:

@@ -10,10 +10,14 @@ import numpy.typing as npt
 import pytest
 
 from tcuq.metrics import auroc
-from tcuq_lab.methods.belief import Belief, BeliefTold, Hmm, expected
+from tcuq_lab.detection.feature_scores import centers_of, hotelling
+from tcuq_lab.methods.alarm_rivals import RIVALS as ALARMS
+from tcuq_lab.methods.alarm_rivals import Clean, Seen
+from tcuq_lab.methods.belief import STAYS, Belief, BeliefStay, BeliefTold, Hmm, expected
 from tcuq_lab.methods.method import Labeled, Method, Observed
-from tcuq_lab.methods.registry import FIXED_RULES, RIVALS
+from tcuq_lab.methods.registry import FIXED_RULES
 from tcuq_lab.methods.rules import Vote8
+from tcuq_lab.methods.stacked import DeepBelief, Stacked
 
 CLASSES, DWELL = 5, 12
 
@@ -40,36 +44,8 @@ def simulated(seed: int, steps: int = 2000, size: bool = True) -> Labeled:
 DEV, TEST = simulated(0), simulated(1)
 
 
-def cut(seen: Observed, rows: slice) -> Observed:
-    assert seen.features is not None and seen.stretches is not None
-    return Observed(seen.probs[rows], seen.features[rows], stretches=seen.stretches[rows])
-
-
-@pytest.fixture(params=RIVALS, ids=lambda kind: kind.name)
-def rival(request: pytest.FixtureRequest) -> Method:
-    found: Method = request.param()
-    found.fit(DEV)
-    return found
-
-
 def errors(found: Method) -> npt.NDArray[np.bool_]:
     return np.asarray(found.answer(TEST.observed).predictions() != TEST.labels)
-
-
-def test_scores_rank_the_errors_of_their_own_answers(rival: Method) -> None:
-    found = rival.answer(TEST.observed)
-    assert found.probs.shape == (2000, CLASSES) and np.isfinite(found.score).all()
-    np.testing.assert_allclose(found.probs.sum(1), 1, atol=1e-6)
-    assert auroc(found.score, errors(rival)) > 0.7
-
-
-def test_the_future_and_other_segments_change_nothing(rival: Method) -> None:
-    whole = rival.answer(TEST.observed)
-    for piece in TEST.observed.pieces():
-        for rows in (piece, slice(piece.start, piece.start + 300)):
-            alone = rival.answer(cut(TEST.observed, rows))
-            np.testing.assert_array_equal(alone.score, whole.score[rows])
-            np.testing.assert_array_equal(alone.probs, whole.probs[rows])
 
 
 def test_rules_answer_better_than_the_network_where_classes_stay() -> None:
@@ -164,3 +140,50 @@ def test_an_hmm_learns_its_pace_without_labels() -> None:
     found.fit(Labeled(DEV.observed, np.full(2000, -1), DEV.kinds))
     assert found.setting["redraw"] == pytest.approx(CLASSES / (DWELL * (CLASSES - 1)), rel=0.2)
     assert 0.5 < found.setting["temperature"] < 1.5
+
+
+def test_a_fixed_stay_is_the_best_of_eight_and_serves_an_ensemble_too() -> None:
+    found, deep = BeliefStay(), DeepBelief()
+    for each in (found, deep):
+        each.fit(DEV)
+        assert each.setting in ({"dwell": 8.0}, {"dwell": 16.0})  # classes stay for 12 steps
+    assert len(STAYS) == 8 and STAYS[0] == {"dwell": 20.0}
+    np.testing.assert_array_equal(deep.answer(TEST.observed).probs, found.answer(TEST.observed).probs)
+
+
+def test_the_stacked_regression_is_that_of_scikit_learn_and_says_how_often_it_errs() -> None:
+    linear = pytest.importorskip("sklearn.linear_model", reason="pip install scikit-learn")
+    found = Stacked()
+    found.fit(DEV)
+    answer, wrong = found.answer(TEST.observed), errors(found)
+    own = found.answer(DEV.observed)
+    values = (found.values(DEV.observed, own.probs) - found.usual[0]) / found.usual[1]
+    judge = linear.LogisticRegression(class_weight="balanced", tol=1e-8)
+    judge.fit(values, own.predictions() != DEV.labels)
+    np.testing.assert_allclose(found.coef, judge.coef_[0], atol=0.05)
+    plain = BeliefStay()
+    plain.setting = found.setting
+    assert auroc(answer.score, wrong) > auroc(plain.answer(TEST.observed).score, wrong)
+    assert answer.score.mean() == pytest.approx(wrong.mean(), abs=0.03)
+
+
+def test_t2_is_the_squared_mahalanobis_distance_of_a_mean() -> None:
+    covariance = pytest.importorskip("sklearn.covariance", reason="pip install scikit-learn")
+    rng = np.random.default_rng(5)
+    mixed = np.eye(6) + 0.3 * rng.normal(0, 1, (6, 6))
+    clean, x = (rng.normal(1, 2, (steps, 6)) @ mixed for steps in (800, 200))
+    found = hotelling(x[None], centers_of(clean, np.zeros(len(clean), int), 1), 30)[0]
+    judge = covariance.EmpiricalCovariance().fit(clean)
+    means = np.array([x[at - 29 : at + 1].mean(axis=0) for at in range(29, 200)])
+    np.testing.assert_allclose(found[29:], 30 * judge.mahalanobis(means), rtol=0.05)
+
+
+def test_a_random_alarm_and_a_clock_know_nothing_of_the_input() -> None:
+    named = {each.name: each for each in ALARMS}
+    probs = np.random.default_rng(0).dirichlet(np.ones(4), (40, 1000))
+    seen = Seen(1 - probs.max(axis=2), probs)
+    clean = Clean(seen, np.ones(seen.score.shape, dtype=bool))
+    drawn = named["random"].prepare(clean, seen, {"hold": 1}).on(np.array([0.9, 0.99]))
+    assert drawn.mean(axis=(1, 2)) == pytest.approx([0.1, 0.01], rel=0.1)
+    assert not np.array_equal(drawn[0, 0], drawn[0, 1])  # another stretch, other draws
+    assert named["clock"].prepare(clean, seen, {"period": 100}).on(np.array([89.5])).mean() == 0.1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import fields, replace
+from dataclasses import replace
 from statistics import median
 from typing import Any
 
@@ -14,7 +14,6 @@ import pytest
 from tcuq import SIGNALS, FitOptions, Monitor, Params, fit
 from tcuq.export.csource import params_source
 from tcuq.log.log import Log
-from tcuq.metrics import auroc
 from tcuq.monitor.cost import cost
 from tcuq_lab.methods.method import Labeled, Observed
 from tcuq_lab.methods.paper import NoConformal, TcuqPaper, TcuqTs
@@ -89,43 +88,6 @@ def fitted() -> dict[str, Streaming]:
 @pytest.fixture(params=[kind.name for kind in STREAM_METHODS])
 def method(request: pytest.FixtureRequest, fitted: dict[str, Streaming]) -> Streaming:
     return fitted[request.param]
-
-
-def wrong(method: Streaming, dev: Labeled) -> npt.NDArray[np.bool_]:
-    return np.asarray(method.answer(dev.observed).predictions() != dev.labels)
-
-
-def test_scores_are_finite_and_rank_errors_of_other_streams(method: Streaming) -> None:
-    found = method.answer(TEST.observed)
-    assert found.probs.shape == TEST.observed.probs.shape
-    assert found.score.shape == (len(TEST.observed),)
-    assert np.isfinite(found.score).all()
-    errors = wrong(method, TEST)
-    assert auroc(found.score, errors) > 0.75
-    if method.name != "mean_answer":
-        assert (found.predictions() == TEST.observed.probs.argmax(1)).all()
-
-
-def test_the_future_changes_nothing(method: Streaming) -> None:
-    seen = TEST.observed
-    other = part(seen, slice(STEPS, 2 * STEPS))
-    mixed = Observed(
-        np.concatenate([seen.probs[:700], other.probs[:300]]),
-        np.concatenate([seen.features[:700], other.features[:300]]),  # type: ignore[index]
-    )
-    whole = method.answer(part(seen, slice(0, 1000)))
-    swapped = method.answer(mixed)
-    assert (whole.score[:700] == swapped.score[:700]).all()
-    assert (whole.probs[:700] == swapped.probs[:700]).all()
-    assert (whole.score[700:] != swapped.score[700:]).any()
-
-
-def test_segments_know_nothing_of_each_other(method: Streaming) -> None:
-    together = method.answer(TEST.observed)
-    for piece in TEST.observed.pieces():
-        alone = method.answer(part(TEST.observed, piece))
-        assert (together.score[piece] == alone.score).all()
-        assert (together.probs[piece] == alone.probs).all()
 
 
 def ragged() -> Observed:
@@ -261,23 +223,6 @@ def test_no_conformal_has_the_same_scores_and_a_frozen_threshold(fitted: dict[st
     found = frozen.decisions(TEST.observed)
     assert (found.flagged == (score >= full.params.reference)).all()
     assert (found.flagged != full.decisions(TEST.observed).flagged).any()
-
-
-def test_what_is_observed_has_no_labels_and_the_fit_is_over(method: Streaming) -> None:
-    assert {each.name for each in fields(TEST.observed)} == {
-        "probs",
-        "features",
-        "extra",
-        "stretches",
-        "gauges",
-    }
-    before = method.answer(TEST.observed).score.copy()
-    # Methods may keep the development stream; once fitted they must not learn from it again.
-    DEV.labels[:], kept = 0, DEV.labels.copy()
-    try:
-        assert (method.answer(TEST.observed).score == before).all()
-    finally:
-        DEV.labels[:] = kept
 
 
 def constants_in_c(params: Params) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tracemalloc
-from itertools import islice, pairwise
 
 import numpy as np
 import pytest
@@ -61,6 +60,9 @@ EVERY = {
     "held": {"held": Held(), "ood": (Ood("letters"),)},
     "held heavy tails": {"held": Held(1, 2, 30), "dwell": Pareto(8)},
     "sliding": {"sliding": Sliding(), "dwell": Geometric(1)},
+    "one class": {"dwell": Pareto(12, 300, 0.7)},
+    "held at times": {"held": Held(share=0.5), "dwell": Pareto(12)},
+    "gradual": {"layout": Segments(onset=60, gradual=0.5, shifted=(60, 200))},
     "sliding slowly": {"sliding": Sliding(800, 20_000), "dwell": Trace((3, 1))},
 }
 DIGESTS = {
@@ -82,6 +84,9 @@ DIGESTS = {
     "held": "866d90d9e1c1e068405c9bed27f2ee5ee4e4042c05affa02734b39909b107d41",
     "held heavy tails": "1cccbcec7d1dea282b363f36d3ca2c5cbcf9020bfb15ba0e779dd9b0336f3e76",
     "sliding": "a2194d5bf16e69f450dd5cc0d52dc7cd2b887d7d4e1e80c20813daaa59385ce9",
+    "one class": "0bb7ca24ebfb609a468b7efb51041039522035cea192bc5b8420da18de4cc912",
+    "held at times": "3884728f74b30c8747267e724f3bbfc51d25eb4058052c555f51c726a4ae39c0",
+    "gradual": "e8ecf26c70a30767d26edae3df4f12c9f64d6c50bd912385c0f4049ad2e03c9d",
     "sliding slowly": "762a9a7aca0f23d7fb335f9e1a017813151062bb34ee66b06bbc5f55583d3cb5",
 }
 
@@ -101,64 +106,7 @@ def test_the_mean_run_is_the_one_asked_for(mean, classes):
     assert abs(np.bincount(stream.label) / len(stream) * classes - 1).max() < even
 
 
-def test_all_examples_are_used_evenly_and_none_twice_in_a_row():
-    for count in (30, 20, 3000):
-        stream = build(describe(steps=30_000, dwell=Geometric(8)), np.arange(count) % 10)
-        assert (np.diff(stream.index) != 0).all()
-        used = np.bincount(stream.index, minlength=count)
-        for label in range(10):
-            mine = used[np.arange(count) % 10 == label]
-            assert mine.max() - mine.min() <= 1
-        assert np.array_equal(stream.label, stream.index % 10)
-
-
-def test_classes_and_examples_do_not_depend_on_the_layout():
-    one, other = made(), made(layout=Ramp(), shifts=(SNOW,))
-    assert np.array_equal(one.index, other.index) and not np.array_equal(one.shift, other.shift)
-    third = made(ood=(Ood("letters"),))
-    known = third.label >= 0
-    assert not known.all() and np.array_equal(one.label[known], third.label[known])
-
-
 # --- layouts
-
-
-def test_segments_have_their_lengths_and_kinds():
-    stream = made(steps=300_000)
-    spans = [(stop - start, source) for start, stop, source in stream.spans()][:-1]
-    lengths = np.array([length for length, _ in spans])
-    assert lengths.min() >= 100 and lengths.min() < 105 and abs(lengths.mean() / 250 - 1) < 0.04
-    clean = [source == "clean" for _, source in spans]
-    assert all(a != b for a, b in pairwise(clean))
-    shown = [source for _, source in spans if source != "clean"]
-    kinds = [source.split("/")[0] for source in shown]
-    assert all(set(kinds[i : i + 2]) == {"fog", "snow"} for i in range(0, len(kinds) - 1, 2))  # in rounds
-    assert set(shown) == {"fog/3", *(f"snow/{n}" for n in range(1, 6))}
-    numbers = {0: "clean", 1: "fog", 2: "snow"}
-    assert all(numbers[stream.shift[start]] == source.split("/")[0] for start, _, source in stream.spans())
-
-
-def test_reversed_is_the_same_conditions_backwards():
-    forward, backward = made(), made(layout=Segments(reversed=True))
-    assert np.array_equal(backward.source, forward.source[::-1])
-    assert np.array_equal(backward.shift, forward.shift[::-1])
-    assert np.array_equal(backward.index, forward.index)
-
-
-def test_bursts_have_none_of_the_labels_and_a_dwell_of_their_own():
-    stream = made(layout=Bursts(), shifts=(), ood=(Ood("letters"),), steps=200_000, dwell=Geometric(6))
-    bad = stream.shift > 0
-    lengths = runs_of(bad)[:-1]
-    gaps, bursts = lengths[::2], lengths[1::2]
-    assert not bad[0] and bursts.min() >= 5
-    assert abs(gaps.mean() / 250 - 1) < 0.1 and abs(bursts.mean() / 20 - 1) < 0.1
-    assert (stream.label[bad] == -1).all() and (stream.label[~bad] >= 0).all()
-    own = OOD_LABELS["letters"][stream.index[bad]]
-    inside = np.diff(np.flatnonzero(bad)) == 1
-    changes = (np.diff(own) != 0)[inside].mean()
-    assert abs(changes * 6 - 1) < 0.1  # one class in six steps
-    used = np.bincount(stream.index[bad], minlength=90)
-    assert used.min() > 0
 
 
 def test_the_literal_stream_shows_everything_once_then_again_at_rising_severity():
@@ -191,14 +139,6 @@ def test_chunks_do_not_matter(name):
         assert all(len(chunk.source) == size for chunk in chunks[:-1])
         for field in ("source", "index", "label", "shift"):
             assert np.array_equal(np.concatenate([getattr(c, field) for c in chunks]), getattr(whole, field))
-
-
-def test_an_endless_stream_goes_on_as_a_long_one():
-    endless = steps(describe(steps=None), LABELS, chunk=500)
-    taken = np.concatenate([chunk.index for chunk in islice(endless, 8)])
-    assert np.array_equal(taken, made().index)
-    with pytest.raises(ValueError, match="steps is null; a stream is built from 1 step on"):
-        made(steps=None)
 
 
 # --- the description

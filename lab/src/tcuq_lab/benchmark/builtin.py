@@ -20,12 +20,13 @@ from ..harness.checks import Entry
 from ..harness.types import ASKED, Answers, Dev, Outputs, doubt
 from ..methods.alarm import Alarm
 from ..methods.alarm_rivals import RIVALS
-from ..methods.belief import Belief, BeliefTold, Hmm
+from ..methods.belief import Belief, BeliefStay, BeliefTold, Hmm
 from ..methods.confidence import ConfidenceNorm, Entropy
 from ..methods.method import Labeled, Method
 from ..methods.ours import fitted
 from ..methods.rules import Mean8, MeanAnswer, Vote8
-from ..methods.scored import Scored
+from ..methods.scored import HORIZON, Scored, causal_mean
+from ..methods.stacked import Stacked
 from ..metrics.limits import candidates, find_limit
 from .entry import entry_of
 from .late import LATE
@@ -148,7 +149,7 @@ class WindowedMean:
     name = "confidence, windowed mean"
     uses_labels = False
     state_bytes = 64 + 200
-    last, horizon = 64, 200
+    last = 64
     limit: float
 
     def fit(self, dev: Dev) -> None:
@@ -161,11 +162,11 @@ class WindowedMean:
         """Compare the mean with the limit."""
         doubts = doubt(stream.probs)
         return Answers(
-            doubts, alarm=self._statistic(doubts) > self.limit, accuracy=1 - _means(doubts, self.horizon)
+            doubts, alarm=self._statistic(doubts) > self.limit, accuracy=1 - causal_mean(doubts, HORIZON)
         )
 
     def _statistic(self, doubts: Doubles) -> Doubles:
-        found = _means(doubts, self.last)
+        found = causal_mean(doubts, self.last)
         found[: self.last - 1] = 0.0  # a window that is not full says nothing
         return found
 
@@ -206,14 +207,6 @@ def limit_for(runs: Sequence[Doubles], asked: int = ASKED) -> float:
     )
 
 
-def _means(values: Doubles, last: int) -> Doubles:
-    """Return the mean of the last values of each step, or of as many as there are."""
-    sums = np.concatenate([[0.0], np.cumsum(values)])
-    ends = np.arange(1, len(values) + 1)
-    starts = np.maximum(0, ends - last)
-    return np.asarray((sums[ends] - sums[starts]) / (ends - starts))
-
-
 class Alarmed(Alarm):
     """Confidence, with a rival's alarm tuned on development data; subclasses name the rival."""
 
@@ -237,6 +230,11 @@ ALARMS = {
     "alarm_distance": "CUSUM, feature distance",
     "alarm_neighbors": "CUSUM, nearest neighbors",
     "alarm_belief": "CUSUM, belief",
+    "alarm_mahalanobis": "Mahalanobis window",
+    "alarm_t2": "T2 window",
+    "alarm_martingale_distance": "conformal martingale, feature distance",
+    "alarm_random": "random",
+    "alarm_clock": "clock",
 }
 """Rivals by the name that the command takes; those that need logits, or other networks, cannot run here."""
 
@@ -260,6 +258,8 @@ BUILT_IN: Mapping[str, Any] = MappingProxyType(
         "tcuq_no_labels": TcuqNoLabels,
         "confidence_norm": _adapted("confidence and feature norm", ConfidenceNorm, True, 0),
         "mean_answer": _adapted("mean posterior, tuned", MeanAnswer, True, None),
+        "belief_stay": _adapted("belief, fixed stay, tuned", BeliefStay, True, 20),
+        "stacked": _adapted("stacked regression of seven numbers", Stacked, True, 26),
         "belief_told": _adapted("belief, dwell learned from labels", BeliefTold, True, 20),
         **{
             name: type("Alarmed", (Alarmed,), {"name": f"confidence, {of}, tuned", "of": of})

@@ -66,6 +66,23 @@ def centers_of(features: npt.NDArray[Any], predictions: npt.NDArray[Any], classe
     return Centers(means, axes / np.sqrt(values))
 
 
+def hotelling(vectors: npt.NDArray[Any], clean: Centers, window: int) -> Floats:
+    """Return Hotelling's T2 of the mean of the last vectors, (K, T); the clean mean stands in before a run.
+
+    Examples
+    --------
+    >>> unit = Centers(np.zeros((1, 2)), np.eye(2))
+    >>> hotelling(np.array([[[3.0, 0.0], [1.0, 0.0], [1.0, 2.0]]]), unit, 2).tolist()
+    [[4.5, 8.0, 4.0]]
+    """
+    runs, steps, width = vectors.shape
+    total = np.zeros((runs, steps + 1, width))
+    np.cumsum((vectors - clean.means[0]) @ clean.whitens, axis=1, out=total[:, 1:])
+    ends = np.arange(1, steps + 1)
+    apart = total[:, ends] - total[:, np.maximum(ends - window, 0)]
+    return np.asarray(np.square(apart).sum(axis=2) / window)
+
+
 class Neighbors:
     """Clean vectors of length 1, and how far others are from them.
 

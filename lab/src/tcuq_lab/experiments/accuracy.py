@@ -23,7 +23,10 @@ from ..harness.intervals import REPLICATES, Drawn
 from ..harness.laws import DEV, UNTOLD
 from ..harness.types import Answers, Array, Dev, Outputs, doubt
 from ..methods.estimates import ESTIMATES, Atc, Development, Doc, Estimate, Gde, MeanConfidence, Windows
+from ..methods.objective import errors_alone
 from ..methods.ours import Ours, fitted, run
+from ..methods.scored import Scored
+from ..methods.stacked import Stacked
 from ..metrics.limits import RUN_LENGTH
 from ..metrics.windows import BIAS, ERROR, accuracy, cut
 from ..reproduce.rows import row_of
@@ -34,12 +37,13 @@ OURS, ANSWER = "tcuq", "tcuq answer"
 OF_WINDOW = "window mean"
 """Suffix of the rows whose estimate is the mean certainty of the window's own steps, as the others' is."""
 DEEP = row_of("deep")
+STACKED = "stacked regression"
 ATC_DEEP, ATC_CLEAN, DOC_CLEAN = "ATC, deep", "ATC, clean dev only", "DoC, clean dev only"
 SAID = f"{ERROR}, said"
 """What the fit expects the error to be, on kinds of shift that it left out in turn."""
 OTHER = "other"
 """What a second predictor says, beside the plain network."""
-RIVALS = (*(each.name for each in ESTIMATES), ATC_CLEAN, DOC_CLEAN, Gde.name, ATC_DEEP)
+RIVALS = (*(each.name for each in ESTIMATES), ATC_CLEAN, DOC_CLEAN, Gde.name, ATC_DEEP, STACKED)
 
 
 class Expected(Ours):
@@ -109,6 +113,12 @@ def _estimated(kind: type[Estimate], clean: bool, network: Any, unit: Unit, role
     return found
 
 
+def _stacked(unit: Unit, role: str) -> Scored:
+    found = Scored(Stacked, errors_alone)
+    found.fit(unit.dev(role, True))
+    return found
+
+
 def second(unit: Unit, role: str) -> Outputs:
     """Return the plain network's outputs, and the posteriors of the ensemble's other members together.
 
@@ -136,6 +146,7 @@ def rows(unit: Unit) -> list[Row]:
         for name, about in ((OURS, "prediction"), (ANSWER, "answer"))
         for window in (False, True)
     ]
+    found.append(Row(STACKED, _stacked, shown=_not_said))
     rivals: list[tuple[str, type[Estimate], bool, Any]]
     rivals = [(each.name, each, False, None) for each in ESTIMATES]
     rivals += [(ATC_CLEAN, Atc, True, None), (DOC_CLEAN, Doc, True, None)]

@@ -102,6 +102,9 @@ NOTES = (
     "predicted class, `CUSUM, energy` the energy of the recorded logits, `CUSUM, nearest neighbors` the "
     "distance of normalized features from the 4th or 16th nearest of up to 2,000 clean ones, and "
     "`CUSUM, belief` 1 less the largest belief of a Bayes filter.",
+    "`Mahalanobis window` is the windowed mean of the same distance of features, `conformal martingale, "
+    "feature distance` bets on it, and `T2 window` is Hotelling's T2 of the mean of the last features or "
+    "posteriors. `random` draws a number a step, and `clock` counts steps: what they find, chance finds.",
     "A run length does not tell a rise from a fall, so `BOCPD` is on while the level since the last change, "
     "in its standard errors, is expected to be above a limit.",
     "A delay over networks is the median of the delays at all shifts of all networks together; a miss counts "

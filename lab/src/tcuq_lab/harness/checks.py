@@ -102,6 +102,7 @@ class Checked:
             where = f"{self.where}, stretch 0"
             self._check_again(self.say(parts[0], where), said[0], where, "the second time", self._carried)
             self._check_past(parts[0], said[0], where)
+            self._check_steps(parts[0], said[0], where)
             second = self.again.say(parts[0], where)
             self._check_again(second, said[0], where, "after a second fit", SEED)
         return together(said)
@@ -197,10 +198,17 @@ class Checked:
         middle = len(stretch) // 2
         order = np.concatenate([np.arange(middle), np.arange(len(stretch) - 1, middle - 1, -1)])
         other = stretch.taken(order)
-        for values in (other.probs, other.features, other.gauges):
+        for values in (other.probs, other.features, other.gauges, *other.extra.values()):
             if values is not None:
                 values[middle:] = np.roll(values[middle:], 1, axis=1)
         self._compare(self.say(other, where), whole, middle, where, "when later steps are others")
+
+    def _check_steps(self, stretch: Outputs, whole: Answers, where: str) -> None:
+        """Refuse a method that has `watch` and `step`, and says something else step by step."""
+        if self._watches and callable(getattr(self.method, "step", None)):
+            with blamed(self.entry.place, f"step() on {self.task}, {where}"):
+                said = checked(self._stepped(_frozen(stretch), None, 0), stretch, self.classes)
+            self._check_again(said, whole, where, "from step() than from watch()", "Make them say the same.")
 
     def _compare(self, found: Answers, whole: Answers, cut: int, where: str, how: str) -> None:
         step = difference(found, whole, cut)

@@ -36,7 +36,7 @@ class Alarm:
 
     def __init__(self, rival: Rival, learn: Callable[[Dev], Scorer] | None = None) -> None:
         self.rival, self._learn = rival, learn
-        self.score: Scorer = lambda seen: doubt(seen.probs)
+        self.score: Scorer = _doubt
 
     def fit(self, dev: Dev) -> None:
         """Try all settings on the development stream and the clean log."""
@@ -84,6 +84,10 @@ class Alarm:
         """Say the score of each step, and the alarm."""
         score = self.score(seen)
         return Answers(score, alarm=self.switch(Seen.of([(score, seen)])))
+
+
+def _doubt(seen: Outputs) -> Floats:
+    return doubt(seen.probs)
 
 
 def objective(on: Bools, scene: Scene, worse: Sequence[str]) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +15,7 @@ from tcuq.metrics.inputs import Bools, Floats
 
 from ..detection.bets import e_values, jumper, p_values
 from ..detection.bocpd import expected_rise
-from ..detection.feature_scores import Centers, Neighbors, centers_of
+from ..detection.feature_scores import Centers, Neighbors, centers_of, hotelling
 from ..detection.statistics import Ewma, Reference, WindowMean
 from ..detection.switches import above, adwin, capped, page_hinkley
 from ..detection.window_tests import (
@@ -39,6 +40,7 @@ LEAST_STRICT = -2.4
 
 Score = tuple[Any, ...]
 """A score by its name in `SCORES` and what that takes."""
+CONFIDENCE: Score = ("confidence",)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +84,7 @@ class Clean:
         self.features = None if seen.features is None else seen.features[settled]
         self._from = seen, settled
         self._scores: dict[tuple[Seen, Score], Floats] = {}
-        self._references: dict[Score, Reference] = {("confidence",): self.reference}
+        self._references: dict[Score, Reference] = {CONFIDENCE: self.reference}
 
     def score(self, seen: Seen, which: Score) -> Floats:
         """Return a score of a stream, (K, T), computed once."""
@@ -95,12 +97,16 @@ class Clean:
         """Keep a score that came with another."""
         self._scores[seen, which] = score
 
-    def standard(self, seen: Seen, scale: str, which: Score = ("confidence",)) -> Floats:
-        """Return scores, or their clean ranks, in clean standard deviations from the clean mean."""
+    def reference_of(self, which: Score) -> Reference:
+        """Return what is known of a clean score."""
         if which not in self._references:
             dev, settled = self._from
             self._references[which] = Reference.of([self.score(dev, which)[settled]])
-        reference, score = self._references[which], self.score(seen, which)
+        return self._references[which]
+
+    def standard(self, seen: Seen, scale: str, which: Score = CONFIDENCE) -> Floats:
+        """Return scores, or their clean ranks, in clean standard deviations from the clean mean."""
+        reference, score = self.reference_of(which), self.score(seen, which)
         if scale == "score":
             return reference.standard(score)
         return np.asarray((reference.rank(score) - 0.5) / reference.rank_sd)
@@ -134,6 +140,12 @@ class Clean:
     def centers(self) -> Centers:
         """Centers of predicted classes."""
         return centers_of(self._vectors["features"], self.probs.argmax(axis=1), self.probs.shape[1])
+
+    @cached_property
+    def whole(self) -> dict[str, Centers]:
+        """Mean and covariance of all posteriors and of all features."""
+        zeros = np.zeros(len(self.probs), dtype=np.int64)
+        return {name: centers_of(rows, zeros, 1) for name, rows in self._vectors.items()}
 
     @cached_property
     def neighbors(self) -> Neighbors:
@@ -208,7 +220,29 @@ def _sum(added: Floats) -> Prepared:
 
 def _window_mean(clean: Clean, seen: Seen, setting: Setting) -> Prepared:
     statistic = WindowMean(clean.reference, setting["window"])
-    return _window(np.stack([statistic.run(run) for run in clean.standard(seen, setting["scale"])]))
+    values = clean.standard(seen, setting["scale"], setting.get("of", CONFIDENCE))
+    return _window(np.stack([statistic.run(run) for run in values]))
+
+
+def _hotelling(clean: Clean, seen: Seen, setting: Setting) -> Prepared:
+    of = setting["of"]
+    return _window(hotelling(seen.vectors(of), clean.whole[of], setting["window"]))
+
+
+def _random(clean: Clean, seen: Seen, setting: Setting) -> Prepared:
+    """Draw a number a step, from a seed that the first step of a stretch gives; it counts for some steps."""
+    hold = setting["hold"]
+    found = np.empty(seen.score.shape)
+    for row, probs in zip(found, seen.probs, strict=True):
+        draws = np.random.default_rng(zlib.crc32(probs[0].tobytes())).random(len(row))
+        padded = np.concatenate([np.zeros(hold - 1), draws])
+        row[:] = np.lib.stride_tricks.sliding_window_view(padded, hold).max(axis=1)
+    return _window(found)
+
+
+def _clock(clean: Clean, seen: Seen, setting: Setting) -> Prepared:
+    runs, steps = seen.score.shape
+    return _window(np.broadcast_to(np.arange(steps, dtype=np.float64) % setting["period"], (runs, steps)))
 
 
 def _ewma(clean: Clean, seen: Seen, setting: Setting) -> Prepared:
@@ -217,7 +251,7 @@ def _ewma(clean: Clean, seen: Seen, setting: Setting) -> Prepared:
 
 
 def _cusum(clean: Clean, seen: Seen, setting: Setting) -> Prepared:
-    which = setting.get("of", ("confidence",))
+    which = setting.get("of", CONFIDENCE)
     return _sum(clean.standard(seen, setting["scale"], which) - setting["allowance"])
 
 
@@ -243,7 +277,9 @@ def _page_hinkley(clean: Clean, seen: Seen, setting: Setting) -> Prepared:
 
 
 def _martingale(clean: Clean, seen: Seen, setting: Setting) -> Prepared:
-    p = p_values(clean.reference.rank(seen.score), len(clean.reference.ordered))
+    which = setting.get("of", CONFIDENCE)
+    reference = clean.reference_of(which)
+    p = p_values(reference.rank(clean.score(seen, which)), len(reference.ordered))
     return _sum(jumper(p, setting["rate"], setting["bets"]))
 
 
@@ -339,6 +375,18 @@ RIVALS: tuple[Rival, ...] = (
     Rival("CUSUM, energy", _of(("energy",)), _cusum, SUMMED),
     Rival("CUSUM, nearest neighbors", _of(*(("neighbors", rank) for rank in RANKS)), _cusum, SUMMED),
     Rival("CUSUM, belief", _of(("belief", 1 / 16), ("belief", 1 / 4)), _cusum, SUMMED),
+    Rival(
+        "Mahalanobis window", _grid(of=(("distance",),), scale=SCALES, window=WINDOWS), _window_mean, BELOW
+    ),
+    Rival("T2 window", VECTORS, _hotelling, BELOW),
+    Rival(
+        "conformal martingale, feature distance",
+        _grid(of=(("distance",),), bets=("linear", "power"), rate=(0.01, 0.1, 0.3, 1.0)),
+        _martingale,
+        SUMMED,
+    ),
+    Rival("random", _grid(hold=(64, 1, 8, 16, 32, 128, 256, 512)), _random, BELOW),
+    Rival("clock", _grid(period=(1000, 125, 250, 500, 750, 1500, 2000, 4000)), _clock, BELOW),
     Rival("CUSUM, deep", ALLOWANCES, _cusum, SUMMED, row="deep"),
     Rival("CUSUM, confidence and norm", ALLOWANCES, _cusum, SUMMED, row="confidence_norm"),
 )

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from tcuq.base.checks import number
 
 from .method import Answer, Labeled, Observed
-from .rules import Streaming
+from .rules import Streaming, least_area
 from .scores import softmax, unsure
 
 FLOOR = 0.01
@@ -47,6 +47,11 @@ class Belief(Streaming):
         return float(setting["redraw"])
 
 
+def redraw_of(setting: Mapping[str, Any], classes: int) -> float:
+    """Return the chance of a redraw under which a class stays for some steps on average."""
+    return min(1.0, classes / (float(setting["dwell"]) * (classes - 1)))
+
+
 class BeliefTold(Belief):
     """The same belief, told how long classes stay: an upper bound for what nobody tells.
 
@@ -66,7 +71,21 @@ class BeliefTold(Belief):
         self.setting = {"dwell": number("dwell", dwell, 1, 1_000_000)}
 
     def _redraw(self, setting: Mapping[str, Any], classes: int) -> float:
-        return min(1.0, classes / (float(setting["dwell"]) * (classes - 1)))
+        return redraw_of(setting, classes)
+
+
+STAYS: tuple[Mapping[str, Any], ...] = tuple({"dwell": float(stay)} for stay in (20, 1, 2, 4, 8, 16, 64, 256))
+
+
+class BeliefStay(BeliefTold):
+    """The same belief with a fixed stay, the best of eight on a labeled development stream."""
+
+    name = "belief_stay"
+    grid: ClassVar[tuple[Mapping[str, Any], ...]] = STAYS
+
+    def fit(self, dev: Labeled) -> None:
+        """Keep the stay with the least area under risk and coverage."""
+        self.setting = least_area(self, dev)
 
 
 def beliefs(seen: Observed, redraw: float) -> npt.NDArray[np.float64]:

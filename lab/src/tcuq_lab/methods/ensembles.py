@@ -40,7 +40,9 @@ class Rowwise(Method):
 
 
 KINDS = ("max", "entropy", "information", "disagreement")
-GRID = tuple({"kind": kind, "temperature": warm} for warm in (1.0, 2.0) for kind in KINDS)
+GRID: tuple[Mapping[str, Any], ...] = tuple(
+    {"kind": kind, "temperature": warm} for warm in (1.0, 2.0) for kind in KINDS
+)
 """Kinds of risk, each of the members' posteriors as they are and of warmer ones."""
 
 
@@ -84,7 +86,9 @@ class Deep(Rowwise):
     def record(self, x: npt.NDArray[Any], device: str = "cpu") -> Recorded:
         """Run every member."""
         found = [self.heard(each, x, device) for each in self.loaded()]
-        return together(np.stack([each.logits for each in found], axis=1), found[0].features, self.grid)
+        return together(
+            np.stack([each.logits for each in found], axis=1), found[0].features, self.columns or self.grid
+        )
 
 
 class EarlyExit(Rowwise):

@@ -175,6 +175,8 @@ class Method(ABC):
     """Whether `monitored` gives a monitor; its gain over the first row is reported with an interval."""
     measure: Measure | None = None
     """What settings are chosen by; None stands for `objective.objective`."""
+    calibrated: ClassVar[bool] = False
+    """Whether 1 less its score is the chance that its answer is right, so that means expect an accuracy."""
     keeps_fit: ClassVar[bool] = False
     """Whether `fit_record` holds all that `fit` finds, so that `restore` may take its place."""
 

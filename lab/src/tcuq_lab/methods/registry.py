@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from tcuq.base.checks import known
 
-from .belief import Belief, BeliefTold, Hmm
+from .belief import Belief, BeliefStay, BeliefTold, Hmm
 from .confidence import Base, ConfidenceNorm, Conformal, Entropy, Temperature
 from .ensembles import Deep, EarlyExit, ExitsAlone, Hydra, McDropout, PostNet
 from .method import Method
 from .paper import VARIANTS, TcuqPaper
 from .perturbed import Godin, GodinEnergy, Odin, OdinEnergy
 from .rules import Mean8, MeanAnswer, MeanPosterior, Median, Streaming, Suppress, Vote, Vote8
+from .stacked import DeepBelief, Stacked
 from .tcuq import TcuqStandard
 
 STREAM_METHODS: tuple[type[Streaming], ...] = (
@@ -44,8 +45,8 @@ NETWORK_METHODS: tuple[type[Method], ...] = (
 """Methods whose score of a step depends on that step alone."""
 WEAKENED: tuple[type[Method], ...] = (ExitsAlone,)
 """Network methods without one of their parts, to see what it is worth; they are no baselines."""
-RIVALS: tuple[type[Method], ...] = (*FIXED_RULES, ConfidenceNorm)
-"""Rivals without settings to try: rules that answer with a class of their own, and a regression."""
+RIVALS: tuple[type[Method], ...] = (*FIXED_RULES, ConfidenceNorm, BeliefStay, DeepBelief, Stacked)
+"""Rivals of the monitor: rules that answer with a class of their own, and regressions."""
 METHODS: dict[str, type[Method]] = {
     each.name: each for each in (*NETWORK_METHODS, *WEAKENED, *STREAM_METHODS, *RIVALS)
 }

@@ -151,6 +151,19 @@ class MeanPosterior(Streaming):
         return int(self.setting["last"] - 1) * self.classes + COUNTER
 
 
+def least_area(method: Method, dev: Labeled) -> Mapping[str, Any]:
+    """Return the setting with the least area under risk and coverage, the first of equal ones.
+
+    Where settings answer differently, errors differ too: one that errs more may rank its errors better.
+    """
+
+    def area(setting: Mapping[str, Any]) -> float:
+        found = method.score(dev.observed, setting)
+        return aurc(found.score, found.predictions() != dev.labels)
+
+    return min(method.grid, key=area)
+
+
 class MeanAnswer(MeanPosterior):
     """The same mean, which also names the answer."""
 
@@ -158,16 +171,8 @@ class MeanAnswer(MeanPosterior):
     grid: ClassVar[tuple[Mapping[str, Any], ...]] = tuple({"last": last, "answer": "mean"} for last in LASTS)
 
     def fit(self, dev: Labeled) -> None:
-        """Keep the setting with the least area under risk and coverage.
-
-        Labels, and so errors, differ between settings: one that errs more may rank its errors better.
-        """
-        best = float("inf")
-        for setting in self.grid:
-            found = self.score(dev.observed, setting)
-            area = aurc(found.score, found.predictions() != dev.labels)
-            if area < best:
-                best, self.setting = area, setting
+        """Keep the setting with the least area under risk and coverage."""
+        self.setting = least_area(self, dev)
 
 
 class Median(Streaming):

@@ -6,17 +6,31 @@ from typing import Any
 
 import numpy as np
 
+from tcuq.metrics.inputs import Floats
+
 from ..harness.types import Answers, Dev, Outputs
 from .method import Labeled, Method, Recorded
 from .objective import Measure
 
-OWN_CLASS = ("vote_8", "mean_8", "belief", "belief_told", "hmm", "mean_answer")
+OWN_CLASS = ("vote_8", "mean_8", "belief", "belief_told", "hmm", "mean_answer", "belief_stay", "stacked")
 """Rules over the plain network that answer with a class of their own."""
 
 
 def speaks_of_prediction(kind: type[Method]) -> bool:
     """Return whether a method answers with the plain network's prediction."""
     return kind.recipe == "plain" and kind.members == 1 and kind.name not in OWN_CLASS
+
+
+HORIZON = 200
+"""Steps that an expected accuracy looks back."""
+
+
+def causal_mean(values: Floats, last: int) -> Floats:
+    """Return the mean of the last values of each step, or of as many as there are."""
+    sums = np.concatenate([[0.0], np.cumsum(values)])
+    ends = np.arange(1, len(values) + 1)
+    starts = np.maximum(0, ends - last)
+    return np.asarray((sums[ends] - sums[starts]) / (ends - starts))
 
 
 class Scored:
@@ -39,9 +53,12 @@ class Scored:
         """Return its score and its class, and what it says of the plain network's prediction."""
         found = self.method.answer(seen)
         score = np.asarray(found.score, dtype=np.float64)
+        accuracy = None
+        if self.method.calibrated:
+            accuracy = np.concatenate([1 - causal_mean(score[piece], HORIZON) for piece in seen.pieces()])
         if speaks_of_prediction(type(self.method)):
             return Answers(score, found.predictions(), prediction_risk=score)
-        return Answers(score, found.predictions(), prediction_risk=self._tied(seen), probs=found.probs)
+        return Answers(score, found.predictions(), None, accuracy, None, self._tied(seen), found.probs)
 
     def _tied(self, seen: Outputs) -> Any:
         """Return what a vote says of the prediction: its shares are few, so ties are ordered as its own."""

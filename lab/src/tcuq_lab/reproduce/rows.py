@@ -89,9 +89,11 @@ TUNED = (
     "median",
     "suppress",
     "mean_answer",
+    "belief_stay",
+    "deep_belief",
 )
 """Rows that try eight settings on a development stream."""
-LEARNED = ("confidence_norm", "belief_told", "hmm")
+LEARNED = ("confidence_norm", "belief_told", "hmm", "stacked")
 """Rows that learn something from a development stream."""
 ASSISTED = Row("assisted network", Base, "_assisted")
 """The plain network trained with temporal assistance."""

@@ -140,18 +140,6 @@ def test_label_shift_is_put_into_the_confidence() -> None:
     assert gaps[0] < gaps[1] / 2, gaps  # a penalty keeps it from all of the way
 
 
-@pytest.mark.parametrize("estimate", ALL)
-def test_a_window_is_judged_by_itself(estimate: type) -> None:
-    """What is said of a window does not depend on later or earlier ones, and stays within 0 and 1."""
-    found = estimate()
-    found.fit(made(20, 10))
-    test = made(6, 11).windows
-    together = found.of(test)
-    alone = [float(found.of(test.taken([at]))[0]) for at in range(6)]
-    assert together == pytest.approx(alone, abs=1e-12)
-    assert (together >= 0).all() and (together <= 1).all()
-
-
 @pytest.mark.parametrize("estimate", [each for each in ALL if len(each.grid) > 1])
 def test_the_best_trial_is_kept(estimate: type) -> None:
     """Trials are judged on stretches that did not teach them; the nearest is learned from all."""
