@@ -16,9 +16,6 @@ COMMON: tuple[Range, ...] = ((0.0, 1.0), (-1.0, 1.0), (0.0, 255.0))
 USUAL: tuple[Range, ...] = (*COMMON, (-128.0, 127.0))
 """Ranges that pictures usually have; the first that holds all values is taken."""
 
-CHANNELS = (1, 3, 4)  # of pictures
-SMALLEST = 8  # pixels of a side, from which on two or three dimensions may be a picture
-
 TRIED = 200  # examples on which ranges are compared, and from which on their values are judged
 FEWEST = 50  # examples from which on ranges are compared
 GAIN = 0.1  # share of the answers that another range must put right
@@ -30,20 +27,6 @@ FEW_STEPS = 2.55
 """Steps of an integer input, 1 % of those of int8, below which data that vary have another scale."""
 
 CONVERT = "convert them as the inputs of its training were: units, offset and scale"
-
-
-def family_of(shape: tuple[int, ...], dtype: Any) -> str | None:
-    """Return what inputs of a shape most likely are; None for shapes that are none of these."""
-    long = [each for each in shape if each != 1]
-    if len(shape) == 3 and min(long, default=1) > 1 and (shape[2] in CHANNELS or shape[0] in CHANNELS):
-        sides = shape[:2] if shape[2] in CHANNELS else shape[1:]
-        if min(sides) >= SMALLEST:
-            return "pictures"
-    if len(shape) == 2 and dtype == np.uint8 and min(shape) >= SMALLEST:
-        return "pictures"
-    if len(shape) == 1 and long:
-        return "tables"
-    return "signals" if 1 <= len(long) <= 2 else None
 
 
 def range_of(sample: Array) -> Range | None:

@@ -13,6 +13,7 @@ from ..base.errors import InputError, located
 from ..base.spelling import option
 from ..labels.check import SHOWN, order_note
 from ..log.class_names import classes_expected, numbered
+from ..log.gauges import family_of
 from ..log.log import Log
 from ..log.logits import paired, softmax
 from ..log.quantize import ONE_OUTPUT, odd_sums, refuse_logits, two_classes
@@ -142,7 +143,7 @@ def _with_range(session: Session) -> Session:
     own = (-1.0, 1.0) if data.family == "sound" else ranges.range_of(sample)
     own = (0.0, 255.0) if data.pixels else own
     session = replace(session, own=own)
-    pictures = sample.dtype == np.uint8 or ranges.family_of(sample.shape[1:], sample.dtype) == "pictures"
+    pictures = sample.dtype == np.uint8 or family_of(sample.shape[1:], sample.dtype) == "pictures"
     format = model.quantized
     done = format is not None and sample.dtype == model.input and given is None  # quantized by the user
     if data.labels is None or own is None or count < ranges.FEWEST or not pictures or done:
