@@ -8,6 +8,7 @@ import numpy as np
 
 from ..base.errors import InputError
 from ..base.spelling import option
+from ..log.gauges import family_of, gauge_names, input_gauges
 from .model import Array, Format, Model, Range
 
 COMMON: tuple[Range, ...] = ((0.0, 1.0), (-1.0, 1.0), (0.0, 255.0))
@@ -88,6 +89,23 @@ class Preparation:
         if given is not None:
             self._taken(given, judged=True)
         return self._taken(x, judged=given is None)
+
+    def gauges(self, x: Array, ready: Array) -> tuple[Array, tuple[str, ...]] | None:
+        """Return gauges of a batch as an int8 model takes it, and their names; None where nobody knows."""
+        format, dtype = self._model.inside or (None, self._model.input)
+        ends = self._wanted or ((0.0, 1.0) if self._pixels else self._own)
+        if format is None and ready.dtype.kind == "f" and ends is not None:
+            scale = (ends[1] - ends[0]) / 255
+            format, dtype = Format(scale, round(-128 - ends[0] / scale)), np.int8
+        elif self._model.quantized is None and format is None:
+            return None
+        pictures = family_of(x.shape[1:], x.dtype) == "pictures" and ready.ndim in (3, 4)
+        try:
+            whole = ready if format is None else quantized(ready, format, dtype)[0]
+            found = input_gauges(whole, "picture" if pictures else None)
+            return found, gauge_names(ready.shape[1:], "picture" if pictures else None)
+        except InputError:
+            return None  # of another format than one byte a value, or of no known shape
 
     def _taken(self, x: Array, judged: bool) -> Array:
         if x.dtype.kind not in "iufb":

@@ -200,6 +200,8 @@ class _Recorded:
         self.count, self.classes, self.by_name = 0, 0, data.folder
         self.probs: list[Array] = []
         self.features: list[Array] = []
+        self.gauges: list[Array] = []
+        self.gauge_names: tuple[str, ...] | None = None
         self.labels: list[Array] = []
         self.format = model.features_format
         self.twice = options.logits
@@ -209,7 +211,8 @@ class _Recorded:
         if not len(part.x):
             return
         model = self.model
-        outputs = model(prepare(part.x, part.given))
+        ready = prepare(part.x, part.given)
+        outputs = model(ready)
         with located(model.name):
             probs = posteriors(outputs.probs, model.probs_format, self.options.logits)
         if not self.count:
@@ -221,6 +224,9 @@ class _Recorded:
         if outputs.features is not None:
             rows, self.format = features_of(outputs.features, model.features_format)
             self.features.append(rows)
+        if (gauges := prepare.gauges(part.x, ready)) is not None:
+            self.gauge_names = gauges[1]
+            self.gauges.append(gauges[0])
         if part.y is not None:
             self.labels.append(self._numbers(part.y, len(part.x)))
         self.count += len(part.x)
@@ -291,6 +297,8 @@ class _Recorded:
             columns[key] = np.concatenate(parts) if parts else None
         if self.features and self.format is not None:
             columns |= {"feature_scale": self.format.scale, "feature_zero_point": self.format.zero_point}
+        if sum(map(len, self.gauges)) == self.count and len({each.shape[1] for each in self.gauges}) == 1:
+            columns |= {"gauges": np.concatenate(self.gauges), "gauge_names": self.gauge_names}
         probs = np.concatenate(self.probs)
         refuse_model(probs, self.model.name)
         notes = [*self.data.notes, *self.model.notes, *self.notes]
