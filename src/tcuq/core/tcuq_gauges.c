@@ -43,6 +43,9 @@ typedef struct {
     uint32_t changes[AXES + 1u]; /* differences along the width, as levels */
 } series_t;
 
+/* Of a line's differences, sizes add up to twice the sum of what rises less the sum of all, which is the last value less
+ * the first: an instruction less a value than with size_of(). */
+
 static inline uint32_t size_of(int32_t difference)
 {
     return (uint32_t)(difference < 0 ? -difference : difference);
@@ -51,13 +54,6 @@ static inline uint32_t size_of(int32_t difference)
 static inline uint32_t rise(int32_t difference)
 {
     return (uint32_t)(difference > 0 ? difference : 0);
-}
-
-/* Sum of sizes of differences along a line, from the sum of those above 0 and that of all, which is the last value less
- * the first: an instruction less a value than size_of(). */
-static inline uint32_t sizes(uint32_t rises, int32_t all)
-{
-    return 2u * rises - (uint32_t)all;
 }
 
 /* The first difference of a line, 0 where it has one value. */
@@ -82,29 +78,29 @@ NOT_INLINE static void read_differences(picture_t *to, const line_t *line)
     uint32_t left = line->count;
     uint32_t next = line->next;
     uint32_t above = line->above;
-    int32_t start = first_change(line);
-    int32_t edge = *value - *(value - above);
-    int32_t before = *value - start; /* a straight line into the first value: no second difference */
-    int32_t change = start;
-    int32_t fall = edge;
+    int32_t change = first_change(line);
+    int32_t before = *value - change; /* a straight line into the first value: no second difference */
+    int32_t fall = *value - *(value - above);
     uint32_t jitter = 0;
     uint32_t down = 0;
     uint32_t detail = 0;
+    to->all.jitter += (uint32_t)change;
+    to->detail += (uint32_t)fall;
     do {
         int32_t x = *value;
-        int32_t new_change = x - before;
-        int32_t new_fall = x - *(value - above);
-        jitter += rise(new_change - change);
-        down += size_of(new_fall);
-        detail += rise(new_fall - fall);
+        int32_t last_change = change;
+        int32_t last_fall = fall;
+        change = x - before;
+        fall = x - *(value - above);
+        jitter += rise(change - last_change);
+        down += size_of(fall);
+        detail += rise(fall - last_fall);
         before = x;
-        change = new_change;
-        fall = new_fall;
         value += next;
     } while (--left != 0u);
-    to->all.jitter += sizes(jitter, change - start);
+    to->all.jitter += 2u * jitter - (uint32_t)change;
     to->down += down;
-    to->detail += sizes(detail, fall - edge);
+    to->detail += 2u * detail - (uint32_t)fall;
 }
 
 /* Differences of a channel of a row and the channel before it. */
@@ -145,37 +141,36 @@ NOT_INLINE static void read_values(picture_t *to, const line_t *line)
 NOT_INLINE static void read_series(series_t *to, const line_t *line)
 {
     const int8_t *value = line->first;
-    uint32_t left = line->count;
+    uint32_t left = line->count - 1u;
     uint32_t next = line->next;
-    int32_t start = first_change(line);
-    int32_t before = *value - start;
-    int32_t change = start;
-    int32_t lowest = to->lowest;
-    int32_t highest = to->highest;
-    uint32_t squares = 0;
-    uint32_t steps = 0;
+    int32_t x = *value;
+    int32_t change = first_change(line);
+    int32_t sum = x;
+    int32_t lowest = x < to->lowest ? x : to->lowest;
+    int32_t highest = x > to->highest ? x : to->highest;
+    uint32_t squares = (uint32_t)(x * x);
+    uint32_t changes = 0;
     uint32_t jitter = 0;
-    uint32_t equal = 0;
-    int32_t sum = 0;
-    do {
-        int32_t x = *value;
-        int32_t new_change = x - before;
-        squares += (uint32_t)(x * x);
+    to->all.jitter += (uint32_t)change;
+    to->changes[line->axis] += (uint32_t)x;
+    for (; left != 0u; left--) {
+        int32_t before = x;
+        int32_t last_change = change;
+        value += next;
+        x = *value;
+        change = x - before;
         sum += x;
-        steps += rise(new_change);
-        jitter += rise(new_change - change);
-        equal += new_change == 0;
+        squares += (uint32_t)(x * x);
+        changes += rise(change);
+        jitter += rise(change - last_change);
+        to->equal += change == 0;
         lowest = x < lowest ? x : lowest;
         highest = x > highest ? x : highest;
-        before = x;
-        change = new_change;
-        value += next;
-    } while (--left != 0u);
-    to->equal += equal - (start == 0);
+    }
     to->lowest = lowest;
     to->highest = highest;
-    to->changes[line->axis] += sizes(steps - rise(start), before - *line->first);
-    add_line(&to->all, line, sum, squares, sizes(jitter, change - start));
+    to->changes[line->axis] += 2u * changes - (uint32_t)x;
+    add_line(&to->all, line, sum, squares, 2u * jitter - (uint32_t)change);
 }
 
 /* Gauges in 1/256, from sums. */
