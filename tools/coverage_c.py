@@ -107,6 +107,7 @@ def builds(folder: Path) -> list[Build]:
     labels = "-DTCUQ_SIGNALS=(TCUQ_ALL_SIGNALS|TCUQ_BASELINE|TCUQ_FEEDBACK)"  # not in a default build
     whole = Build("whole", [labels])
     whole.programs += [Program("run_vectors", vectors()), Program("run_errors"), Program("run_corners")]
+    whole.programs += [Program("run_gauges", [ROOT / "vectors" / "gauges.txt"])]
     whole.programs += [Program("run_frames", said=frames()), Program("run_parts"), Program("run_limits")]
     whole.programs += [self_check(folder / "exported", which) for which in ("plain", "everything")]
     loops = Build("loops", [labels, "-DTCUQ_TEST_LOOPS"])

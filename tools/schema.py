@@ -4,8 +4,8 @@
     python tools/schema.py --check    say which of them are behind the schema; status 1 if any is
     python tools/schema.py --files    say in how many files of code and text each parameter's name stands
 
-Made are structs, signals and errors in core/tcuq.h, all of core/tcuq_fields.h and monitor/made.py, and tables
-of SPEC.md. Needs Python 3.11 or later.
+Made are structs, signals and errors in core/tcuq.h, all of core/tcuq_fields.h and monitor/made.py, comments
+of core/tcuq_gauges.h, names in log/gauges.py, and tables of SPEC.md. Needs Python 3.11 or later.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import tomllib
 
 ROOT = Path(__file__).resolve().parent.parent
 CORE, MONITOR, SPEC = ROOT / "src/tcuq/core", ROOT / "src/tcuq/monitor", ROOT / "SPEC.md"
+GAUGES = ROOT / "src/tcuq/log/gauges.py"
 PARTS = {"params": ("PARAM", "p")} | {
     head: (head.upper(), head) for head in ("evidence", "instant", "feedback")
 }
@@ -244,7 +245,13 @@ def spec(schema: Schema, text: str) -> str:
         for name, row in counters(schema)
     )
     text = between(text, "| parameter | range | meaning |\n| --- | --- | --- |", "\n", params)
-    return between(text, "| 16 | 4 | fingerprint of the parameters |", "| 63 | 1 | `depth` |", state)
+    text = between(text, "| 16 | 4 | fingerprint of the parameters |", "| 63 | 1 | `depth` |", state)
+    gauges = "".join(
+        f"| {kind} | `{name}` | {what} |\n"
+        for kind, rows in schema["gauges"].items()
+        for name, what in rows.items()
+    )
+    return between(text, "| input | gauge | value |\n| --- | --- | --- |", "\n", gauges)
 
 
 def made(schema: Schema) -> str:
@@ -317,6 +324,24 @@ def files_of_names(schema: Schema) -> dict[str, int]:
     return {name: sum(name in each for each in words) for name in sorted(names)}
 
 
+def gauge_comments(schema: Schema, text: str) -> str:
+    """Return core/tcuq_gauges.h with the gauges of each kind of input before its function."""
+    for kind, rows in schema["gauges"].items():
+        if kind != "spectrum":
+            told = "".join(f" *   {name}: {what}\n" for name, what in rows.items())
+            text = between(text, f"/* Gauges of a {kind}:", " *\n", told)
+    return text
+
+
+def gauge_names(schema: Schema, text: str) -> str:
+    """Return log/gauges.py with the names of the gauges."""
+    lines = ""
+    for kind, rows in schema["gauges"].items():
+        lines += textwrap.fill(" ".join(rows), 100, initial_indent=f"{kind} ", subsequent_indent=f"{kind} ")
+        lines += "\n"
+    return between(text, '_TABLE = """', '"""', lines)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Write or check; return the exit status."""
     parser = argparse.ArgumentParser(
@@ -334,7 +359,9 @@ def main(arguments: list[str] | None = None) -> int:
     files = {
         CORE / "tcuq.h": header(schema, (CORE / "tcuq.h").read_text(encoding="utf-8")),
         CORE / "tcuq_fields.h": fields(schema),
+        CORE / "tcuq_gauges.h": gauge_comments(schema, (CORE / "tcuq_gauges.h").read_text(encoding="utf-8")),
         MONITOR / "made.py": made(schema),
+        GAUGES: gauge_names(schema, GAUGES.read_text(encoding="utf-8")),
         SPEC: spec(schema, SPEC.read_text(encoding="utf-8")),
     }
     behind = [path for path, text in files.items() if path.read_text(encoding="utf-8") != text]

@@ -38,8 +38,8 @@ CONFIGURATIONS = (
 
 
 def monitor_sources() -> list[Path]:
-    """Return what every firmware carries; errors in words are linked only where they are printed."""
-    return [source for source in sorted(CORE.glob("*.c")) if source.name != "tcuq_error.c"]
+    """Return what every firmware carries; errors in words and gauges are linked where they are asked for."""
+    return [path for path in sorted(CORE.glob("*.c")) if path.name not in ("tcuq_error.c", "tcuq_gauges.c")]
 
 
 def code_bytes(cpu: str, signals: int) -> int:

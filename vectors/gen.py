@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Write the shared test vectors, `vectors/*.vec` (SPEC.md, section 15) and `vectors/frames.txt` (section 18).
+"""Write the shared test vectors: `vectors/*.vec`, `frames.txt`, `gauges.txt` (SPEC.md, sections 15, 18, 20).
 
 `python vectors/gen.py` rewrites them all; `python vectors/gen.py --check` compares and changes nothing.
 """
@@ -16,6 +16,7 @@ from pathlib import Path
 import gen_edges
 import gen_feedback
 import gen_frames
+import gen_gauges
 import gen_learned
 import gen_novelty
 import gen_plain
@@ -245,7 +246,8 @@ def generate() -> tuple[dict[str, str], Counter[str]]:
 def main(arguments: list[str] | None = None) -> int:
     """Write the files, or compare them and change nothing; return the exit status."""
     files, count = generate()
-    files["frames.txt"] = "".join(f"{line}\n" for line in gen_frames.lines())
+    for name, made in (("frames.txt", gen_frames.lines()), ("gauges.txt", gen_gauges.lines())):
+        files[name] = "".join(f"{line}\n" for line in made)
     wrong = [f"never hit: {name}" for name in REQUIRED if not count[name]]
     total = sum(map(len, files.values()))
     counts = (f"{count[name]:4d} cases: {name}" for name in REQUIRED)

@@ -14,6 +14,7 @@ _HOMES = {
     "fitting": ("FitOptions", "fit"),
     "labels.accuracy": ("accuracy_band", "accuracy_from_labels"),
     "labels.sampler": ("LabelSampler",),
+    "log.gauges": ("gauge_names", "input_gauges"),
     "log.log": ("Log",),
     "log.logits": ("softmax",),
     "monitor.alarm": ("Alarm", "AlarmSide"),

@@ -5,6 +5,8 @@ from .fitting.options import FitOptions as FitOptions
 from .labels.accuracy import accuracy_band as accuracy_band
 from .labels.accuracy import accuracy_from_labels as accuracy_from_labels
 from .labels.sampler import LabelSampler as LabelSampler
+from .log.gauges import gauge_names as gauge_names
+from .log.gauges import input_gauges as input_gauges
 from .log.log import Log as Log
 from .log.logits import softmax as softmax
 from .monitor.alarm import Alarm as Alarm

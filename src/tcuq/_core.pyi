@@ -64,3 +64,12 @@ def quantize_features(
     table: npt.NDArray[Any], out: npt.NDArray[np.int8], width: int, scale: float, zero_point: int, /
 ) -> None: ...
 def decision_rows(content: bytes, classes: int, horizon: int, /) -> bytes | None: ...
+def input_gauges(
+    inputs: npt.NDArray[np.int8],
+    out: npt.NDArray[np.int16],
+    kind: int,
+    height: int,
+    width: int,
+    channels: int,
+    /,
+) -> int: ...

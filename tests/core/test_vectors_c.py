@@ -32,10 +32,10 @@ def files() -> list[Path]:
     return sorted(VECTORS.glob("*.vec"))
 
 
-def build(compiler: str, mode: str, folder: Path, mask: str = FULL_BUILD) -> Path:
+def build(compiler: str, mode: str, folder: Path, mask: str = FULL_BUILD, name: str = "run_vectors") -> Path:
     need_compiler(compiler, mode, folder)
-    runner = folder / "run_vectors"
-    sources = [ROOT / "tests" / "c" / "run_vectors.c", *CORE_SOURCES]
+    runner = folder / name
+    sources = [ROOT / "tests" / "c" / f"{name}.c", *CORE_SOURCES]
     command = [compiler, *WARNINGS, *MODES[mode], mask, f"-I{CORE}", *sources, "-o", runner]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -60,6 +60,16 @@ def test_core_equals_vectors(compiler: str, mode: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     steps = sum(path.read_bytes().count(b"\nstep ") for path in files())
     assert done.stdout == f"{len(files())} cases, {steps} steps, all equal\n"
+
+
+@pytest.mark.cases(4)
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_gauges_equal_vectors(compiler: str, mode: str, tmp_path: Path) -> None:
+    path = VECTORS / "gauges.txt"
+    done = run(build(compiler, mode, tmp_path, name="run_gauges"), [path])
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"{path.read_text().count(':')} inputs, all equal\n"
 
 
 @pytest.mark.parametrize("name", ["learned_only_disbelief", "look_posteriors", "save_load_paper"])

@@ -51,6 +51,20 @@ def test_int8_is_kept_bit_for_bit() -> None:
     assert 0.5 < 1 - log.errors().mean() < 1 and log.notes == ()
 
 
+def test_gauges_are_those_of_the_int8_input() -> None:
+    source = litert.Interpreter(str(MODELS / "int8.tflite")).get_input_details()[0]
+    scale, zero_point = source["quantization"]
+    log, names = tcuq.record(MODELS / "int8.tflite", X, Y), tcuq.gauge_names(X.shape[1:])
+    assert log.gauge_names == names and log.gauges is not None
+    taken = tcuq.input_gauges(X, scale=scale, zero_point=zero_point)
+    np.testing.assert_array_equal(log.gauges, taken)
+    log = tcuq.record(MODELS / "float.tflite", X, Y, input_range=(0, 1))
+    assert log.gauge_names == names and log.gauges is not None
+    np.testing.assert_array_equal(log.gauges, tcuq.input_gauges(X, scale=1 / 255, zero_point=-128))
+    odd = np.concatenate([X, X]) * np.float32(3.7) - np.float32(2.2)
+    assert tcuq.record(MODELS / "float.tflite", odd).gauges is None  # nobody knows the range
+
+
 def test_the_log_keeps_scale_and_zero_point_and_the_fit_reads_them(tmp_path: Path) -> None:
     x, y = bars(900, seed=4, noise=0.9)
     log = tcuq.record(MODELS / "int8.tflite", x, y)

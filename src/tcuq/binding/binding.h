@@ -156,4 +156,8 @@ PyObject *bank_type(PyObject *module);
  * frame (SPEC.md section 18) as rows of the array that Monitor.run() gives. */
 PyObject *decision_rows(PyObject *module, PyObject *arguments);
 
+/* input_gauges(inputs: int8, out: int16, kind, height, width, channels) -> gauges of an input, negative for a shape that
+ * is refused: gauges.c. Rows of `out` have TCUQ_MAX_GAUGES numbers; kinds are 0 picture, 1 signal, 2 table. */
+PyObject *input_gauges(PyObject *module, PyObject *args);
+
 #endif

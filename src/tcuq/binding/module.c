@@ -5,6 +5,7 @@
 static PyMethodDef module_methods[] = {{"quantize_probs", quantize_probs, METH_VARARGS, NULL},
                                        {"quantize_features", quantize_features, METH_VARARGS, NULL},
                                        {"decision_rows", decision_rows, METH_VARARGS, NULL},
+                                       {"input_gauges", input_gauges, METH_VARARGS, NULL},
                                        {NULL, NULL, 0, NULL}};
 
 /* Put a new reference into the module; NULL is an exception already. */

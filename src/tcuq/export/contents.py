@@ -54,7 +54,7 @@ def _template(path: str) -> str:
 PARAMS_BYTES, EVIDENCE_BYTES, INSTANT_BYTES, FEEDBACK_BYTES, PROJECTION_BYTES = 160, 64, 24, 16, 16
 """`sizeof` tcuq_params_t and so on with 32-bit pointers."""
 
-CORE_SOURCES = (*("tcuq.c", "tcuq_beliefs.c", "tcuq_error.c"), *("tcuq_signals.c", "tcuq_state.c"))
+CORE_SOURCES = ("tcuq.c", "tcuq_beliefs.c", "tcuq_error.c", "tcuq_gauges.c", "tcuq_signals.c", "tcuq_state.c")
 CORE_PRIVATE = ("tcuq_internal.h", "tcuq_fields.h", "tcuq_tables.h")
 """Files of the core: what a program compiles, and what only the core reads."""
 

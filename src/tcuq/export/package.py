@@ -27,6 +27,7 @@ tcuq.h | the monitor's functions and parameters, each one explained
 tcuq.c, tcuq_beliefs.c, tcuq_signals.c, tcuq_state.c | the monitor itself
 @with_feedback@tcuq_feedback.c | what labels that come late change
 tcuq_error.c | which parameter is refused, in words; only a program that asks carries it
+tcuq_gauges.h, tcuq_gauges.c | gauges of the input; only a program that asks carries them
 tcuq_internal.h, tcuq_fields.h, tcuq_tables.h | private to these files
 tcuq_frame.h, tcuq_frame.c | steps as frames for a computer; only a program that sends some carries it
 @with_logits@tcuq_softmax.h, tcuq_softmax.c | posteriors from int8 logits

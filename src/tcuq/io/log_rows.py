@@ -49,7 +49,7 @@ def written_int8(values: Sequence[float], posteriors: bool) -> bool:
 
 
 class Table(NamedTuple):
-    """Posteriors or features, one row a line: as numbers, as they are written, and whether as integers."""
+    """Posteriors, features or gauges, a row a line: numbers, as they are written, whether as integers."""
 
     values: npt.NDArray[np.float64]
     cells: Sequence[Sequence[str] | Sequence[float]]
@@ -57,15 +57,16 @@ class Table(NamedTuple):
 
 
 Read = tuple[Mapping[str, Table], Mapping[str, Sequence[Any]]]
-"""Tables by name, `probs` and perhaps `features`, and the cells of `label`, `segment` and `shifted`."""
+"""Tables by name, and the cells of `label`, `segment` and `shifted`."""
 
 
 class LogRows:
     """The steps of one log; the first valid line settles columns, widths, and int8 or float."""
 
     names: tuple[str, ...] | None = None
+    gauge_names: Sequence[str] | None = None
     _titles: Mapping[str, Sequence[str]] = {}
-    """Columns of `probs` and `features`, where they have names of their own."""
+    """Columns of the tables, where they have names of their own."""
 
     def __init__(self, softmax: Softmax | None) -> None:
         self.begun, self.rows = False, 0
@@ -95,13 +96,16 @@ class LogRows:
         values, cells, whole = table
         posteriors, row = name == "probs" and self._softmax is None, values[0].tolist()
         raw = self._types[name][0] == np.int8 if self.begun else whole and written_int8(row, posteriors)
+        if name == "gauges":
+            raw = False
         if raw:
             if not whole or values.min() < LOW or values.max() > HIGH:
                 raise self._not_int8(name, row, cells)
             return values.astype(np.int8)
         if len(values) == 1 and plausible(row, posteriors):
             return values
-        if bad := first_bad(values, posteriors, self._titles.get(name)):
+        titles = self._titles.get(name) or [f"{name}[{at}]" for at in range(values.shape[1])]
+        if bad := first_bad(values, posteriors, titles):
             hint = logits_hint(values[0]) if posteriors else ""
             if whole:
                 hint = (self._since(name, "float") or f", or int8 {LOW} to {HIGH}") + hint
@@ -160,7 +164,8 @@ class LogRows:
             columns[name] = values.reshape(-1, width) if name in _TABLES else values
         shifts = self._shifts.names or None
         with located(where):
-            return log_of(**columns, softmax=self._softmax, names=self.names, shift_names=shifts)
+            columns |= {"names": self.names, "shift_names": shifts, "gauge_names": self.gauge_names}
+            return log_of(**columns, softmax=self._softmax)
 
 
 _NAMES = re.compile(r"\s*#\s*names\s*:", re.IGNORECASE)
@@ -188,7 +193,8 @@ class CsvRows(LogRows):
             raise placed(error, where if first is None else f"{where}, line {first[0]}") from None
         note_unknown("column", header.names, header.known, where)
         place = {name: at for at, name in enumerate(header.names)}
-        titles = {"probs": header.probs, "features": header.features}
+        titles = {name: getattr(header, name) for name in _TABLES}
+        self.gauge_names = header.details.get("gauge_names")
         self._width = len(header.names)
         self._titles = {name: columns for name, columns in titles.items() if columns}
         self._places = {name: [place[each] for each in columns] for name, columns in self._titles.items()}
@@ -279,11 +285,12 @@ def _numbers(names: Sequence[str], rows: list[list[str]]) -> npt.NDArray[np.floa
     return np.array([[_number(name, text) for name, text in zip(names, row, strict=True)] for row in rows])
 
 
-_TABLES = ("probs", "features")
+_TABLES = {"probs": 1000, "features": 256, "gauges": 16}
+"""By how many numbers each has at most."""
 KEYS = (*_TABLES, "label", "segment", "shifted")
 _ALL = ", ".join(KEYS)
-NAMES = "names"
-"""The one key of a line before the first step that names the classes: ``{"names": ["cat", "dog"]}``."""
+NAMES, GAUGE_NAMES = "names", "gauge_names"
+"""Keys of a line before the first step that names classes or gauges: ``{"names": ["cat", "dog"]}``."""
 
 _PLAIN: dict[str, set[type]] = {"label": {int, str}, "segment": {int}, "shifted": {bool, int, str}}
 """Types of the cells of other keys."""
@@ -301,8 +308,8 @@ class JsonRows(LogRows):
 
     def _read(self, lines: list[str]) -> Read | None:
         objects = [parse_object(line, ALIASES, self._limits) for line in lines]
-        if objects[0].keys() == {NAMES}:
-            self._take_names(objects[0][NAMES])
+        if objects[0] and objects[0].keys() <= {NAMES, GAUGE_NAMES}:
+            self._take_names(**objects[0])
             return None
         for content in objects:
             if content.keys() != self._types.keys():
@@ -317,9 +324,10 @@ class JsonRows(LogRows):
                 if not {*map(type, values)} <= _PLAIN[key]:
                     raise _odd(key, next(value for value in values if type(value) not in _PLAIN[key]))
                 plain[key] = values
-        width, *more = (table.values.shape[1] for table in tables.values())
+        widths = {name: table.values.shape[1] for name, table in tables.items()}
+        width = widths["probs"]
         if self._shape is not None and not self.begun:
-            self._shape.check_row(width, *more)
+            self._shape.check_row(width, widths.get("features"))
         if self.names is not None and max(2, width) != len(self.names):
             raise InputError("value", f"probs has {width} values, and there are {len(self.names)} names")
         return tables, plain
@@ -334,9 +342,12 @@ class JsonRows(LogRows):
             raise _odd(name, cell)
         return int(cell)
 
-    def _take_names(self, names: Any) -> None:
-        if self.begun or self.names is not None:
+    def _take_names(self, names: Any = None, gauge_names: Any = None) -> None:
+        if self.begun or (names is not None and self.names is not None):
             raise InputError("value", "names come after the first line, expected before the first step")
+        self.gauge_names = gauge_names or self.gauge_names
+        if names is None and gauge_names is not None:
+            return
         if not isinstance(names, list):
             raise InputError("value", f"names is {short(names)}, expected a list of texts", "names")
         checked = checked_names(names, len(names) if self._shape is None else self._shape.classes)
@@ -365,7 +376,7 @@ class JsonRows(LogRows):
         if not kinds <= {int, float}:
             odd = next(each for each in chain.from_iterable(rows) if type(each) not in (int, float))
             raise InputError("value", f"{key} holds {short(odd)}, expected numbers")
-        width, most = len(rows[0]), 1000 if key == "probs" else 256
+        width, most = len(rows[0]), _TABLES[key]
         if self.begun and {*map(len, rows)} != {self._types[key][1]}:
             expected = f"expected {self._types[key][1]} as on the first line"
             raise InputError("value", f"{key} has {width} values, {expected}")

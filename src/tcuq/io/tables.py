@@ -20,7 +20,8 @@ from ..base.checks import guess, note_unknown
 from ..base.errors import InputError, located, needed, one_line
 from ..base.limits import Limits, limits_given
 from ..log.columns import DETAIL_KEYS, DETAILS, Columns, Layout, columns_of, details_of
-from ..log.log import MAX_CLASSES, MAX_FEATURES, Log, Softmax, log_of
+from ..log.gauges import MOST as MAX_GAUGES
+from ..log.log import MAX_CLASSES, MAX_FEATURES, PER_STEP, Log, Softmax, log_of
 from .sources import STANDARD, read_bytes, shown
 from .values import ALIASES, refuse_bad_rows
 
@@ -145,9 +146,9 @@ def table_parts(
     file = TableFile(path, kind, limits)
     with located(where):
         layout = Layout.of(file.names, lists=True)
-        details = details_of(file.metadata)
+        details = layout.details | details_of(file.metadata)
     places = [place for place, name in enumerate(layout.names) if name in layout.known and name != "step"]
-    kept = Layout([layout.names[place] for place in places], layout.probs, layout.features)
+    kept = layout._replace(names=[layout.names[place] for place in places])
     parts: list[Columns] = []
     start = 0
     for piece in file.pieces([file.names[place] for place in places]):
@@ -177,16 +178,18 @@ def _log_of(
 
 def _refuse_wide(part: Columns) -> None:
     """Refuse at the first piece what a log does not take; the rest of such a file may fill the memory."""
-    for name, rows, most in (("probs", part.probs, MAX_CLASSES), ("features", part.features, MAX_FEATURES)):
+    for name, most in (("probs", MAX_CLASSES), ("features", MAX_FEATURES), ("gauges", MAX_GAUGES)):
+        rows = getattr(part, name)
         if rows is not None and rows.shape[1] > most:
             raise InputError("limit", f"{name} has {rows.shape[1]:,} values per row, expected at most {most}")
 
 
 def log_table(log: Log) -> Any:
-    """Return a log as an Arrow table: lists of posteriors and features, one column for each of the rest."""
+    """Return a log as an Arrow table: lists of posteriors, features, gauges; one column for each other."""
     arrow = package("parquet")
     columns: dict[str, Any] = {}
-    for name, rows in (("probs", log.probs), ("features", log.features)):
+    for name in ("probs", "features", "gauges"):
+        rows = getattr(log, name)
         if rows is not None:
             columns[name] = arrow.FixedSizeListArray.from_arrays(arrow.array(rows.reshape(-1)), rows.shape[1])
     for name, values in (("label", log.labels), ("segment", log.segments), ("shifted", log.kinds)):
@@ -241,7 +244,7 @@ def cells_of(piece: Any, name: str) -> npt.NDArray[Any]:
     return np.asarray(values.to_numpy(zero_copy_only=False))
 
 
-KEYS = ("probs", "features", "labels", "segments", "shifted", *DETAIL_KEYS)
+KEYS = (*PER_STEP, "shifted", *DETAIL_KEYS)
 
 _RATIOS = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: 1032}
 """Bytes that one byte can unpack to, by the way of packing; others can make far more of it."""

@@ -19,6 +19,9 @@ ALIASES = {"labels": "label", "segments": "segment"}
 PLAIN = ("label", "segment", "shifted", "step")
 """Columns of one integer a step; `step` is accepted and not read."""
 
+GAUGE = "gauge_"
+"""Begins the name of a column with a gauge; its own name follows."""
+
 EXPECTED = "p0, p1, ..., f0, f1, ..., label, segment, shifted, step"
 
 
@@ -42,6 +45,7 @@ class Layout(NamedTuple):
     names: list[str]
     probs: list[str]
     features: list[str]
+    gauges: Sequence[str] = ()
 
     @classmethod
     def of(cls, given: Sequence[str], lists: bool = False) -> Layout:
@@ -50,7 +54,14 @@ class Layout(NamedTuple):
         if "p" in names and "p0" not in names:
             names[names.index("p")] = "p0"
         probs, features = cls._table(names, "probs", lists), cls._table(names, "features", lists)
-        known = {*probs, *features, *PLAIN}
+        gauges = [name for name in names if name.startswith(GAUGE)]
+        if lists and "gauges" in names:
+            if gauges:
+                raise InputError(
+                    "conflict", f"gauges are there twice, as gauges and as {gauges[0]}; remove one"
+                )
+            gauges = ["gauges"]
+        known = {*probs, *features, *gauges, *PLAIN}
         for place, name in enumerate(names):
             if name in known and name in names[:place]:
                 raise InputError("conflict", f"column {name!r} is there twice, expected once")
@@ -58,7 +69,7 @@ class Layout(NamedTuple):
             expected = f"probs or {EXPECTED}" if lists else EXPECTED
             hint = guess(names, "p0") or (guess(names, "probs") if lists else "")
             raise InputError("missing", f"column 'p0' is missing, expected {expected}{hint}")
-        return cls(names, probs, features)
+        return cls(names, probs, features, gauges)
 
     @staticmethod
     def _table(names: list[str], name: str, lists: bool) -> list[str]:
@@ -72,7 +83,14 @@ class Layout(NamedTuple):
     @property
     def known(self) -> tuple[str, ...]:
         """Names of the columns that a log may have here."""
-        return (*self.probs, *self.features, *PLAIN)
+        return (*self.probs, *self.features, *self.gauges, *PLAIN)
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """What the names of the columns say: those of gauges, unless they are numbers."""
+        names = [name.removeprefix(GAUGE) for name in self.gauges]
+        plain = names == ["gauges"] or names == [str(number) for number in range(len(names))]
+        return {} if plain else {"gauge_names": names}
 
     @property
     def noted(self) -> list[str]:
@@ -83,7 +101,7 @@ class Layout(NamedTuple):
 DETAILS = "tcuq"
 """Key of the metadata of an Arrow table that holds what is no column, as JSON."""
 
-DETAIL_KEYS = ("names", "feature_scale", "feature_zero_point", "shift_names")
+DETAIL_KEYS = ("names", "feature_scale", "feature_zero_point", "shift_names", "gauge_names")
 
 
 class Columns(NamedTuple):
@@ -94,6 +112,7 @@ class Columns(NamedTuple):
     label: npt.NDArray[Any] | None
     segment: npt.NDArray[Any] | None
     shifted: npt.NDArray[Any] | None
+    gauges: npt.NDArray[Any] | None = None
 
     @property
     def narrow(self) -> bool:
@@ -167,14 +186,15 @@ def holds_log(frame: Any) -> bool:
 def mixes(frame: Any) -> bool:
     """Tell whether a frame holds other columns of a log beside posteriors."""
     names = names_of(frame)
-    return not {*PLAIN, *ALIASES, "probs", "features"}.isdisjoint(names) or bool(numbered(names, "f"))
+    known = {*PLAIN, *ALIASES, "probs", "features", "gauges"}
+    return any(name in known or name.startswith(GAUGE) for name in names) or bool(numbered(names, "f"))
 
 
 def read_frame(frame: Any) -> tuple[Layout, Columns, dict[str, Any]]:
     """Take the columns of a log out of a table. Also return `details_of` an Arrow table."""
     table = opened(frame)
     layout = Layout.of(names_of(table), lists=True)
-    details = details_of(table.schema.metadata) if _is_arrow(table) else {}
+    details = layout.details | (details_of(table.schema.metadata) if _is_arrow(table) else {})
     return layout, columns_of(table, layout).narrowed(), details
 
 
@@ -199,7 +219,7 @@ def columns_of(table: Any, layout: Layout) -> Columns:
             return _from_arrow(name, column_at(table, places[name]))
         return _array(name, column_at(table, places[name]))
 
-    def rows(names: list[str]) -> npt.NDArray[Any] | None:
+    def rows(names: Sequence[str]) -> npt.NDArray[Any] | None:
         if not names:
             return None
         parts = [values(name) for name in names]
@@ -221,7 +241,8 @@ def columns_of(table: Any, layout: Layout) -> Columns:
 
     probs = rows(layout.probs)
     assert probs is not None  # a layout without them is refused
-    return Columns(probs, rows(layout.features), *map(column, ("label", "segment", "shifted")))
+    label, segment, shifted = map(column, ("label", "segment", "shifted"))
+    return Columns(probs, rows(layout.features), label, segment, shifted, rows(layout.gauges))
 
 
 def _refuse_missing(name: str, values: npt.NDArray[Any]) -> None:

@@ -11,15 +11,19 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.checks import integer, number, put, unknown_text
-from ..base.errors import InputError, wrong_value
+from ..base.errors import InputError, located, wrong_value
 from ..base.spelling import option
 from .class_names import checked_names, classes_expected, numbered, shifts_by_name
 from .columns import is_frame, mixes, read_frame
+from .gauges import MOST as MAX_GAUGES
 from .logits import paired, softmax
 from .quantize import ONE_OUTPUT, as_rows, quantize_probs, sigmoid_pairs
 
 MAX_CLASSES, MAX_FEATURES = 1000, 256
 """What the core takes at most."""
+
+PER_STEP = ("probs", "features", "labels", "segments", "gauges")
+"""Arrays of a log with a row a step, but for `shifted`."""
 
 NO_LABEL = -32768
 """In `Log.labels`: the true class is not known."""
@@ -56,6 +60,10 @@ class Log:
         reads them here unless it is told otherwise.
     shift_names : sequence of str, optional
         Names of the kinds of shift: that of kind 1, of kind 2, and so on. A "clean" before them is dropped.
+    gauges : array of shape (T, n), optional
+        Up to 16 numbers of each input, such as those of `tcuq.input_gauges`, or a temperature.
+    gauge_names : sequence of str, optional
+        Their names.
 
     See Also
     --------
@@ -81,6 +89,8 @@ class Log:
     feature_scale: float | None = None
     feature_zero_point: int | None = None
     shift_names: tuple[str, ...] | None = None
+    gauges: npt.NDArray[Any] | None = None
+    gauge_names: tuple[str, ...] | None = None
     kinds: npt.NDArray[np.uint8] | None = field(init=False, default=None)
     # What `dataclasses.replace` carries over: it gives `shifted` back as booleans, which know no kinds.
     _kinds: npt.NDArray[np.uint8] | None = field(default=None, repr=False, kw_only=True)
@@ -101,6 +111,7 @@ class Log:
                 raise InputError("value", f"features has {width} columns, expected 1 to {MAX_FEATURES}")
             put(self, features=features)
         self._check_feature_format()
+        self._check_gauges()
         if self.labels is not None:
             labels = one_a_step("labels", self.labels, len(probs))
             if self.names is not None and all_text(labels):
@@ -150,6 +161,23 @@ class Log:
         put(self, feature_scale=number("feature_scale", self.feature_scale, 1e-30, 1e30))
         put(self, feature_zero_point=integer("feature_zero_point", self.feature_zero_point, -128, 127))
 
+    def _check_gauges(self) -> None:
+        if self.gauges is None:
+            put(self, gauge_names=None)
+            return
+        gauges = as_rows("gauges", self.gauges).astype(np.float32)
+        if len(gauges) != len(self.probs) or not 1 <= gauges.shape[1] <= MAX_GAUGES:
+            expected = f"expected {len(self.probs)} rows of 1 to {MAX_GAUGES} numbers"
+            raise InputError("value", f"gauges has shape {gauges.shape}, {expected}")
+        if not np.isfinite(gauges).all():
+            row, column = np.argwhere(~np.isfinite(gauges))[0]
+            raise wrong_value(f"gauges[{row}][{column}]", gauges[row, column], "a finite number")
+        with located("gauge_names"):
+            names = checked_names(self.gauge_names, gauges.shape[1])
+        if names is not None and len({*names}) < len(names):
+            raise InputError("value", "gauge_names holds a name twice, expected different ones")
+        put(self, gauges=gauges, gauge_names=names)
+
     @classmethod
     def from_logits(
         cls,
@@ -196,8 +224,9 @@ class Log:
         ----------
         frame : pandas.DataFrame, polars.DataFrame, pyarrow.Table, or what Arrow can read as a table
             Posteriors in p0, p1, ..., or as lists in a column probs. Optional: features in f0, f1, ..., or as
-            lists in features; label, segment, shifted. A single p0 is a sigmoid output: the probability of
-            class 1. Columns of other names are not read; `notes` names them.
+            lists in features; gauges in gauge_NAME, ..., or as lists in gauges; label, segment, shifted. A
+            single p0 is a sigmoid output: the probability of class 1. Columns of other names are not read;
+            `notes` names them.
         logits : bool, default False
             The posteriors are logits.
         logits_scale : float, optional
@@ -288,7 +317,7 @@ class Log:
         def part(values: npt.NDArray[Any] | None) -> Any:
             return None if values is None else values[index]
 
-        columns = {name: part(getattr(self, name)) for name in ("probs", "features", "labels", "segments")}
+        columns = {name: part(getattr(self, name)) for name in PER_STEP}
         return replace(self, **columns, shifted=part(self.kinds), _kinds=None)
 
     def change_points(self) -> list[int]:

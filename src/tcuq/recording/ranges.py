@@ -8,6 +8,7 @@ import numpy as np
 
 from ..base.errors import InputError
 from ..base.spelling import option
+from ..log.gauges import family_of, gauge_names, input_gauges
 from .model import Array, Format, Model, Range
 
 COMMON: tuple[Range, ...] = ((0.0, 1.0), (-1.0, 1.0), (0.0, 255.0))
@@ -15,9 +16,6 @@ COMMON: tuple[Range, ...] = ((0.0, 1.0), (-1.0, 1.0), (0.0, 255.0))
 
 USUAL: tuple[Range, ...] = (*COMMON, (-128.0, 127.0))
 """Ranges that pictures usually have; the first that holds all values is taken."""
-
-CHANNELS = (1, 3, 4)  # of pictures
-SMALLEST = 8  # pixels of a side, from which on two or three dimensions may be a picture
 
 TRIED = 200  # examples on which ranges are compared, and from which on their values are judged
 FEWEST = 50  # examples from which on ranges are compared
@@ -30,20 +28,6 @@ FEW_STEPS = 2.55
 """Steps of an integer input, 1 % of those of int8, below which data that vary have another scale."""
 
 CONVERT = "convert them as the inputs of its training were: units, offset and scale"
-
-
-def family_of(shape: tuple[int, ...], dtype: Any) -> str | None:
-    """Return what inputs of a shape most likely are; None for shapes that are none of these."""
-    long = [each for each in shape if each != 1]
-    if len(shape) == 3 and min(long, default=1) > 1 and (shape[2] in CHANNELS or shape[0] in CHANNELS):
-        sides = shape[:2] if shape[2] in CHANNELS else shape[1:]
-        if min(sides) >= SMALLEST:
-            return "pictures"
-    if len(shape) == 2 and dtype == np.uint8 and min(shape) >= SMALLEST:
-        return "pictures"
-    if len(shape) == 1 and long:
-        return "tables"
-    return "signals" if 1 <= len(long) <= 2 else None
 
 
 def range_of(sample: Array) -> Range | None:
@@ -105,6 +89,23 @@ class Preparation:
         if given is not None:
             self._taken(given, judged=True)
         return self._taken(x, judged=given is None)
+
+    def gauges(self, x: Array, ready: Array) -> tuple[Array, tuple[str, ...]] | None:
+        """Return gauges of a batch as an int8 model takes it, and their names; None where nobody knows."""
+        format, dtype = self._model.inside or (None, self._model.input)
+        ends = self._wanted or ((0.0, 1.0) if self._pixels else self._own)
+        if format is None and ready.dtype.kind == "f" and ends is not None:
+            scale = (ends[1] - ends[0]) / 255
+            format, dtype = Format(scale, round(-128 - ends[0] / scale)), np.int8
+        elif self._model.quantized is None and format is None:
+            return None
+        pictures = family_of(x.shape[1:], x.dtype) == "pictures" and ready.ndim in (3, 4)
+        try:
+            whole = ready if format is None else quantized(ready, format, dtype)[0]
+            found = input_gauges(whole, "picture" if pictures else None)
+            return found, gauge_names(ready.shape[1:], "picture" if pictures else None)
+        except InputError:
+            return None  # of another format than one byte a value, or of no known shape
 
     def _taken(self, x: Array, judged: bool) -> Array:
         if x.dtype.kind not in "iufb":

@@ -69,7 +69,8 @@ def record(
     -------
     Log
         Posteriors as the model gives them: int8 of scale 1/256 and zero point -128 stay int8, others become
-        float. Int8 features stay int8, with `feature_scale` and `feature_zero_point`.
+        float. Int8 features stay int8, with `feature_scale` and `feature_zero_point`. Gauges of the inputs
+        (`tcuq.input_gauges`) where the model takes int8, or floats of a usual range or of `input_range`.
 
     Examples
     --------

@@ -13,6 +13,7 @@ from ..base.errors import InputError, located
 from ..base.spelling import option
 from ..labels.check import SHOWN, order_note
 from ..log.class_names import classes_expected, numbered
+from ..log.gauges import family_of
 from ..log.log import Log
 from ..log.logits import paired, softmax
 from ..log.quantize import ONE_OUTPUT, odd_sums, refuse_logits, two_classes
@@ -142,7 +143,7 @@ def _with_range(session: Session) -> Session:
     own = (-1.0, 1.0) if data.family == "sound" else ranges.range_of(sample)
     own = (0.0, 255.0) if data.pixels else own
     session = replace(session, own=own)
-    pictures = sample.dtype == np.uint8 or ranges.family_of(sample.shape[1:], sample.dtype) == "pictures"
+    pictures = sample.dtype == np.uint8 or family_of(sample.shape[1:], sample.dtype) == "pictures"
     format = model.quantized
     done = format is not None and sample.dtype == model.input and given is None  # quantized by the user
     if data.labels is None or own is None or count < ranges.FEWEST or not pictures or done:
@@ -199,6 +200,8 @@ class _Recorded:
         self.count, self.classes, self.by_name = 0, 0, data.folder
         self.probs: list[Array] = []
         self.features: list[Array] = []
+        self.gauges: list[Array] = []
+        self.gauge_names: tuple[str, ...] | None = None
         self.labels: list[Array] = []
         self.format = model.features_format
         self.twice = options.logits
@@ -208,7 +211,8 @@ class _Recorded:
         if not len(part.x):
             return
         model = self.model
-        outputs = model(prepare(part.x, part.given))
+        ready = prepare(part.x, part.given)
+        outputs = model(ready)
         with located(model.name):
             probs = posteriors(outputs.probs, model.probs_format, self.options.logits)
         if not self.count:
@@ -220,6 +224,9 @@ class _Recorded:
         if outputs.features is not None:
             rows, self.format = features_of(outputs.features, model.features_format)
             self.features.append(rows)
+        if (gauges := prepare.gauges(part.x, ready)) is not None:
+            self.gauge_names = gauges[1]
+            self.gauges.append(gauges[0])
         if part.y is not None:
             self.labels.append(self._numbers(part.y, len(part.x)))
         self.count += len(part.x)
@@ -290,6 +297,8 @@ class _Recorded:
             columns[key] = np.concatenate(parts) if parts else None
         if self.features and self.format is not None:
             columns |= {"feature_scale": self.format.scale, "feature_zero_point": self.format.zero_point}
+        if sum(map(len, self.gauges)) == self.count and len({each.shape[1] for each in self.gauges}) == 1:
+            columns |= {"gauges": np.concatenate(self.gauges), "gauge_names": self.gauge_names}
         probs = np.concatenate(self.probs)
         refuse_model(probs, self.model.name)
         notes = [*self.data.notes, *self.model.notes, *self.notes]

@@ -11,10 +11,11 @@ import numpy as np
 
 from ...base.errors import InputError, InputTypeError, located, wrong_value
 from ...base.spelling import option
+from ...log.gauges import CHANNELS, family_of
 from ..data import Data
 from ..model import Array, Floats, Model, users_code
 from ..opening import is_reference, referred
-from ..ranges import CHANNELS, family_of, range_of
+from ..ranges import range_of
 from . import pictures, signals, sound, tables
 
 
