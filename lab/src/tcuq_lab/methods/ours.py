@@ -113,4 +113,4 @@ def summed(params: Params, added: Ints) -> Callable[[Limits], Bools]:
     """Return what the alarm of a monitor does at any limits; it is held and cleared as that of the core."""
     found = params.alarm.integers()
     back = found["rise_limit"] - found["rise_clear"]
-    return partial(capped, added, back=back, hold=found["hold"])
+    return partial(capped, added, back=back, hold=found["least_raised"])
