@@ -3,7 +3,8 @@
 Written from SPEC.md alone, so that a number on which core and reference agree was derived twice. Section
 numbers are those of SPEC.md. `numbers` has sections 1, 4 to 6 as functions, `params` section 2, `beliefs` the
 experts of section 6, `signals` sections 3, 5 and 6, `decide` sections 8 to 11, `labels` section 19, `state`
-section 12 and `step` what is left, in the order of a step. `decide` also runs alone, on what a log has.
+section 12, `gauges` section 20 and `step` what is left, in the order of a step.
+`decide` also runs alone, on what a log has.
 """
 
 from __future__ import annotations
