@@ -139,7 +139,7 @@ static void lacks(void)
     p = params_of(STEADY);
     NEED(tcuq_check(&p) == TCUQ_OK);
     p.evidence = &head;
-    expected = !HAS_EVIDENCE ? TCUQ_ERR_SIGNALS : compares() ? TCUQ_OK : TCUQ_ERR_RULE_look_used;
+    expected = !HAS_EVIDENCE ? TCUQ_ERR_SIGNALS : compares() ? TCUQ_OK : TCUQ_ERR_RULE_novelty_used;
     NEED(tcuq_check(&p) == expected);
     NEED(tcuq_init(&m, &p, ring, sizeof ring) == (compares() ? TCUQ_OK : HAS_EVIDENCE ? TCUQ_ERR_PARAMS : TCUQ_ERR_SIGNALS));
     if (compares()) {
@@ -188,7 +188,7 @@ static void verify_counters(const tcuq_t *sound)
         WRONG(degradation, -(int32_t)head.clip - 1);
     }
     if (p->lag_count != 0u) {
-        WRONG(head, 4);
+        WRONG(slot, 4);
         WRONG(fill, 4);
         m = *sound;
         m.slot = 3; /* the slot after the last: the next step starts over */
