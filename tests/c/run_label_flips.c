@@ -99,8 +99,8 @@ int main(void)
         p = plain_params(TCUQ_BIT(TCUQ_DOUBT), classes[i], 0);
         p.reference = 20000;
         p.steep_slope = 9000;
-        p.bias = 0; /* a head that says the same of every step, so that no label leads back */
-        p.warmup = 0;
+        p.bias = 0;
+        p.blend = 0;
         p.warmup = 0;
         p.slope = 0;
         p.knee = 0;
