@@ -12,6 +12,9 @@
 #include <string.h>
 
 #include "tcuq.h"
+#include "tcuq_fields.h"
+
+#define SET_USUAL(error, of, name, type, low, high, bytes, usual) of.name = usual;
 
 static uint32_t seed = 1;
 
@@ -26,7 +29,7 @@ int main(int argc, char **argv)
     static tcuq_params_t p;
     static uint8_t lags[TCUQ_MAX_LAG];
     static uint16_t weights[TCUQ_MAX_LAG];
-    static tcuq_evidence_t head;
+    static tcuq_evidence_t evidence;
     static int16_t offsets[TCUQ_MAX_CLASSES];
     static tcuq_instant_t instant;
     static int8_t centers[TCUQ_MAX_CLASSES * TCUQ_MAX_FEATURES];
@@ -47,7 +50,9 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: step_count SIGNALS CLASSES FEATURES STEPS [LAG ...]\n");
         return 2;
     }
-    p.version = TCUQ_PARAMS_VERSION;
+    TCUQ_PARAM_NUMBERS(SET_USUAL)
+    TCUQ_EVIDENCE_NUMBERS(SET_USUAL)
+    TCUQ_INSTANT_NUMBERS(SET_USUAL)
     asked = strtoul(argv[1], NULL, 0);
     p.signals = (uint32_t)(asked & TCUQ_ALL_SIGNALS);
     p.classes = (uint16_t)strtoul(argv[2], NULL, 0);
@@ -67,49 +72,23 @@ int main(int argc, char **argv)
         p.coef[i] = (int16_t)(1024 + 300 * i);
         p.clean_mean[i] = 9000;
     }
-    p.zero_point = -128;
-    p.bias = -3 * 65536;
-    p.doubt_mix = 32768;
-    p.blend = 45875;
-    p.level_num = 1;
-    p.level_den = 10;
-    p.reference = 20000;
-    p.slope = 10066;
-    p.steep_slope = 83886;
-    p.knee = 100;
-    p.budget_num = 3;
-    p.budget_den = 20;
-    p.burst = 8;
-    p.warmup = 64;
-    p.rise_reference = 20000;
-    p.rise_limit = 1000000;
-    p.rise_cap = 2000000;
-    p.fall_reference = 5000;
-    p.fall_limit = 1000000;
-    p.fall_cap = 2000000;
     if ((asked & (TCUQ_SLOW_SIGNALS | 1uL << 20)) != 0u) {
         for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
-            head.coef[i] = (int16_t)(900 - 200 * i);
+            evidence.coef[i] = (int16_t)(900 - 200 * i);
         }
-        head.offset = offsets;
-        head.clip = 4u * 65536u;
-        head.reach = 1u << 20;
-        head.bet_base = (asked & 1uL << 21) != 0u ? 60000u : 0u;
-        head.bet_slope = (asked & 1uL << 21) != 0u ? 8000u : 0u;
-        p.evidence = &head;
-        p.fall_limit = 0;
-        p.fall_cap = 0;
+        evidence.offset = offsets;
+        evidence.bet_base = (asked & 1uL << 21) != 0u ? 60000u : 0u;
+        evidence.bet_slope = (asked & 1uL << 21) != 0u ? 8000u : 0u;
+        p.evidence = &evidence;
     }
     if ((asked & (TCUQ_BIT(TCUQ_DISBELIEF) | 1uL << 22)) != 0u) {
         for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
             instant.coef[i] = (int16_t)(700 + 100 * i);
         }
-        instant.bias = -2 * 65536;
         p.instant = &instant;
         p.about = TCUQ_ABOUT_ANSWER;
         p.anchor = TCUQ_ANCHOR_BELIEF;
         p.horizon = 7;
-        p.expected_start = 60000;
     }
     if ((asked & TCUQ_BIT(TCUQ_DISTANCE)) != 0u) {
         for (i = 0; i < (int)p.classes * (int)p.features; i++) {

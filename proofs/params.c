@@ -38,7 +38,7 @@ void prove_check(void)
     PROVE((status == TCUQ_OK) == (tcuq_internal_check(&p) == TCUQ_OK));
     if (status == TCUQ_OK) {
         /* What whole.c, lemmas.c and rates.c begin with. */
-#define IN_RANGE(error, of, name, type, low, high, bytes) PROVE(of.name >= (type)(low) && of.name <= (type)(high));
+#define IN_RANGE(error, of, name, type, low, high, bytes, usual) PROVE(of.name >= (type)(low) && of.name <= (type)(high));
         TCUQ_PARAM_NUMBERS(IN_RANGE)
         PROVE(p.level_num <= 999u && p.budget_num <= 1000u && p.anchor <= 1u && p.about <= 1u);
         PROVE(p.steep_slope <= 16777216u / 2u && p.slope <= p.steep_slope);

@@ -80,7 +80,7 @@ static void any_numbers(void)
 static void any_monitor(void)
 {
     any_numbers();
-#define IN_RANGE(error, of, name, type, low, high, bytes) ASSUME(of.name >= (type)(low) && of.name <= (type)(high));
+#define IN_RANGE(error, of, name, type, low, high, bytes, usual) ASSUME(of.name >= (type)(low) && of.name <= (type)(high));
     TCUQ_PARAM_NUMBERS(IN_RANGE)
     TCUQ_EVIDENCE_NUMBERS(IN_RANGE)
     TCUQ_INSTANT_NUMBERS(IN_RANGE)

@@ -32,7 +32,7 @@ static tcuq_step_t out;
 
 static void any_params(void)
 {
-#define PICK_NUMBER(error, of, name, type, low, high, bytes) of.name = PICK(type, low, high);
+#define PICK_NUMBER(error, of, name, type, low, high, bytes, usual) of.name = PICK(type, low, high);
     TCUQ_PARAM_NUMBERS(PICK_NUMBER)
     TCUQ_EVIDENCE_NUMBERS(PICK_NUMBER)
     TCUQ_INSTANT_NUMBERS(PICK_NUMBER)

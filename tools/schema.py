@@ -51,7 +51,10 @@ Schema = dict[str, dict[str, Any]]
 def read_schema() -> Schema:
     """Return the schema."""
     schema: Schema = tomllib.loads((CORE / "schema.toml").read_text(encoding="utf-8"))
-    schema["params"]["version"]["range"] = [schema["layout"]["params"]] * 2
+    schema["params"]["version"] |= {
+        "range": [schema["layout"]["params"]] * 2,
+        "usual": schema["layout"]["params"],
+    }
     schema["params"]["signals"]["range"] = [1, 2 ** len(schema["signals"]) - 1]
     return schema
 
@@ -171,7 +174,7 @@ def fields(schema: Schema) -> str:
     out = f"/* SPDX-License-Identifier: MIT */\n/* Lists for the core, {NOTE}. */\n"
     out += "#ifndef TCUQ_FIELDS_H\n#define TCUQ_FIELDS_H\n"
     what = "Numbers of {}: of its error, variable that points to it, name, type, lowest, highest,\n"
-    what += " * bytes in the fingerprint (SPEC.md section 12)."
+    what += " * bytes in the fingerprint (SPEC.md section 12), usual value."
     lists = []
     for part, (error, variable) in PARTS.items():
         rows = []
@@ -179,7 +182,7 @@ def fields(schema: Schema) -> str:
             kind, told = row.get("kind", ""), f"{variable}, {name}, {row.get('c')}, "
             told += ", ".join(map(str, row.get("range", ())))
             if not kind:
-                rows.append(f"{error}, {told}, {row.get('print', 4)}")
+                rows.append(f"{error}, {told}, {row.get('print', 4)}, {row.get('usual', 0)}")
             elif kind in ("signal", "class", "lag"):
                 lists.append(f"{told}, {kind}")
         out += listed(f"TCUQ_{error}_NUMBERS", rows, what.format(f"tcuq_{part}_t"))
@@ -244,6 +247,8 @@ def spec(schema: Schema, text: str) -> str:
         f"| {row['at']} | {4 if row['c'].endswith('32_t') else 1} | `{name}`: {row['text']} |\n"
         for name, row in counters(schema)
     )
+    layouts = "Version of the parameter layout: {params}. Version of the saved state: {state}."
+    text = re.sub(r"(?m)^Version of the parameter layout: .*$", layouts.format(**schema["layout"]), text)
     text = between(text, "| parameter | range | meaning |\n| --- | --- | --- |", "\n", params)
     text = between(text, "| 16 | 4 | fingerprint of the parameters |", "| 63 | 1 | `depth` |", state)
     gauges = "".join(
@@ -276,6 +281,9 @@ def made(schema: Schema) -> str:
     )
     out += f'WAS = {{\n{was}}}\n"""Names of version 0.3 and those of today."""\n\n'
     out += f'REASONS = {{{reasons}}}\nCOUNTER_CODES = "{saved}"\n"""As `struct` reads them."""\n\n'
+    steps = "".join(f'    "{name}",\n' for name in schema["step"])
+    out += f"STEP_FIELDS = (\n{steps})\n"
+    out += '"""What a step of the core says, in the order of tcuq.h."""\n\n'
     rows = ""
     for part in PARTS:
         for name, row in schema[part].items():
@@ -283,11 +291,12 @@ def made(schema: Schema) -> str:
                 row.get("kind", "one").replace(" ", "_"),
                 row.get("unit", "|".join(row.get("words", ["int"]))),
             )
-            low, high = row.get("range", (0, 0))
-            rows += f"{part} {name} {row.get('real', name) or '-'} {kind} {unit} {low} {high}\n"
+            values = (*row.get("range", (0, 0)), row.get("usual", 0))
+            told = (part, name, row.get("real", name) or "-", kind, unit, *values)
+            rows += " ".join(map(str, told)) + "\n"
     return f'''{out}
 class Row(NamedTuple):
-    """A parameter: its name in the core and in Python, how many there are, what one is worth, its range."""
+    """A parameter: its names in the core and in Python, how many there are, unit, range, a usual one."""
 
     part: str
     name: str
@@ -296,14 +305,15 @@ class Row(NamedTuple):
     unit: str
     low: int
     high: int
+    usual: int
 
 
 _TABLE = """
 {rows}"""
 
 
-def _row(part: str, name: str, real: str, kind: str, unit: str, low: str, high: str) -> Row:
-    return Row(part, name, real, kind, unit, int(low), int(high))
+def _row(part: str, name: str, real: str, kind: str, unit: str, low: str, high: str, usual: str) -> Row:
+    return Row(part, name, real, kind, unit, int(low), int(high), int(usual))
 
 
 ROWS = [_row(*line.split()) for line in _TABLE.split("\\n") if line]

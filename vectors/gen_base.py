@@ -7,8 +7,9 @@ import random
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, get_type_hints
 
+from tcuq.monitor.made import ROWS
 from tcuq.reference import SIGNAL_COUNT, Evidence, Instant, Params
 from tcuq.reference.labels import RIGHT, WRONG
 
@@ -30,6 +31,9 @@ INSTANT = by_signal(900, -400, 300, 2500, 2800, 700, -900, 1600, 600)
 HEAD = by_signal(0, 500, 0, 0, 1500, 8192, -800, 700, 1300, 1500)
 CLEAN = by_signal(9000, 6000, 8000, 12000, 15000, 33000, 21000, 28000, 8000)
 ENDS = tuple((65535, 0)[n % 2] for n in range(SIGNAL_COUNT))
+
+NUMBERS = [row for row in ROWS if row.part == "params" and row.kind == "one"]
+USUAL = {row.name: row.usual for row in NUMBERS if row.name in get_type_hints(Params)}
 
 SILENT = (0,) * SIGNAL_COUNT
 FLAT = {"slope": 0, "steep_slope": 1, "knee": 2**24}
@@ -166,40 +170,15 @@ def params_of(
         changes = {"fall_limit": 0, "fall_cap": 0, **changes}
     if mask >> 7 & 1 and "centers" not in changes:
         changes["centers"] = tuple(dice.between(-60, 60) for _ in range(classes * features))
-    base: dict[str, Any] = {
-        "version": 5,
-        "zero_point": 0,
+    base: dict[str, Any] = USUAL | {
         "lag_weights": weights(len(lags)) if lags else (),
         "coef": COEF,
         "clean_mean": CLEAN,
-        "bias": -4 * 65536,
-        "doubt_mix": 32768,
-        "blend": 45000,
-        "level_num": 1,
-        "level_den": 10,
-        "reference": 24000,
-        "anchor": 0,
-        "about": 0,
-        "horizon": 0,
-        "expected_start": 0,
-        "slope": 40000,
-        "steep_slope": 260000,
-        "knee": 50,
-        "budget_num": 3,
-        "budget_den": 20,
-        "burst": 3,
-        "warmup": 8,
-        "rise_reference": 26000,
-        "fall_reference": 9000,
-        "rise_limit": 60000,
-        "rise_cap": 150000,
         "fall_limit": 20000,
         "fall_cap": 50000,
-        "rise_clear": 0,
-        "least_raised": 0,
     }
     shape: dict[str, Any] = {"signals": mask, "classes": classes, "features": features, "lags": lags}
-    return Params(**shape, instant=instant, evidence=evidence, **(base | changes))
+    return Params(**base | shape | changes, instant=instant, evidence=evidence)
 
 
 def drawn_evidence(mask: int, classes: int, dice: Dice) -> Evidence:

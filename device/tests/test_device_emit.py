@@ -22,7 +22,7 @@ from refusals import refused
 from tcuq import Params
 from tcuq._version import VERSION
 from tcuq.cli import main
-from tcuq.export.selfcheck import STEP_FIELDS
+from tcuq.monitor.made import STEP_FIELDS
 from tcuq.recording.model import Format
 from tcuq.recording.ranges import quantized as recording
 from tcuq_device.boards import board

@@ -16,7 +16,7 @@ from refusals import refused
 from tiers import first_quick
 from vector_files import VectorCase
 
-from tcuq.export.selfcheck import STEP_FIELDS
+from tcuq.monitor.made import STEP_FIELDS
 from tcuq_device.boards import Board, board
 from tcuq_device.cost import stock
 from tcuq_device.cost.measure import DWELL, made_stream

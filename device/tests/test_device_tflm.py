@@ -16,7 +16,8 @@ from tiny_models import MODELS, bars
 import tcuq
 from tcuq.base.errors import InputError
 from tcuq.export import sources
-from tcuq.export.selfcheck import STEP_FIELDS, taken
+from tcuq.export.selfcheck import taken
+from tcuq.monitor.made import STEP_FIELDS
 from tcuq.recording.model import Format
 from tcuq.recording.ranges import quantized
 from tcuq_device.boards import board

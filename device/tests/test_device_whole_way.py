@@ -11,7 +11,8 @@ from device_emitted import agree
 from tiny_models import MODELS, bars
 
 import tcuq
-from tcuq.export.selfcheck import STEP_FIELDS, taken
+from tcuq.export.selfcheck import taken
+from tcuq.monitor.made import STEP_FIELDS
 from tcuq.recording.model import Format
 from tcuq.recording.ranges import quantized
 from tcuq_device.emit.application import Application

@@ -225,7 +225,7 @@ void make_direct_set(set_t *set, source_t *from)
     p->fingerprint = tcuq_fingerprint(p);
 }
 
-#define PLACE(error, of, name, type, low, high, bytes) error##_##name,
+#define PLACE(error, of, name, type, low, high, bytes, usual) error##_##name,
 enum {
     TCUQ_NUMBERS(PLACE)
     LIST_LAGS,
@@ -247,7 +247,7 @@ void spoil_set(set_t *set, source_t *from)
     tcuq_instant_t *instant = &set->instant;
     tcuq_feedback_t *feedback = &set->feedback;
     switch (below(from, PLACES)) {
-#define SPOIL(error, of, name, type, low, high, bytes) \
+#define SPOIL(error, of, name, type, low, high, bytes, usual) \
     case error##_##name: of->name = (type)edge(from, (int64_t)(low)-2, (int64_t)(high) + 2); break;
         TCUQ_NUMBERS(SPOIL)
     case LIST_LAGS: p->lags = NULL; break;

@@ -26,7 +26,7 @@ static long long number(void);
             (target)[each] = (type)number();                     \
         }                                                        \
     } while (0)
-#define READ_NUMBER(error, of, name, type, low, high, bytes) of.name = (type)number();
+#define READ_NUMBER(error, of, name, type, low, high, bytes, usual) of.name = (type)number();
 
 static void read_evidence(void)
 {

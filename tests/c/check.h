@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "tcuq.h"
+#include "tcuq_fields.h"
 
 static unsigned held;
 static int failed;
@@ -42,24 +43,17 @@ static inline uint32_t draw(void)
     return seed >> 8;
 }
 
-/* No lags, no heads, no alarm. */
+#define SET_USUAL(error, of, name, type, low, high, bytes, usual) of.name = usual;
+
+/* Usual numbers: no lags, no heads, no fall side. */
 static inline tcuq_params_t plain_params(uint32_t signals, uint16_t classes, uint16_t features)
 {
     tcuq_params_t p;
     memset(&p, 0, sizeof p);
-    p.version = TCUQ_PARAMS_VERSION;
+    TCUQ_PARAM_NUMBERS(SET_USUAL)
     p.signals = signals;
     p.classes = classes;
     p.features = features;
-    p.level_num = 1;
-    p.level_den = 10;
-    p.reference = 24000;
-    p.slope = 40000;
-    p.steep_slope = 260000;
-    p.knee = 50;
-    p.budget_num = 3;
-    p.budget_den = 20;
-    p.burst = 3;
     return p;
 }
 

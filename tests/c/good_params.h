@@ -30,20 +30,16 @@ static inline void good(void)
     for (i = 0; i < 4u; i++) {
         offset[i] = (int16_t)(100 - 90 * (int)i);
     }
+    TCUQ_EVIDENCE_NUMBERS(SET_USUAL)
+    TCUQ_INSTANT_NUMBERS(SET_USUAL)
     p = plain_params(TCUQ_ALL_SIGNALS, 4, 4);
     p.version = 5;
     p.lag_count = 2;
     p.lags = lags;
     p.lag_weights = weights;
     p.horizon = 4;
-    p.expected_start = 50000;
-    p.rise_limit = 200000;
-    p.rise_cap = 300000;
     evidence.offset = offset;
-    evidence.clip = 262144;
     evidence.coef[4] = 1800;
-    evidence.reach = 4000;
-    evidence.bias = -9000;
     p.instant = &instant;
     p.evidence = &evidence;
     p.centers = centers;
@@ -54,13 +50,7 @@ static inline void good(void)
 static inline void labeled(void)
 {
     good();
-    feedback.memory = 3;
-    feedback.error_num = 1;
-    feedback.error_den = 10;
-    feedback.error_reference = 65535;
-    feedback.error_shut = 25;
-    feedback.wrong_score = 8192;
-    feedback.right_score = 8192;
+    TCUQ_FEEDBACK_NUMBERS(SET_USUAL)
     p.feedback = &feedback;
 }
 

@@ -30,7 +30,7 @@ static long long number(void)
     return (int32_t)(bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24);
 }
 
-#define READ_PARAM(error, of, name, type, low, high, bytes) params.name = (type)number();
+#define READ_PARAM(error, of, name, type, low, high, bytes, usual) params.name = (type)number();
 
 static void read_params(void)
 {

@@ -37,7 +37,7 @@ static void expect(const char *what, int expected)
             }                                                                                          \
         }                                                                                              \
     } while (0)
-#define RANGE(error, of, name, type, low, high, bytes) RANGE_OF(good, of.name, type, low, high, TCUQ_ERR_##error##_##name);
+#define RANGE(error, of, name, type, low, high, bytes, usual) RANGE_OF(good, of.name, type, low, high, TCUQ_ERR_##error##_##name);
 
 static void ranges(void)
 {
@@ -108,7 +108,7 @@ static void rules(void)
     BROKEN(horizon_fits, p.horizon = 3);
     BROKEN(horizon_fits, p.horizon = 1);
     BROKEN(start_used, (p.horizon = 0, p.expected_start = 1));
-    KEPT(p.expected_start = 0);
+    KEPT(p.expected_start = 65535);
     BROKEN(centers_given, p.centers = NULL);
     BROKEN(centers_given, p.signals = 0x37F);
     KEPT(p.rise_cap = p.rise_limit);
@@ -146,7 +146,7 @@ static void rules(void)
 }
 
 #if ((TCUQ_SIGNALS) & TCUQ_FEEDBACK) != 0
-#define LABEL_RANGE(error, of, name, type, low, high, bytes) \
+#define LABEL_RANGE(error, of, name, type, low, high, bytes, usual) \
     RANGE_OF(labeled, of.name, type, low, high, TCUQ_ERR_##error##_##name);
 
 static void label_rules(void)
@@ -171,7 +171,7 @@ static void lean(void)
     p.instant = NULL;
     p.evidence = NULL;
     p.slope = 0;
-    p.horizon = p.expected_start = 0;
+    p.horizon = 0;
     p.rise_limit = p.rise_cap = 0;
 }
 

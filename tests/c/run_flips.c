@@ -28,7 +28,7 @@ static const int16_t offsets[CLASSES] = {-400, 30, 0, 90};
 static const int8_t centers[CLASSES * FEATURES] = {9, -4, 77, 0, 40, 40, -40, -40, -100, 3, 7, 120, 5, 5, 5, 5};
 static tcuq_evidence_t head, bet, same_looks;
 static tcuq_instant_t instant;
-static tcuq_feedback_t labels;
+static tcuq_feedback_t feedback;
 
 typedef struct {
     const char *name;
@@ -57,13 +57,6 @@ static tcuq_params_t base(uint32_t signals)
     p.lags = lags;
     p.lag_weights = lag_weights;
     p.bias = -2 * 65536;
-    p.doubt_mix = 32768;
-    p.blend = 45000;
-    p.warmup = 8;
-    p.rise_reference = 26000;
-    p.fall_reference = 3000;
-    p.rise_limit = 60000;
-    p.rise_cap = 90000;
     p.fall_limit = 20000;
     p.fall_cap = 30000;
     for (n = 0; n < TCUQ_SIGNAL_COUNT; n++) {
@@ -164,14 +157,9 @@ static unsigned sets(set_t *out)
     out[9].params.fall_limit = out[9].params.fall_cap = 0;
     out[10].name = "standard, labels";
     out[10].params = standard(TCUQ_PROFILE_STANDARD, &instant, &head);
-    labels.memory = 7;
-    labels.error_num = 1;
-    labels.error_den = 10;
-    labels.error_reference = 40000;
-    labels.error_shut = 40;
-    labels.wrong_score = 6000;
-    labels.right_score = 4000;
-    out[10].params.feedback = &labels;
+    TCUQ_FEEDBACK_NUMBERS(SET_USUAL)
+    feedback.memory = 7;
+    out[10].params.feedback = &feedback;
     return SETS;
 }
 
@@ -353,7 +341,7 @@ static void trial(const tcuq_params_t *p, const flip_t *flips, unsigned count, i
         inputs(probs, features);
         step_both(&w, &twin, probs, features, &a, &b);
         owed += label_both(&w, &twin, t);
-        need(p->feedback == NULL || owed <= tcuq_error_bound(p) + labels.error_shut, "errors left their bound");
+        need(p->feedback == NULL || owed <= tcuq_error_bound(p) + feedback.error_shut, "errors left their bound");
         flags += a.out.flagged;
         abstained += a.out.abstain;
         warming += a.out.warming_up;
@@ -529,11 +517,11 @@ static void verify_finds_every_bit(const tcuq_params_t *good)
         p.feedback = &feedback;
     }
     start(&w, &p);
-#define FINDS(error, of, name, type, low, high, bytes) verify_finds(&w, #of " " #name, &of.name, sizeof of.name);
-#define FINDS_PARAM(error, of, name, type, low, high, bytes)                \
+#define FINDS(error, of, name, type, low, high, bytes, usual) verify_finds(&w, #of " " #name, &of.name, sizeof of.name);
+#define FINDS_PARAM(error, of, name, type, low, high, bytes, usual)                \
     if (offsetof(tcuq_params_t, name) < offsetof(tcuq_params_t, classes) || \
         offsetof(tcuq_params_t, name) > offsetof(tcuq_params_t, lag_count)) { \
-        FINDS(error, of, name, type, low, high, bytes)                      \
+        FINDS(error, of, name, type, low, high, bytes, usual)                      \
     }
     TCUQ_PARAM_NUMBERS(FINDS_PARAM)
     verify_finds(&w, "coef", p.coef, sizeof p.coef);

@@ -6,7 +6,7 @@
 
 enum { WARM = 30, AFTER = 60 };
 
-static tcuq_feedback_t head;
+static tcuq_feedback_t feedback;
 static tcuq_params_t p;
 static tcuq_t m;
 static uint32_t *ring;
@@ -23,7 +23,7 @@ static uint32_t below(uint32_t limit)
 static void need(int holds, const char *what)
 {
     if (!holds) {
-        fprintf(stderr, "%u classes, memory %u, bit %u: %s\n", p.classes, head.memory, flipped, what);
+        fprintf(stderr, "%u classes, memory %u, bit %u: %s\n", p.classes, feedback.memory, flipped, what);
         exit(1);
     }
 }
@@ -40,12 +40,12 @@ static void step(void)
 
 static void label(void)
 {
-    uint32_t which = tcuq_steps(&m) - 1u - below(head.memory + 1u);
+    uint32_t which = tcuq_steps(&m) - 1u - below(feedback.memory + 1u);
     int32_t what = below(3) == 0u ? TCUQ_WRONG : TCUQ_RIGHT;
     int taken = tcuq_feedback(&m, which, what);
     int32_t debt = tcuq_error_debt(&m);
     need(taken == TCUQ_OK || taken == TCUQ_ERR_LABELED || taken == TCUQ_ERR_STEP, "result of feedback");
-    need(debt >= -(int32_t)head.error_shut && debt <= tcuq_error_bound(&p), "error debt out of range");
+    need(debt >= -(int32_t)feedback.error_shut && debt <= tcuq_error_bound(&p), "error debt out of range");
     if (taken == TCUQ_OK && counted[which - tcuq_steps(&m) + (uint32_t)steps]) {
         labels++;
         wrong += what == TCUQ_WRONG;
@@ -71,7 +71,7 @@ static void trial(unsigned bit, int before_label)
         label();
     }
     for (i = 0; i < AFTER; i++) {
-        if (i == (int)head.memory) {
+        if (i == (int)feedback.memory) {
             need(tcuq_save(&m, state, size) == (int)size, "not saved again");
             need(tcuq_load(&m, state, size) == TCUQ_OK && tcuq_verify(&m) == TCUQ_OK, "not loaded again");
             wrong = labels = 0; /* the bound holds for any stretch */
@@ -79,8 +79,8 @@ static void trial(unsigned bit, int before_label)
         step();
         label();
         label();
-        need(i < (int)head.memory || head.error_den * wrong - head.error_num * labels <=
-                                         tcuq_error_bound(&p) + head.error_shut, "bound");
+        need(i < (int)feedback.memory || feedback.error_den * wrong - feedback.error_num * labels <=
+                                         tcuq_error_bound(&p) + feedback.error_shut, "bound");
     }
     free(state);
 }
@@ -90,25 +90,24 @@ int main(void)
     static const uint16_t memories[3] = {1, 4, 7}, classes[3] = {4, 64, 70};
     unsigned i, bit, count = 0;
     for (i = 0; i < 3u; i++) {
-        memset(&head, 0, sizeof head);
-        head.memory = memories[i];
-        head.error_num = 1;
-        head.error_den = 4;
-        head.error_reference = 40000;
-        head.error_shut = 9;
-        head.error_first = 1;
-        head.wrong_score = head.right_score = 9000;
+        TCUQ_FEEDBACK_NUMBERS(SET_USUAL)
+        feedback.memory = memories[i];
+        feedback.error_den = 4;
+        feedback.error_reference = 40000;
+        feedback.error_shut = 9;
+        feedback.error_first = 1;
         p = plain_params(TCUQ_BIT(TCUQ_DOUBT), classes[i], 0);
         p.reference = 20000;
         p.steep_slope = 9000;
+        p.bias = 0;
+        p.blend = 0;
+        p.warmup = 0;
         p.slope = 0;
         p.knee = 0;
         p.budget_num = p.budget_den = p.burst = 1;
         p.rise_reference = 5000;
-        p.rise_limit = 40000;
-        p.rise_cap = 90000;
         p.horizon = 4;
-        p.feedback = &head;
+        p.feedback = &feedback;
         p.fingerprint = tcuq_fingerprint(&p);
         ring = malloc(tcuq_ring_size(&p)); /* the exact size: a sanitizer sees the first byte beyond it */
         for (bit = 0; bit < 8u * tcuq_ring_size(&p); bit++, count++) {

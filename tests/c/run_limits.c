@@ -51,10 +51,10 @@ static void counters(void)
     PASSES(m.credit = 60);
     FAILS(m.credit = 61);
     FAILS(m.alarm = 4);
-    PASSES((m.rise = 300000, m.alarm = 1));
-    FAILS((m.rise = 300001, m.alarm = 1));
-    FAILS((m.rise = 200000, m.alarm = 0));
-    PASSES((m.rise = 199999, m.alarm = 0));
+    PASSES((m.rise = 150000, m.alarm = 1));
+    FAILS((m.rise = 150001, m.alarm = 1));
+    FAILS((m.rise = 60000, m.alarm = 0));
+    PASSES((m.rise = 59999, m.alarm = 0));
     PASSES((m.rise = 1, m.alarm = 1));
     FAILS((m.rise = 0, m.alarm = 1));
     FAILS((m.rise = 0, m.alarm = 2));
@@ -105,7 +105,7 @@ static void holds(void)
     PASSES((m.rise = 0, m.alarm = 1));
     PASSES((m.rise = 0, m.alarm = 1 + 4 * 63));
     FAILS((m.rise = 0, m.alarm = 4));
-    FAILS((m.rise = 300001, m.alarm = 1 + 4));
+    FAILS((m.rise = 150001, m.alarm = 1 + 4));
     p.least_raised = 5;
     sound = stepped(3);
     PASSES((m.rise = 0, m.alarm = 1 + 4 * 5));

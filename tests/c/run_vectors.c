@@ -237,8 +237,8 @@ static void read_case(void)
 }
 
 /* Values need only fit the buffers here: tcuq_check() has the word on ranges. */
-#define COUNT_PARAM(error, of, field, type, low, high, bytes) +1
-#define SET_PARAM(error, of, field, type, low, high, bytes) \
+#define COUNT_PARAM(error, of, field, type, low, high, bytes, usual) +1
+#define SET_PARAM(error, of, field, type, low, high, bytes, usual) \
     if (strcmp(name, #field) == 0) {             \
         params.field = (type)value;              \
         continue;                                \

@@ -14,8 +14,9 @@ from refusals import refused
 from tcuq import Monitor, Params
 from tcuq.export import export, integer_projection, posteriors, softmax_table, sources
 from tcuq.export.generated import RUNTIMES
-from tcuq.export.selfcheck import STEP_FIELDS, taken
+from tcuq.export.selfcheck import taken
 from tcuq.log.quantize import quantize_features, quantize_probs
+from tcuq.monitor.made import STEP_FIELDS
 
 STRICT = ["-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror", "-Wno-unused", "-O1"]
 SANE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]

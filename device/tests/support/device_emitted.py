@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from tcuq import Monitor, Params
-from tcuq.export.selfcheck import STEP_FIELDS, taken
+from tcuq.export.selfcheck import taken
+from tcuq.monitor.made import STEP_FIELDS
 from tcuq_device.boards import board
 from tcuq_device.cost.stock import monitors, small_graph
 from tcuq_device.emit import feed

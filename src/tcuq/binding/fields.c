@@ -19,7 +19,7 @@ typedef struct {
     size_t size;   /* bytes of one number */
 } row_t;
 
-#define NUMBER_ROW(error, of, name, type, low, high, bytes) \
+#define NUMBER_ROW(error, of, name, type, low, high, bytes, usual) \
     {OF_##of, ONE, #name, low, high, offsetof(of##_t, name), sizeof(type)},
 #define LIST_ROW(of, name, type, low, high, by) \
     {OF_##of, BY_##by, #name, low, high, PLACE_##by(of, name), sizeof(type)},

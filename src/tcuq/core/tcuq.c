@@ -17,7 +17,7 @@
 #define LAID_OUT (TCUQ_LAGGED_SIGNALS | TCUQ_BIT(TCUQ_DRIFT))
 
 /* Whether params are accepted: one answer for all fields and rules, as every firmware carries it. */
-#define OR_REFUSED(error, of, name, type, low, high, bytes) || OUTSIDE(type, (of)->name, low, high)
+#define OR_REFUSED(error, of, name, type, low, high, bytes, usual) || OUTSIDE(type, (of)->name, low, high)
 #define AND_RULE(name, field, condition, expected) && (condition)
 static int accepted(const tcuq_params_t *p)
 {

@@ -3,7 +3,7 @@
  * not carry this file. */
 #include "tcuq_internal.h"
 
-#define CHECK(error, of, name, type, low, high, bytes) \
+#define CHECK(error, of, name, type, low, high, bytes, usual) \
     if (OUTSIDE(type, (of)->name, low, high)) {        \
         return TCUQ_ERR_##error##_##name;              \
     }
@@ -55,7 +55,7 @@ int tcuq_check(const tcuq_params_t *p)
 #define OF_EVIDENCE "evidence "
 #define OF_INSTANT "instant "
 #define OF_FEEDBACK "feedback "
-#define WORDS(error, of, name, type, low, high, bytes) {OF_##error #name, #low " to " #high},
+#define WORDS(error, of, name, type, low, high, bytes, usual) {OF_##error #name, #low " to " #high},
 #define RULE_WORDS(name, field, condition, expected) {#field, expected},
 #define ERROR_WORDS(of, expected) {of, expected},
 static const char *const words[][2] = {

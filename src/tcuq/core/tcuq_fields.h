@@ -4,68 +4,68 @@
 #define TCUQ_FIELDS_H
 
 /* Numbers of tcuq_params_t: of its error, variable that points to it, name, type, lowest, highest,
- * bytes in the fingerprint (SPEC.md section 12). */
-#define TCUQ_PARAM_NUMBERS(X)                            \
-    X(PARAM, p, version, uint16_t, 5, 5, 4)              \
-    X(PARAM, p, signals, uint32_t, 1, 1023, 4)           \
-    X(PARAM, p, fingerprint, uint32_t, 0, 4294967295, 0) \
-    X(PARAM, p, classes, uint16_t, 2, 1000, 4)           \
-    X(PARAM, p, features, uint16_t, 0, 256, 4)           \
-    X(PARAM, p, zero_point, int16_t, -128, 127, 4)       \
-    X(PARAM, p, lag_count, uint16_t, 0, 64, 4)           \
-    X(PARAM, p, bias, int32_t, -16777216, 16777216, 4)   \
-    X(PARAM, p, doubt_mix, uint32_t, 0, 65536, 4)        \
-    X(PARAM, p, blend, uint32_t, 0, 65536, 4)            \
-    X(PARAM, p, level_num, uint16_t, 1, 65535, 4)        \
-    X(PARAM, p, level_den, uint16_t, 2, 1000, 4)         \
-    X(PARAM, p, reference, uint16_t, 0, 65535, 2)        \
-    X(PARAM, p, anchor, uint16_t, 0, 65535, 2)           \
-    X(PARAM, p, about, uint16_t, 0, 65535, 2)            \
-    X(PARAM, p, horizon, uint16_t, 0, 12, 2)             \
-    X(PARAM, p, expected_start, uint16_t, 0, 65535, 4)   \
-    X(PARAM, p, slope, uint32_t, 0, 4294967295, 4)       \
-    X(PARAM, p, steep_slope, uint32_t, 1, 4294967295, 4) \
-    X(PARAM, p, knee, int32_t, 0, 16777216, 4)           \
-    X(PARAM, p, budget_num, uint16_t, 0, 65535, 4)       \
-    X(PARAM, p, budget_den, uint16_t, 1, 1000, 4)        \
-    X(PARAM, p, burst, uint16_t, 1, 10000, 4)            \
-    X(PARAM, p, rise_reference, uint16_t, 0, 65535, 4)   \
-    X(PARAM, p, fall_reference, uint16_t, 0, 65535, 4)   \
-    X(PARAM, p, least_raised, uint16_t, 0, 63, 4)        \
-    X(PARAM, p, warmup, uint32_t, 0, 4294967295, 4)      \
-    X(PARAM, p, rise_limit, uint32_t, 0, 4294967295, 4)  \
-    X(PARAM, p, rise_cap, uint32_t, 0, 1073741824, 4)    \
-    X(PARAM, p, rise_clear, uint32_t, 0, 1073741824, 4)  \
-    X(PARAM, p, fall_limit, uint32_t, 0, 4294967295, 4)  \
-    X(PARAM, p, fall_cap, uint32_t, 0, 1073741824, 4)
+ * bytes in the fingerprint (SPEC.md section 12), usual value. */
+#define TCUQ_PARAM_NUMBERS(X)                                    \
+    X(PARAM, p, version, uint16_t, 5, 5, 4, 5)                   \
+    X(PARAM, p, signals, uint32_t, 1, 1023, 4, 0)                \
+    X(PARAM, p, fingerprint, uint32_t, 0, 4294967295, 0, 0)      \
+    X(PARAM, p, classes, uint16_t, 2, 1000, 4, 10)               \
+    X(PARAM, p, features, uint16_t, 0, 256, 4, 0)                \
+    X(PARAM, p, zero_point, int16_t, -128, 127, 4, 0)            \
+    X(PARAM, p, lag_count, uint16_t, 0, 64, 4, 0)                \
+    X(PARAM, p, bias, int32_t, -16777216, 16777216, 4, -262144)  \
+    X(PARAM, p, doubt_mix, uint32_t, 0, 65536, 4, 32768)         \
+    X(PARAM, p, blend, uint32_t, 0, 65536, 4, 45000)             \
+    X(PARAM, p, level_num, uint16_t, 1, 65535, 4, 1)             \
+    X(PARAM, p, level_den, uint16_t, 2, 1000, 4, 10)             \
+    X(PARAM, p, reference, uint16_t, 0, 65535, 2, 24000)         \
+    X(PARAM, p, anchor, uint16_t, 0, 65535, 2, 0)                \
+    X(PARAM, p, about, uint16_t, 0, 65535, 2, 0)                 \
+    X(PARAM, p, horizon, uint16_t, 0, 12, 2, 0)                  \
+    X(PARAM, p, expected_start, uint16_t, 0, 65535, 4, 0)        \
+    X(PARAM, p, slope, uint32_t, 0, 4294967295, 4, 40000)        \
+    X(PARAM, p, steep_slope, uint32_t, 1, 4294967295, 4, 260000) \
+    X(PARAM, p, knee, int32_t, 0, 16777216, 4, 50)               \
+    X(PARAM, p, budget_num, uint16_t, 0, 65535, 4, 3)            \
+    X(PARAM, p, budget_den, uint16_t, 1, 1000, 4, 20)            \
+    X(PARAM, p, burst, uint16_t, 1, 10000, 4, 3)                 \
+    X(PARAM, p, rise_reference, uint16_t, 0, 65535, 4, 26000)    \
+    X(PARAM, p, fall_reference, uint16_t, 0, 65535, 4, 9000)     \
+    X(PARAM, p, least_raised, uint16_t, 0, 63, 4, 0)             \
+    X(PARAM, p, warmup, uint32_t, 0, 4294967295, 4, 8)           \
+    X(PARAM, p, rise_limit, uint32_t, 0, 4294967295, 4, 60000)   \
+    X(PARAM, p, rise_cap, uint32_t, 0, 1073741824, 4, 150000)    \
+    X(PARAM, p, rise_clear, uint32_t, 0, 1073741824, 4, 0)       \
+    X(PARAM, p, fall_limit, uint32_t, 0, 4294967295, 4, 0)       \
+    X(PARAM, p, fall_cap, uint32_t, 0, 1073741824, 4, 0)
 
 /* The same of tcuq_evidence_t. */
-#define TCUQ_EVIDENCE_NUMBERS(X)                                      \
-    X(EVIDENCE, evidence, clip, uint32_t, 1, 524288, 4)               \
-    X(EVIDENCE, evidence, reach, uint32_t, 256, 4294967295, 4)        \
-    X(EVIDENCE, evidence, frozen, uint32_t, 0, 2097152, 4)            \
-    X(EVIDENCE, evidence, bias, int32_t, -16777216, 16777216, 4)      \
-    X(EVIDENCE, evidence, allowance, uint32_t, 0, 16777216, 4)        \
-    X(EVIDENCE, evidence, baseline_inputs, uint32_t, 0, 1000, 4)      \
-    X(EVIDENCE, evidence, baseline_mean, int32_t, -524288, 524288, 4) \
-    X(EVIDENCE, evidence, baseline_most, uint32_t, 0, 524288, 4)      \
-    X(EVIDENCE, evidence, bet_base, uint32_t, 0, 1048576, 4)          \
-    X(EVIDENCE, evidence, bet_slope, uint32_t, 0, 32767, 4)
+#define TCUQ_EVIDENCE_NUMBERS(X)                                         \
+    X(EVIDENCE, evidence, clip, uint32_t, 1, 524288, 4, 262144)          \
+    X(EVIDENCE, evidence, reach, uint32_t, 256, 4294967295, 4, 4000)     \
+    X(EVIDENCE, evidence, frozen, uint32_t, 0, 2097152, 4, 0)            \
+    X(EVIDENCE, evidence, bias, int32_t, -16777216, 16777216, 4, -9000)  \
+    X(EVIDENCE, evidence, allowance, uint32_t, 0, 16777216, 4, 0)        \
+    X(EVIDENCE, evidence, baseline_inputs, uint32_t, 0, 1000, 4, 0)      \
+    X(EVIDENCE, evidence, baseline_mean, int32_t, -524288, 524288, 4, 0) \
+    X(EVIDENCE, evidence, baseline_most, uint32_t, 0, 524288, 4, 0)      \
+    X(EVIDENCE, evidence, bet_base, uint32_t, 0, 1048576, 4, 0)          \
+    X(EVIDENCE, evidence, bet_slope, uint32_t, 0, 32767, 4, 0)
 
 /* The same of tcuq_instant_t. */
-#define TCUQ_INSTANT_NUMBERS(X)                                \
-    X(INSTANT, instant, bias, int32_t, -16777216, 16777216, 4)
+#define TCUQ_INSTANT_NUMBERS(X)                                         \
+    X(INSTANT, instant, bias, int32_t, -16777216, 16777216, 4, -196608)
 
 /* The same of tcuq_feedback_t. */
-#define TCUQ_FEEDBACK_NUMBERS(X)                                  \
-    X(FEEDBACK, feedback, memory, uint16_t, 1, 1024, 4)           \
-    X(FEEDBACK, feedback, error_num, uint16_t, 0, 65535, 4)       \
-    X(FEEDBACK, feedback, error_den, uint16_t, 1, 1000, 4)        \
-    X(FEEDBACK, feedback, error_reference, uint16_t, 0, 65535, 4) \
-    X(FEEDBACK, feedback, error_shut, uint16_t, 0, 32767, 4)      \
-    X(FEEDBACK, feedback, error_first, uint16_t, 0, 65535, 4)     \
-    X(FEEDBACK, feedback, wrong_score, uint16_t, 0, 65535, 4)     \
-    X(FEEDBACK, feedback, right_score, uint16_t, 0, 65535, 4)
+#define TCUQ_FEEDBACK_NUMBERS(X)                                         \
+    X(FEEDBACK, feedback, memory, uint16_t, 1, 1024, 4, 3)               \
+    X(FEEDBACK, feedback, error_num, uint16_t, 0, 65535, 4, 1)           \
+    X(FEEDBACK, feedback, error_den, uint16_t, 1, 1000, 4, 10)           \
+    X(FEEDBACK, feedback, error_reference, uint16_t, 0, 65535, 4, 65535) \
+    X(FEEDBACK, feedback, error_shut, uint16_t, 0, 32767, 4, 25)         \
+    X(FEEDBACK, feedback, error_first, uint16_t, 0, 65535, 4, 0)         \
+    X(FEEDBACK, feedback, wrong_score, uint16_t, 0, 65535, 4, 8192)      \
+    X(FEEDBACK, feedback, right_score, uint16_t, 0, 65535, 4, 8192)
 
 /* All of them. */
 #define TCUQ_NUMBERS(X) \

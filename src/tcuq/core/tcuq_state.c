@@ -67,7 +67,7 @@ static uint32_t crc_word(uint32_t crc, uint32_t value, size_t size)
 
 /* A number as a word of the fingerprint: those of 16 bits keep 16, whatever their sign. */
 #define WORD(value) (sizeof(value) == 2u ? (uint16_t)(value) : (uint32_t)(value))
-#define ADD(error, of, name, type, low, high, bytes) crc = crc_word(crc, WORD((of)->name), bytes);
+#define ADD(error, of, name, type, low, high, bytes, usual) crc = crc_word(crc, WORD((of)->name), bytes);
 
 COLD uint32_t tcuq_fingerprint(const tcuq_params_t *p)
 {

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from ..base.fixed import ONE
 from ..fitting.arrays import added_in_run
 from ..log.logits import posteriors
+from ..monitor.made import STEP_FIELDS
 from ..monitor.monitor import RIGHT, WRONG, Monitor
 from ..monitor.params import Params
 from .contents import Contents
@@ -22,12 +23,6 @@ Int8 = npt.NDArray[np.int8]
 Ints = npt.NDArray[np.int64]
 Kind = tuple[int, int, int]
 """What a long stretch is: kind of posterior, kind of features, and steps that a class stays."""
-
-STEP_FIELDS = (
-    *("threshold", "degradation", "prediction", "answer", "risk", "uncertainty", "persistence", "novelty"),
-    *("expected_accuracy", "flagged", "abstain", "alarm", "warming_up", "reason", "low_mass"),
-)
-"""Fields of `tcuq_step_t`, in the order of tcuq.h."""
 
 
 def taken(monitor: Monitor, probs: Int8, features: Int8) -> tuple[Ints, Ints]:

@@ -37,9 +37,28 @@ REASONS = {"error_limit": (254, "labels have shown too many errors at such a ris
 COUNTER_CODES = "IiiIIiIIIIBBB"
 """As `struct` reads them."""
 
+STEP_FIELDS = (
+    "threshold",
+    "degradation",
+    "prediction",
+    "answer",
+    "risk",
+    "uncertainty",
+    "persistence",
+    "novelty",
+    "expected_accuracy",
+    "flagged",
+    "abstain",
+    "alarm",
+    "warming_up",
+    "reason",
+    "low_mass",
+)
+"""What a step of the core says, in the order of tcuq.h."""
+
 
 class Row(NamedTuple):
-    """A parameter: its name in the core and in Python, how many there are, what one is worth, its range."""
+    """A parameter: its names in the core and in Python, how many there are, unit, range, a usual one."""
 
     part: str
     name: str
@@ -48,76 +67,77 @@ class Row(NamedTuple):
     unit: str
     low: int
     high: int
+    usual: int
 
 
 _TABLE = """
-params version - one int 5 5
-params signals signals one mask 1 1023
-params fingerprint - one int 0 4294967295
-params classes classes one int 2 1000
-params features features one int 0 256
-params zero_point feature_zero_point one int -128 127
-params lag_count - one count 0 64
-params lags lags lag lags 1 64
-params lag_weights lag_weights lag weights 0 32768
-params bias bias one q16 -16777216 16777216
-params doubt_mix doubt_mix one q16 0 65536
-params blend blend one q16 0 65536
-params level_num level one ratio 1 65535
-params level_den level_den one den 2 1000
-params reference reference one q16 0 65535
-params anchor anchor one confidence|belief 0 65535
-params about about one prediction|answer 0 65535
-params horizon horizon one log2 0 12
-params expected_start expected_start one q16 0 65535
-params slope slope one slope 0 4294967295
-params steep_slope steep_slope one slope 1 4294967295
-params knee knee one flags 0 16777216
-params budget_num budget one ratio 0 65535
-params budget_den budget_den one den 1 1000
-params burst burst one int 1 10000
-params rise_reference - one q16 0 65535
-params fall_reference - one q16 0 65535
-params least_raised - one int 0 63
-params warmup warmup one int 0 4294967295
-params rise_limit - one q16 0 4294967295
-params rise_cap - one q16 0 1073741824
-params rise_clear - one q16 0 1073741824
-params fall_limit - one q16 0 4294967295
-params fall_cap - one q16 0 1073741824
-params centers centers class_x_feature int -128 127
-params instant instant part int 0 0
-params evidence evidence part int 0 0
-params feedback feedback part int 0 0
-params coef coef signal q9 -32768 32767
-params clean_mean clean_means signal q16 0 65535
-evidence offset offsets class q8 -32768 32767
-evidence clip clip one q16 1 524288
-evidence reach reach one int 256 4294967295
-evidence frozen frozen one q16 0 2097152
-evidence bias bias one q16 -16777216 16777216
-evidence allowance allowance one q16 0 16777216
-evidence baseline_inputs baseline one int 0 1000
-evidence baseline_mean baseline one q16 -524288 524288
-evidence baseline_most baseline one q16 0 524288
-evidence bet_base bet one q16 0 1048576
-evidence bet_slope bet one q16 0 32767
-evidence coef coef signal q9 -32768 32767
-instant bias bias one q16 -16777216 16777216
-instant coef coef signal q9 -32768 32767
-feedback memory memory one int 1 1024
-feedback error_num max_error one ratio 0 65535
-feedback error_den error_den one den 1 1000
-feedback error_reference reference one q16 0 65535
-feedback error_shut shut one errors 0 32767
-feedback error_first hard one budget|error 0 65535
-feedback wrong_score wrong_score one q13 0 65535
-feedback right_score right_score one q13 0 65535
+params version - one int 5 5 5
+params signals signals one mask 1 1023 0
+params fingerprint - one int 0 4294967295 0
+params classes classes one int 2 1000 10
+params features features one int 0 256 0
+params zero_point feature_zero_point one int -128 127 0
+params lag_count - one count 0 64 0
+params lags lags lag lags 1 64 0
+params lag_weights lag_weights lag weights 0 32768 0
+params bias bias one q16 -16777216 16777216 -262144
+params doubt_mix doubt_mix one q16 0 65536 32768
+params blend blend one q16 0 65536 45000
+params level_num level one ratio 1 65535 1
+params level_den level_den one den 2 1000 10
+params reference reference one q16 0 65535 24000
+params anchor anchor one confidence|belief 0 65535 0
+params about about one prediction|answer 0 65535 0
+params horizon horizon one log2 0 12 0
+params expected_start expected_start one q16 0 65535 0
+params slope slope one slope 0 4294967295 40000
+params steep_slope steep_slope one slope 1 4294967295 260000
+params knee knee one flags 0 16777216 50
+params budget_num budget one ratio 0 65535 3
+params budget_den budget_den one den 1 1000 20
+params burst burst one int 1 10000 3
+params rise_reference - one q16 0 65535 26000
+params fall_reference - one q16 0 65535 9000
+params least_raised - one int 0 63 0
+params warmup warmup one int 0 4294967295 8
+params rise_limit - one q16 0 4294967295 60000
+params rise_cap - one q16 0 1073741824 150000
+params rise_clear - one q16 0 1073741824 0
+params fall_limit - one q16 0 4294967295 0
+params fall_cap - one q16 0 1073741824 0
+params centers centers class_x_feature int -128 127 0
+params instant instant part int 0 0 0
+params evidence evidence part int 0 0 0
+params feedback feedback part int 0 0 0
+params coef coef signal q9 -32768 32767 0
+params clean_mean clean_means signal q16 0 65535 0
+evidence offset offsets class q8 -32768 32767 0
+evidence clip clip one q16 1 524288 262144
+evidence reach reach one int 256 4294967295 4000
+evidence frozen frozen one q16 0 2097152 0
+evidence bias bias one q16 -16777216 16777216 -9000
+evidence allowance allowance one q16 0 16777216 0
+evidence baseline_inputs baseline one int 0 1000 0
+evidence baseline_mean baseline one q16 -524288 524288 0
+evidence baseline_most baseline one q16 0 524288 0
+evidence bet_base bet one q16 0 1048576 0
+evidence bet_slope bet one q16 0 32767 0
+evidence coef coef signal q9 -32768 32767 0
+instant bias bias one q16 -16777216 16777216 -196608
+instant coef coef signal q9 -32768 32767 0
+feedback memory memory one int 1 1024 3
+feedback error_num max_error one ratio 0 65535 1
+feedback error_den error_den one den 1 1000 10
+feedback error_reference reference one q16 0 65535 65535
+feedback error_shut shut one errors 0 32767 25
+feedback error_first hard one budget|error 0 65535 0
+feedback wrong_score wrong_score one q13 0 65535 8192
+feedback right_score right_score one q13 0 65535 8192
 """
 
 
-def _row(part: str, name: str, real: str, kind: str, unit: str, low: str, high: str) -> Row:
-    return Row(part, name, real, kind, unit, int(low), int(high))
+def _row(part: str, name: str, real: str, kind: str, unit: str, low: str, high: str, usual: str) -> Row:
+    return Row(part, name, real, kind, unit, int(low), int(high), int(usual))
 
 
 ROWS = [_row(*line.split()) for line in _TABLE.split("\n") if line]

@@ -9,7 +9,7 @@ from tcuq._version import VERSION
 from tcuq.export import sources as exported
 from tcuq.export.contents import Contents
 from tcuq.export.csource import braced
-from tcuq.export.selfcheck import STEP_FIELDS
+from tcuq.monitor.made import STEP_FIELDS
 
 from ..boards import Board
 from ..firmware.build import SPLIT, STRICT, Levels
