@@ -33,7 +33,7 @@ PARAMS = Params(
     notes={"fit": {"run_length": 10_000, "run_length_elsewhere": CLEAN}},
 )
 LABELS = {"per_day": 200, "asked": 1400, "told": 1180, "errors_found": 611}
-LABELS |= {"estimate": 0.931, "interval": [0.908, 0.950], "level": 0.95}
+LABELS |= {"estimate": 0.931, "interval": [0.908, 0.950], "confidence": 0.95}
 
 
 PLACE = np.dtype(

@@ -155,7 +155,7 @@ def accuracy(labels: Mapping[str, Any]) -> str:
     if not known(labels["estimate"]):
         return "no estimate yet"
     low, high = labels["interval"]
-    sure = f"{share(low)} to {share(high)} with {share(labels['level'], 0)} confidence"
+    sure = f"{share(low)} to {share(high)} with {share(labels['confidence'], 0)} confidence"
     return f"accuracy of accepted answers {share(labels['estimate'])} ({sure})"
 
 
