@@ -36,8 +36,8 @@ MINGW = "x86_64-w64-mingw32-gcc"
 WARNINGS = ["-std=c99", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror"]
 
 
-# Words that clang takes everywhere and Microsoft's compiler nowhere. What clang's stddef.h and stdarg.h define
-# becomes one, and so does `Py_NAN` of Python, which asks for the word before it uses it.
+# Words that clang takes everywhere and Microsoft's compiler nowhere. What clang's stddef.h and stdarg.h
+# define becomes one, and so does `Py_NAN` of Python, which asks for the word before it uses it.
 FOREIGN = re.compile(
     r"__attribute__|__builtin_(?!offsetof|va_|nan)\w+|__extension__|__asm__|\basm\b|__typeof__|__int128"
 )
