@@ -8,6 +8,7 @@ import gen_gauges
 import numpy as np
 import numpy.typing as npt
 import pytest
+from places import ROOT
 
 from tcuq import InputError, _core, gauge_names, input_gauges
 from tcuq.reference import gauges as reference
@@ -123,3 +124,17 @@ def test_channels_that_come_first_and_other_formats() -> None:
 def test_inputs_that_are_refused(inputs: npt.NDArray[np.generic], more: dict[str, str], problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         input_gauges(inputs, **more)
+
+
+def test_the_guide_names_all_gauges() -> None:
+    text = (ROOT / "docs" / "RECORD.md").read_text(encoding="utf-8")
+    rows = {line.split(" | ")[0][2:]: line for line in text.splitlines() if line.startswith("| ")}
+    for row, shape, kind in (
+        ("picture", (8, 8, 3), "picture"),
+        ("spectrum", (8, 8), "spectrum"),
+        ("signal of one axis", (8,), "signal"),
+        ("signal of several axes", (9, 6), "signal"),
+        ("row of a table", (8,), "table"),
+    ):
+        names = {name.removesuffix("_1") for name in gauge_names(shape, kind) if name[-1] not in "23456"}
+        assert {name for name in names if name not in rows[row]} == set(), row

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tcuq_lab.benchmark.late import RULES, Fixed
-from tcuq_lab.experiments.labels import placed, table
+from tcuq_lab.experiments.labels import on_page, table
 
 LAB = Path(__file__).parents[2]
 
@@ -18,8 +18,8 @@ def stored() -> list:
 
 def test_the_page_shows_the_stored_figures() -> None:
     page = (LAB.parent / "docs" / "LABELS.md").read_text()
-    assert placed(page, table(stored())) == page
-    assert placed(page, table(stored()[:-1])) != page
+    assert on_page(page, table(stored())) == page
+    assert on_page(page, table(stored()[:-1])) != page
 
 
 def test_no_debt_is_above_what_is_certain() -> None:

@@ -193,10 +193,10 @@ def markdown(rows: Sequence[Sequence[str]], left: int) -> list[str]:
     return [f"| {' | '.join(row)} |" for row in (rows[0], marks, *rows[1:])]
 
 
-def placed(page: str, table: str) -> str:
+def placed(page: str, table: str, marks: tuple[str, str] = (BEGIN, END), gap: str = "\n") -> str:
     """Return a page with the table between its marks."""
-    before, begin, rest = page.partition(BEGIN)
-    _, end, after = rest.partition(END)
+    before, begin, rest = page.partition(marks[0])
+    _, end, after = rest.partition(marks[1])
     if not begin or not end:
-        raise ValueError(f"the page lacks {BEGIN} or {END}, expected both")
-    return f"{before}{BEGIN}\n{table.strip()}\n{END}{after}"
+        raise ValueError(f"the page lacks {' or '.join(marks)}, expected both")
+    return f"{before}{begin}{gap}{table.strip()}{gap}{end}{after}"

@@ -37,7 +37,7 @@ def labels(args: argparse.Namespace) -> int:
     from tcuq.base.atomic_files import write_whole
 
     from ..benchmark.files import load
-    from ..experiments.labels import placed, run, table
+    from ..experiments.labels import on_page, run, table
     from ..home import home
 
     stored, page = home() / "results" / "late" / "labels.json", home().parent / "docs" / "LABELS.md"
@@ -47,7 +47,7 @@ def labels(args: argparse.Namespace) -> int:
     same = stored.exists() and stored.read_text(encoding="utf-8") == text
     if args.write:
         write_whole(stored, text)
-        write_whole(page, placed(page.read_text(encoding="utf-8"), table(rows)))
+        write_whole(page, on_page(page.read_text(encoding="utf-8"), table(rows)))
         note(args, f"wrote {stored} and {page}")
     answer(args, {"same": same, "rows": rows}, table(rows))
     return 0 if same or args.write else 1

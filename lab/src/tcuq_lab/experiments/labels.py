@@ -10,7 +10,7 @@ import numpy as np
 
 from ..benchmark.files import DEV, Benchmark
 from ..benchmark.late import RULES, Ruled, Told
-from ..benchmark.leaderboard import markdown
+from ..benchmark.leaderboard import markdown, placed
 from ..harness.checks import Checked, Entry
 from ..harness.declare import Case, Late, Play, Row
 from ..harness.measure import case_of
@@ -28,7 +28,7 @@ SETTINGS = (
     Late(0.01, 20, "asked"),
     Late(0.01, 20, "wrong"),
 )
-BEGIN, END = "<!-- labels: begin -->", "<!-- labels: end -->"
+MARKS = "<!-- labels: begin -->", "<!-- labels: end -->"
 HOW = {"random": "at random", "asked": "asked where unsure", "wrong": "only errors"}
 
 
@@ -113,10 +113,6 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
     return "\n".join(markdown(lines, 3))
 
 
-def placed(page: str, made: str) -> str:
-    """Return a page with the table between its marks."""
-    before, found, rest = page.partition(BEGIN)
-    _, closed, after = rest.partition(END)
-    if not found or not closed:
-        raise ValueError(f"the page lacks {BEGIN} or {END}")
-    return f"{before}{BEGIN}\n\n{made}\n\n{END}{after}"
+def on_page(page: str, made: str) -> str:
+    """Return docs/LABELS.md with the table between its marks."""
+    return placed(page, made, MARKS, "\n\n")
