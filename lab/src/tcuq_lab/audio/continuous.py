@@ -36,29 +36,6 @@ def windows(
 
     The same plan, clips and noise give the same windows, and the same plan and voiced parts the same words
     and labels on all machines.
-
-    Parameters
-    ----------
-    plan : SoundPlan
-        What comes when.
-    clips : int16 array (n, samples)
-        A word each; its voiced part is cut out.
-    labels : array of n integers
-        0 to keywords - 1, or above for other words.
-    noise : int16 array (m, 16000)
-        Seconds of noise, those of one recording in a row.
-    keywords : int, default 10
-        Number of keywords.
-    chunk : int, default 16
-        Windows to give at a time.
-
-    Examples
-    --------
-    >>> clip, noise = np.zeros((1, 16000), np.int16), np.ones((1, 16000), np.int16)
-    >>> clip[0, 6400:9600] = 1000
-    >>> for part in windows(SoundPlan(seed=1, seconds=3), clip, [7], noise):
-    ...     print(part.first, part.sound.shape, part.labels.tolist())
-    0 (9, 16000) [7, -1, -1, -1, -1, -1, 7, 7, -1]
     """
     if not isinstance(plan, SoundPlan):
         raise TypeError(f"plan is of type {type(plan).__name__}, expected a SoundPlan")

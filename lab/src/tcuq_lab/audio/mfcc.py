@@ -23,27 +23,6 @@ class FrontEnd:
     the mel scale 1127 ln(1 + f / 700) and leave out 0 Hz; then logarithm and DCT-II, which is orthonormal
     but for coefficient 0, greater by the square root of 2.
 
-    Parameters
-    ----------
-    rate : int, default 16000
-        Samples a second.
-    window : int, default 480
-        Length of a frame, in samples.
-    stride : int, default 320
-        Samples from the start of a frame to that of the next.
-    fft : int, default 512
-        Length of the FFT, in samples; at least `window`.
-    mels : int, default 40
-        Number of triangles.
-    low : float, default 20.0
-        Lower edge of the first triangle, in Hz.
-    high : float, default 4000.0
-        Upper edge of the last triangle, in Hz; at most half of `rate`.
-    offset : float, default 1e-06
-        Added before the logarithm.
-    coefficients : int, default 10
-        Number of coefficients that are kept, from coefficient 0 on; at most `mels`.
-
     Examples
     --------
     >>> FrontEnd().frames(16000)
@@ -74,38 +53,15 @@ class FrontEnd:
         integer("coefficients", self.coefficients, 1, self.mels)
 
     def frames(self, samples: int) -> int:
-        """Return the number of whole frames in so many samples.
-
-        Parameters
-        ----------
-        samples : int
-            Length of a clip.
-
-        Returns
-        -------
-        int
-            0 for a clip that is shorter than a frame.
-        """
+        """Return the number of whole frames in so many samples."""
         return max(0, 1 + (samples - self.window) // self.stride)
 
     def hann(self) -> Floats:
-        """Return the window that every frame is multiplied with.
-
-        Returns
-        -------
-        array of `window` floats
-            From 0 to 1.
-        """
+        """Return the window that every frame is multiplied with."""
         return np.asarray(0.5 - 0.5 * np.cos(2 * np.pi * np.arange(self.window) / self.window))
 
     def triangles(self) -> Floats:
-        """Return the weight of each line of the spectrum in each mel bin.
-
-        Returns
-        -------
-        float array (fft // 2 + 1, mels)
-            From 0 to 1; the first row, that of 0 Hz, is 0.
-        """
+        """Return the weight of each line of the spectrum in each mel bin."""
         lines = _mel(np.arange(self.fft // 2 + 1) * (self.rate / self.fft))[:, None]
         edges = np.linspace(_mel(self.low), _mel(self.high), self.mels + 2)
         up = (lines - edges[:-2]) / (edges[1:-1] - edges[:-2])
@@ -115,32 +71,13 @@ class FrontEnd:
         return np.asarray(weights)
 
     def cosines(self) -> Floats:
-        """Return the DCT-II as a matrix.
-
-        Returns
-        -------
-        float array (mels, coefficients)
-            A row of logarithms times this matrix gives the coefficients.
-        """
+        """Return the DCT-II as a matrix."""
         angles = np.outer(np.arange(self.mels) + 0.5, np.arange(self.coefficients)) * (np.pi / self.mels)
         return np.asarray(np.cos(angles) * np.sqrt(2 / self.mels))
 
 
 def mfcc(clips: npt.NDArray[Any], front: FrontEnd | None = None) -> npt.NDArray[np.float32]:
-    """Return the coefficients of clips, each computed in float64 as if it were alone.
-
-    Parameters
-    ----------
-    clips : array (n, samples)
-        Integers or floats of any scale. Silence is left as it is; a clip without a sample above zero is
-        divided by its greatest magnitude.
-    front : FrontEnd, optional
-        That of MLPerf Tiny by default.
-
-    Returns
-    -------
-    array of float32 (n, frames, coefficients)
-    """
+    """Return the coefficients of clips, each computed in float64 as if it were alone."""
     known = FrontEnd() if front is None else front
     sound = np.asarray(clips)
     if sound.ndim != 2 or sound.dtype.kind not in "if" or sound.shape[1] < known.window:

@@ -14,26 +14,7 @@ from .records import TOGETHER
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """A method's answer on a stream.
-
-    Parameters
-    ----------
-    name : str
-        Of the method; not empty.
-    risk : array of T finite numbers
-        Higher is riskier.
-    predictions : array of T integers
-        Predicted class at each step.
-    evidence : array of T finite numbers, optional
-        What alarms are given; the risk by default. Higher speaks for a change to the worse.
-
-    Examples
-    --------
-    >>> Scores("mine", [0.5, float("nan")], [0, 1])
-    Traceback (most recent call last):
-    ...
-    tcuq.InputError: risk of mine[1] is nan...
-    """
+    """A method's answer on a stream."""
 
     name: str
     risk: Floats
@@ -50,18 +31,7 @@ class Scores:
         put(self, "predictions", wholes(f"predictions of {self.name}", self.predictions))
 
     def check(self, steps: int) -> None:
-        """Refuse an answer of the wrong length.
-
-        Parameters
-        ----------
-        steps : int
-            Steps of the stream.
-
-        Raises
-        ------
-        ValueError
-            When risk, predictions or evidence have another length.
-        """
+        """Refuse an answer of the wrong length."""
         for what in ("risk", "predictions", "evidence"):
             found = len(getattr(self, what))
             if found != steps:
@@ -70,23 +40,7 @@ class Scores:
 
 @dataclass(frozen=True, eq=False)
 class JudgedStream:
-    """A stream with its truth and the answers of every method.
-
-    Parameters
-    ----------
-    name : str
-        Not one of those that records over all streams together have: pooled, dev, joint.
-    truth : Truth
-        Labels and corruption types of its steps.
-    answers : sequence of Scores
-        One for each method, names differing.
-
-    Examples
-    --------
-    >>> stream = JudgedStream("fog", Truth([0, 1], [0, 1]), [Scores("mine", [0.1, 0.9], [0, 0])])
-    >>> stream.methods, stream.answer("mine").risk.tolist()
-    (['mine'], [0.1, 0.9])
-    """
+    """A stream with its truth and the answers of every method."""
 
     name: str
     truth: Truth
@@ -110,23 +64,7 @@ class JudgedStream:
         return [answer.name for answer in self.answers]
 
     def answer(self, method: str) -> Scores:
-        """Return the answer of a method.
-
-        Parameters
-        ----------
-        method : str
-            Its name.
-
-        Returns
-        -------
-        Scores
-            Its answer on this stream.
-
-        Raises
-        ------
-        ValueError
-            When no method has this name.
-        """
+        """Return the answer of a method."""
         for answer in self.answers:
             if answer.name == method:
                 return answer

@@ -28,37 +28,13 @@ Right = Callable[[Stream], Bools]
 
 
 def clock(steps: int, backwards: bool = False) -> Floats:
-    """Return the step number as a score, or its reverse.
-
-    Parameters
-    ----------
-    steps : int
-        Steps of the stream.
-    backwards : bool, default False
-        Fall from `steps` - 1 to 0 instead of rising.
-
-    Returns
-    -------
-    array of `steps` floats
-        A score a step, higher later in the stream.
-
-    Examples
-    --------
-    >>> clock(3).tolist(), clock(3, backwards=True).tolist()
-    ([0.0, 1.0, 2.0], [2.0, 1.0, 0.0])
-    """
+    """Return the step number as a score, or its reverse."""
     count = np.arange(integer("steps", steps, 0, 2**31), dtype=np.float64)
     return count[::-1].copy() if backwards else count
 
 
 def simulated(clean: float = 0.85, shifted: float = 0.5) -> Right:
-    """Return a classifier that is right by chance: less often the more severe a corruption is.
-
-    Parameters
-    ----------
-    clean, shifted : float
-        Accuracy on clean steps and at severity 5; in between it falls in equal steps.
-    """
+    """Return a classifier that is right by chance: less often the more severe a corruption is."""
     high, low = number("clean", clean, 0, 1), number("shifted", shifted, 0, 1)
 
     def right(stream: Stream) -> Bools:
@@ -72,14 +48,7 @@ def simulated(clean: float = 0.85, shifted: float = 0.5) -> Right:
 
 
 def clock_precision(right: npt.ArrayLike, band: Band, backwards: bool = False) -> tuple[float, float]:
-    """Return the average precision of the clock for the drop events of a stream, and their prevalence.
-
-    Parameters
-    ----------
-    right : array of T booleans
-    band : Band
-    backwards : bool
-    """
+    """Return the average precision of the clock for the drop events of a stream, and their prevalence."""
     drops = drop_events(right, band)
     score = clock(len(drops.event), backwards)[drops.judged]
     event = drops.event[drops.judged]
@@ -88,21 +57,7 @@ def clock_precision(right: npt.ArrayLike, band: Band, backwards: bool = False) -
 
 @dataclass(frozen=True)
 class ClockReport:
-    """What the clock reaches.
-
-    Parameters
-    ----------
-    layouts, steps : int
-        Layouts without any drop event are left out.
-    prevalence : float
-        Of drop events, over all layouts and their reverses.
-    forwards, backwards : float
-        Mean average precision of the clock and of its reverse, over all layouts and their reverses.
-    spread : float
-        Standard error of the mean of forwards minus prevalence, layouts being the units.
-    literal, literal_prevalence : float
-        On one stream that is clean first and then gets worse.
-    """
+    """What the clock reaches."""
 
     layouts: int
     steps: int
@@ -133,49 +88,7 @@ def clock_report(
     minimum: int = 100,
     m: int = WINDOW,
 ) -> ClockReport:
-    """Let the clock answer on streams of the lab.
-
-    Parameters
-    ----------
-    layouts : int, default 20
-        Streams that are drawn, at least 2. Each is also played backwards.
-    steps : int, default 10000
-        Of each stream; at least two windows.
-    seed : int, default 0
-        Of the first stream; those after it have the next ones.
-    right : callable, optional
-        Says where a classifier is right on a stream; `simulated` by default.
-    labels : array, optional
-        Of the dataset that the streams are made of; ten made-up classes by default.
-    shifts : sequence of Shift, optional
-        What the shifted stretches show; by default fog at severity 5.
-    rising : Shift, optional
-        What the literal stream shows, severity after severity; all five of the first kind by default.
-    dwell : float, default 1.0
-        Mean number of consecutive steps of one class; see `tcuq_lab.streams.Geometric`.
-    mean : float, default 250.0
-        Mean steps of a clean or shifted stretch; see `tcuq_lab.streams.Segments`.
-    minimum : int, default 100
-        Least steps of a stretch.
-    m : int, default 100
-        Steps of the accuracy window.
-
-    Returns
-    -------
-    ClockReport
-        Mean average precision of the clock and of its reverse beside the prevalence of drop events.
-
-    Raises
-    ------
-    ValueError
-        When fewer than two layouts have drop events.
-
-    Examples
-    --------
-    >>> found = clock_report(layouts=4, steps=5000)
-    >>> found.literal > found.literal_prevalence + 0.1
-    True
-    """
+    """Let the clock answer on streams of the lab."""
     count = integer("layouts", layouts, 2, 1_000_000)
     length = integer("steps", steps, 2 * m, MOST_REVERSED)
     answers = right or simulated()

@@ -28,14 +28,7 @@ METRICS = {
 
 
 def made(name: str, steps: int, rng: np.random.Generator, shifted: bool = True) -> JudgedStream:
-    """Draw a stream.
-
-    Examples
-    --------
-    >>> one = made("one", 2000, np.random.default_rng(0))
-    >>> len(one.truth), [each.name for each in one.answers]
-    (2000, ['BASE', 'OTHER'])
-    """
+    """Draw a stream."""
     stretch = np.cumsum(rng.random(steps) < 1 / STRETCH)
     kinds = np.where(np.arange(stretch[-1] + 1) % 2, rng.integers(1, len(NAMES), stretch[-1] + 1), 0)
     kind = kinds[stretch] if shifted else np.zeros(steps, np.int64)
@@ -57,17 +50,7 @@ def _streams(seed: int, count: int, steps: int) -> list[JudgedStream]:
 
 
 def coverage(times: int, replicates: int = 300, truths: int = 60) -> Iterator[tuple[str, float]]:
-    """Give each metric with the share of simulated cases whose interval holds the difference.
-
-    Parameters
-    ----------
-    times : int
-        Simulated cases of three streams.
-    replicates : int
-    truths : int
-        Streams of the same length from whose mean the truth is taken: a figure of few steps is biased, and an
-        interval speaks of streams of this length.
-    """
+    """Give each metric with the share of simulated cases whose interval holds the difference."""
     clean = [made("clean", STEPS, np.random.default_rng([0, number]), shifted=False) for number in range(3)]
     pair = tuple(METHODS)
     for metric, variant in METRICS.items():

@@ -67,14 +67,7 @@ def delay_records(stream: str, method: str, statistic: str, group: str, found: T
 def choose(
     armed: Mapping[str, Armed], risks: Sequence[npt.ArrayLike], truths: Sequence[Truth]
 ) -> tuple[str, float]:
-    """Return the statistic with the least restricted mean delay, and that delay; the first one on a tie.
-
-    Parameters
-    ----------
-    armed : mapping of str to Armed
-    risks, truths : sequences
-        Shifted development streams; never those of the test.
-    """
+    """Return the statistic with the least restricted mean delay, and that delay; the first one on a tie."""
     costs = {}
     for name, each in armed.items():
         found = pooled([trials(each, risk, truth) for risk, truth in zip(risks, truths, strict=True)])

@@ -34,12 +34,7 @@ NAN = float("nan")
 
 
 class Ranked:
-    """A task whose scores are ranked once.
-
-    Parameters
-    ----------
-    task : Task
-    """
+    """A task whose scores are ranked once."""
 
     def __init__(self, task: Task) -> None:
         distinct, inverse = np.unique(task.score[task.judged], return_inverse=True)
@@ -93,16 +88,7 @@ FAST: Mapping[str, Callable[[Ints, Ints], float]] = MappingProxyType(
 
 
 def measured(task: Task, metric: str, measure: Measure) -> Callable[[Ints | None], float]:
-    """Return a function from an index of steps, None for all, to the metric.
-
-    Parameters
-    ----------
-    task : Task
-    metric : str
-        Its last word chooses the fast way; whatever has none is computed by `measure` on the drawn steps.
-    measure : callable
-        The definition, always used for all steps as they are.
-    """
+    """Return a function from an index of steps, None for all, to the metric."""
     fast = FAST.get(metric.rpartition("_")[2])
     ranked = Ranked(task) if fast else None
 
@@ -147,25 +133,7 @@ def joint_bootstrap(
     rng: np.random.Generator,
     confidence: float = 0.95,
 ) -> Interval:
-    """Return an interval of the mean over streams of a statistic, from blocks within each stream.
-
-    Parameters
-    ----------
-    values : callable
-        Takes the number of a stream and an index of its units, None for all as they are; NaN says undefined.
-    lengths : sequence of int
-        Units of each stream. Blocks go on at its beginning after its end.
-    block : int
-    replicates : int
-    rng : numpy.random.Generator
-    confidence : float
-
-    Returns
-    -------
-    Interval
-        A stream on which the statistic is undefined is left out of that replicate; a replicate without
-        any defined stream is counted as undefined.
-    """
+    """Return an interval of the mean over streams of a statistic, from blocks within each stream."""
     if not lengths or min(lengths) < 1:
         raise ValueError(f"the shortest stream has {min(lengths, default=0)} units, expected at least 1")
     size, count, inside = bootstrap_settings(block, min(lengths), replicates, rng, confidence)
@@ -194,48 +162,7 @@ def interval(
     block: int | None = None,
     confidence: float = 0.95,
 ) -> Record:
-    """Return a metric of one method, or the difference first - second of two, with its interval.
-
-    Parameters
-    ----------
-    tests : sequence of JudgedStream
-        Test streams, names differing, with the answers of every method.
-    clean_dev : sequence of JudgedStream
-        Clean development streams, with the same methods.
-    methods : tuple of one or two names
-        The method, or the two whose difference is asked for.
-    metric : str
-        As in the records, such as "drop_auprc".
-    variant : str
-        As in the records, such as "own/smoothed/all".
-    rng : numpy.random.Generator
-        Draws the blocks.
-    settings : ComparisonRules, optional
-        Base, window, run length and statistics; the defaults of `ComparisonRules` when left out.
-    replicates : int, default 1000
-        Resamples behind the interval.
-    block : int, optional
-        Steps of a block, at least the window. By default four mean lengths of a clean or shifted stretch,
-        but at least two windows and at most a quarter of the shortest stream.
-    confidence : float, default 0.95
-        Share of cases in which the interval is to hold the truth.
-
-    Returns
-    -------
-    Record
-        Of the stream "joint": the value is the mean of those of the streams in `score_part`, `n` the sum of
-        the judged steps there, of the first method. `low` and `high` are the ends of the interval.
-
-    Examples
-    --------
-    >>> from tcuq_lab.comparison.coverage import made
-    >>> rng = np.random.default_rng(0)
-    >>> dev, tests = [made("day", 3000, rng, shifted=False)], [made("one", 2000, rng)]
-    >>> pair = ("OTHER", "BASE")
-    >>> row = interval(tests, dev, pair, "drop_auroc", "own/smoothed/all", rng, replicates=50)
-    >>> row["method"], row["low"] <= row["value"] <= row["high"]
-    ('OTHER - BASE', True)
-    """
+    """Return a metric of one method, or the difference first - second of two, with its interval."""
     fixed = settings or ComparisonRules()
     methods_of(tests, clean_dev=clean_dev)
     clean_only("clean_dev", clean_dev)
@@ -279,33 +206,6 @@ def delay_interval(
     """Return the restricted mean delay of one method, or the difference of two, with its interval.
 
     The units drawn are the changes of all streams, which lie far enough apart to count as independent.
-
-    Parameters
-    ----------
-    tests : sequence of JudgedStream
-        Test streams, names differing, with the answers of every method.
-    clean_dev : sequence of JudgedStream
-        Clean development streams, with the same methods.
-    methods : tuple of one or two names
-        The method, or the two whose difference, first - second, is asked for.
-    statistics : tuple of one or two names
-        The statistic of each method: the same for both, or the best of each.
-    rng : numpy.random.Generator
-        Draws the changes.
-    settings : ComparisonRules, optional
-        Base, window, run length and statistics; the defaults of `ComparisonRules` when left out.
-    group : str, default "all"
-        "all", "seen" or "unseen" kinds.
-    replicates : int, default 1000
-        Resamples behind the interval.
-    confidence : float, default 0.95
-        Share of cases in which the interval is to hold the truth.
-
-    Returns
-    -------
-    Record
-        Of the stream "joint" and the metric "delay_mean", in steps: a miss costs the whole stretch.
-        `n` counts the changes; `low` and `high` are the ends of the interval.
 
     Examples
     --------

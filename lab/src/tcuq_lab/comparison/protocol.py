@@ -40,29 +40,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class ComparisonRules:
-    """What a comparison holds fixed.
-
-    Parameters
-    ----------
-    base : str, default "BASE"
-        Method whose predictions are the common ones.
-    seen : tuple of str, default ()
-        Kinds of shift that development saw.
-    m : int, default 100
-        Steps of the accuracy window and of the smoothing.
-    run_length : float, default 1000.0
-        Wanted clean steps per false alarm.
-    statistics : mapping of str to factory, optional
-        Alarm statistics that every method gets, `STATISTICS` by default. Names have no "/", and none is
-        "best".
-
-    Examples
-    --------
-    >>> ComparisonRules(seen="fog")
-    Traceback (most recent call last):
-    ...
-    ValueError: seen is 'fog', expected a tuple of texts
-    """
+    """What a comparison holds fixed."""
 
     base: str = "BASE"
     seen: tuple[str, ...] = ()
@@ -128,32 +106,7 @@ def bands_of(clean_dev: Sequence[JudgedStream], method: str, settings: Compariso
 def score_part(
     tests: Sequence[JudgedStream], clean_dev: Sequence[JudgedStream], settings: ComparisonRules | None = None
 ) -> list[Record]:
-    """Return the records of drop events and failures, for every stream and method.
-
-    Parameters
-    ----------
-    tests : sequence of JudgedStream
-        Test streams, names differing, with the answers of every method.
-    clean_dev : sequence of JudgedStream
-        Clean development streams, with the same methods.
-    settings : ComparisonRules, optional
-        Base, window, run length and statistics; the defaults of `ComparisonRules` when left out.
-
-    Returns
-    -------
-    list of Record
-        Of each stream; variants are predictions/smoothing/group, such as own/smoothed/all.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from tcuq_lab.comparison.coverage import made
-    >>> rng = np.random.default_rng(0)
-    >>> dev, tests = [made("day", 3000, rng, shifted=False)], [made("one", 2000, rng)]
-    >>> rows = score_part(tests, dev)
-    >>> [row["method"] for row in pick(rows, metric="drop_auroc", variant="own/smoothed/all")]
-    ['BASE', 'OTHER']
-    """
+    """Return the records of drop events and failures, for every stream and method."""
     fixed = settings or ComparisonRules()
     clean_only("clean_dev", clean_dev)
     rows: list[Record] = []
@@ -196,22 +149,6 @@ def metric_part(
 ) -> list[Record]:
     """Return those records of `score_part` that some metrics ask for, without computing the others.
 
-    Parameters
-    ----------
-    tests : sequence of JudgedStream
-        Test streams, names differing, with the answers of every method.
-    clean_dev : sequence of JudgedStream
-        Clean development streams, with the same methods.
-    metrics : sequence of (str, str)
-        Metric and variant, such as "drop_auprc" and "own/smoothed/all".
-    settings : ComparisonRules, optional
-        Base, window, run length and statistics; the defaults of `ComparisonRules` when left out.
-
-    Returns
-    -------
-    list of Record
-        The same figures as those of `score_part`; streams on which a metric makes no sense have none.
-
     Examples
     --------
     >>> import numpy as np
@@ -243,16 +180,7 @@ def metric_part(
 def length_records(
     method: str, name: str, armed: Armed, found: Sequence[Trials], clean_test: Sequence[JudgedStream]
 ) -> list[Record]:
-    """Return the run lengths: where the limit was found, on clean test streams, on clean test stretches.
-
-    Parameters
-    ----------
-    method, name : str
-        `name` stands for the statistic.
-    armed : Armed
-    found : sequence of Trials
-    clean_test : sequence of JudgedStream
-    """
+    """Return the run lengths: where the limit was found, on clean test streams, on clean test stretches."""
     rows = [record("pooled", method, "run_length_dev", name, armed.found.value, armed.found.steps)]
     if clean_test:
         got = run_length(
@@ -272,38 +200,7 @@ def delay_part(
     shifted_dev: Sequence[JudgedStream] = (),
     clean_test: Sequence[JudgedStream] = (),
 ) -> list[Record]:
-    """Return delays and achieved run lengths, for every method and statistic.
-
-    Parameters
-    ----------
-    tests : sequence of JudgedStream
-        Test streams, names differing, with the answers of every method.
-    clean_dev : sequence of JudgedStream
-        Clean development streams, with the same methods.
-    settings : ComparisonRules, optional
-        Base, window, run length and statistics; the defaults of `ComparisonRules` when left out.
-    shifted_dev : sequence of JudgedStream, default ()
-        Development streams with changes; the statistic that does best on them is reported again as "best".
-    clean_test : sequence of JudgedStream, default ()
-        Clean test streams for the achieved run length. Without them there is only the figure from the clean
-        stretches of the tests ("mixed").
-
-    Returns
-    -------
-    list of Record
-        Variants are statistic/group; delays and run lengths are in steps. A record "chosen" names the best
-        statistic and its delay on development.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from tcuq_lab.comparison.coverage import made
-    >>> rng = np.random.default_rng(0)
-    >>> dev, tests = [made("day", 3000, rng, shifted=False)], [made("one", 2000, rng)]
-    >>> rows = delay_part(tests, dev, ComparisonRules(run_length=200))
-    >>> sorted({row["metric"] for row in rows})
-    ['delay_mean', 'delay_median', 'delay_p90', 'missed', 'run_length', 'run_length_dev']
-    """
+    """Return delays and achieved run lengths, for every method and statistic."""
     fixed = settings or ComparisonRules()
     clean_only("clean_dev", clean_dev)
     clean_only("clean_test", clean_test)
@@ -339,36 +236,7 @@ def evaluate(
     shifted_dev: Sequence[JudgedStream] = (),
     clean_test: Sequence[JudgedStream] = (),
 ) -> list[Record]:
-    """Return all records: `score_part` and `delay_part`.
-
-    Parameters
-    ----------
-    tests : sequence of JudgedStream
-        Test streams, names differing, with the answers of every method.
-    clean_dev : sequence of JudgedStream
-        Clean development streams, with the same methods.
-    settings : ComparisonRules, optional
-        Base, window, run length and statistics; the defaults of `ComparisonRules` when left out.
-    shifted_dev : sequence of JudgedStream, default ()
-        Development streams with changes; the statistic that does best on them is reported again as "best".
-    clean_test : sequence of JudgedStream, default ()
-        Clean test streams for the achieved run length.
-
-    Returns
-    -------
-    list of Record
-        Those of `score_part`, then those of `delay_part`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from tcuq_lab.comparison.coverage import made
-    >>> rng = np.random.default_rng(0)
-    >>> dev, tests = [made("day", 3000, rng, shifted=False)], [made("one", 2000, rng)]
-    >>> rows = evaluate(tests, dev, ComparisonRules(run_length=200))
-    >>> len(pick(rows, metric="drop_auroc", variant="own/plain/all")), len(same_against_same(rows))
-    (2, 10)
-    """
+    """Return all records: `score_part` and `delay_part`."""
     methods_of(tests, clean_dev=clean_dev, shifted_dev=shifted_dev, clean_test=clean_test)
     return score_part(tests, clean_dev, settings) + delay_part(
         tests, clean_dev, settings, shifted_dev, clean_test
@@ -379,20 +247,6 @@ def same_against_same(
     records: Sequence[Record], metric: str = "delay_median", group: str = "all"
 ) -> dict[str, dict[str, float]]:
     """Return a table statistic -> method -> value over all streams: every method with the same statistic.
-
-    Parameters
-    ----------
-    records : sequence of Record
-        Those of `delay_part` or `evaluate`.
-    metric : str, default "delay_median"
-        "delay_median", "delay_p90", "delay_mean", "missed" or "run_length".
-    group : str, default "all"
-        "all", "seen" or "unseen" kinds; "clean" or "mixed" for run lengths.
-
-    Returns
-    -------
-    dict of str to dict of str to float
-        Delays and run lengths in steps.
 
     Examples
     --------
@@ -413,20 +267,6 @@ def best_against_best(
     records: Sequence[Record], metric: str = "delay_median", group: str = "all"
 ) -> dict[str, tuple[str, float]]:
     """Return a table method -> (statistic chosen on development, value on the tests).
-
-    Parameters
-    ----------
-    records : sequence of Record
-        Those of `delay_part` or `evaluate`, with shifted development streams.
-    metric : str, default "delay_median"
-        See `same_against_same`.
-    group : str, default "all"
-        See `same_against_same`.
-
-    Returns
-    -------
-    dict of str to (str, float)
-        Empty where no statistic was chosen.
 
     Examples
     --------

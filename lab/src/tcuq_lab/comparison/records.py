@@ -49,13 +49,7 @@ def record(
     low: float = NAN,
     high: float = NAN,
 ) -> Record:
-    """Return one record; NaN says undefined or not computed, `n` is the number of steps or shifts.
-
-    Examples
-    --------
-    >>> record("fog", "BASE", "drop_auroc", "own/smoothed/all", 0.75, 900)["value"]
-    0.75
-    """
+    """Return one record; NaN says undefined or not computed, `n` is the number of steps or shifts."""
     return {
         "stream": stream,
         "method": method,
@@ -70,31 +64,7 @@ def record(
 
 
 def pick(records: Iterable[Record], **wanted: str) -> list[Record]:
-    """Return the records whose texts equal those wanted.
-
-    Parameters
-    ----------
-    records : iterable of Record
-        As `evaluate` gives them.
-    **wanted : str
-        Texts to be equal: `stream`, `method`, `metric`, `variant`.
-
-    Returns
-    -------
-    list of Record
-        In their order; empty where none fits.
-
-    Raises
-    ------
-    ValueError
-        For another key.
-
-    Examples
-    --------
-    >>> rows = [record("a", "X", "m", "v", 1, 5), record("b", "X", "m", "v", 3, 5)]
-    >>> [row["value"] for row in pick(rows, stream="b")]
-    [3.0]
-    """
+    """Return the records whose texts equal those wanted."""
     for key in wanted:
         if key not in TEXTS:
             raise ValueError(f"key {key!r} is unknown, expected one of {', '.join(TEXTS)}")
@@ -105,21 +75,6 @@ def mean_over(
     records: Iterable[Record], by: Sequence[str] = ("method", "metric", "variant"), name: str = "mean"
 ) -> list[Record]:
     """Return the mean value and prevalence of records that agree in `by`.
-
-    Parameters
-    ----------
-    records : iterable of Record
-        Those whose value is undefined are left out. So are those over all streams together (`TOGETHER`),
-        unless streams stay apart: they already hold what the others say.
-    by : sequence of str, default ('method', 'metric', 'variant')
-        Texts that stay apart; the others become `name`.
-    name : str, default "mean"
-        What stands for the texts that are averaged over.
-
-    Returns
-    -------
-    list of Record
-        `n` is the number of records averaged.
 
     Examples
     --------
@@ -163,31 +118,7 @@ def _written(row: Record) -> Record:
 def save(
     path: str | Path, records: Sequence[Record], seeds: Sequence[int], sizes: Mapping[str, int], **more: Any
 ) -> None:
-    """Write results as JSON, a record a line, whole or not at all.
-
-    Parameters
-    ----------
-    path : path
-        File to write.
-    records : sequence of Record
-        As `evaluate` gives them.
-    seeds : sequence of int
-        Seeds that they were made with.
-    sizes : mapping of str to int
-        Steps, streams, replicates: whatever tells how much was computed.
-    **more : object
-        Anything else that JSON can hold. Versions are added.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "results.json"
-    ...     save(path, [record("fog", "BASE", "drop_auroc", "own/plain/all", 0.75, 900)], [1], {"steps": 900})
-    ...     found = load(path)
-    >>> found.records[0]["value"], found.about["seeds"], found.about["sizes"]
-    (0.75, [1], {'steps': 900})
-    """
+    """Write results as JSON, a record a line, whole or not at all."""
     versions = {"tcuq": VERSION, "numpy": np.__version__, "python": platform.python_version()}
     about = {"seeds": [int(seed) for seed in seeds], "sizes": dict(sizes), "versions": versions, **more}
     lines = ",\n".join(json.dumps(_written(row), allow_nan=False) for row in records)
@@ -196,32 +127,7 @@ def save(
 
 
 def load(path: str | Path) -> Results:
-    """Read results; anything unexpected is an error of one line.
-
-    Parameters
-    ----------
-    path : path
-        File that `save` wrote.
-
-    Returns
-    -------
-    Results
-        `records`, and `about`: seeds, sizes, versions and what else was given to `save`.
-
-    Raises
-    ------
-    ValueError
-        When the file is not JSON, or not of this format.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "results.json"
-    ...     save(path, [], seeds=[3], sizes={})
-    ...     load(path).about["seeds"]
-    [3]
-    """
+    """Read results; anything unexpected is an error of one line."""
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_refuse)
     except (ValueError, RecursionError) as error:

@@ -129,19 +129,7 @@ def allowed_steps(truth: Truth, members: Ints, window: int) -> Bools:
 def task(
     key: Key, scores: Scores, base: Ints, truth: Truth, bands: Mapping[str, Band], members: Ints
 ) -> Task:
-    """Build one task.
-
-    Parameters
-    ----------
-    key : Key
-    scores : Scores
-    base : array of T integers
-        Predictions of the base.
-    truth : Truth
-    bands : mapping of "own" and "base" to Band
-    members : array of integers
-        Kinds of the group, from `Truth.members`.
-    """
+    """Build one task."""
     right = truth.right(scores.predictions if key.predictions == "own" else base)
     clean = (truth.kinds == 0) & truth.known
     if key.task == "drop":

@@ -51,15 +51,7 @@ class _Set(NamedTuple):
 
 
 def ood_name(task: str, part: str) -> str:
-    """Return the name of the OOD set of a task.
-
-    Parameters
-    ----------
-    task : str
-        "mnist", "cifar10", "speech_commands", "tinyimagenet20" or "text".
-    part : str
-        "dev" or "test".
-    """
+    """Return the name of the OOD set of a task."""
     return _find(task, part).name
 
 
@@ -75,41 +67,18 @@ def has_ood(task: str) -> bool:
 
 
 def load_ood(task: str, part: str) -> Dataset:
-    """Return the OOD set of a task, with examples like those of the task.
-
-    Parameters
-    ----------
-    task, part : str
-        As for `ood_name`.
-
-    Returns
-    -------
-    Dataset
-        `y` has the set's own classes, from 0 on, for their dwell; they are none of the task's.
-    """
+    """Return the OOD set of a task, with examples like those of the task."""
     return _find(task, part).load()
 
 
 def ood_labels(task: str, part: str) -> Labels:
-    """Return the labels of `load_ood`, without decoding words.
-
-    Parameters
-    ----------
-    task, part : str
-        As for `ood_name`.
-    """
+    """Return the labels of `load_ood`, without decoding words."""
     found = _find(task, part)
     return _other(part).y if task == "speech_commands" else found.load().y
 
 
 def noise_of(part: str) -> npt.NDArray[np.int16]:
-    """Return the seconds of the noise recordings that a part of speech_commands may use.
-
-    Parameters
-    ----------
-    part : str
-        "test" has recordings 4 to 6; "dev" and "train" have 1 to 3.
-    """
+    """Return the seconds of the noise recordings that a part of speech_commands may use."""
     split_of("speech_commands", part)  # knows which parts there are
     noise = load("speech_noise", "all")
     return np.asarray(noise.x[noise.y // 3 == int(part == "test")])
@@ -117,13 +86,6 @@ def noise_of(part: str) -> npt.NDArray[np.int16]:
 
 def distinct_interval(rate: float, distinct: int) -> tuple[float, float]:
     """Return the Wilson interval of a rate that repeated examples gave, as if each had counted once.
-
-    Parameters
-    ----------
-    rate : float
-        In [0, 1]; the nearest number of examples is taken.
-    distinct : int
-        Examples that differ from each other.
 
     Examples
     --------

@@ -104,27 +104,13 @@ def part(name: str, which: str) -> tuple[str, npt.NDArray[np.int64]]:
     MNIST and CIFAR-10 give their last 5,000 training images to dev. Speech Commands has its own validation
     split; only the ten keywords are taken. Of tinyimagenet20, 16 classes are taken: every fifth is
     `HELD_OUT`; the first 350 training images of a class are for training, the others for dev.
-
-    Parameters
-    ----------
-    name : str
-        "mnist", "cifar10", "speech_commands", "tinyimagenet20", "signs" or "motion"; the last two have
-        these parts in their files.
-    which : str
-        "train", "dev" or "test".
     """
     split = split_of(name, which)
     return split, _rows(name, which, load(name, split).y)
 
 
 def load_part(name: str, which: str) -> Dataset:
-    """Return one part of a dataset; labels of tinyimagenet20 are renumbered, 0 to 15.
-
-    Parameters
-    ----------
-    name, which : str
-        As for `part`, and "text", which needs no data folder, and those of `MADE_FROM`.
-    """
+    """Return one part of a dataset; labels of tinyimagenet20 are renumbered, 0 to 15."""
     if name == "text":
         return load_text(which)
     if name in _MAKERS:

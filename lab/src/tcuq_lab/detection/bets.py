@@ -14,41 +14,12 @@ POWERS = (1.0, 0.7, 0.4)
 
 
 def p_values(rank: Floats, count: int) -> Floats:
-    """Return conformal p-values, small for a score above most of the clean ones.
-
-    Parameters
-    ----------
-    rank : array
-        Share of clean scores below, ties counting half.
-    count : int
-        Clean scores.
-
-    Examples
-    --------
-    >>> p_values(np.array([0.0, 1.0]), 9).tolist()
-    [0.95, 0.05]
-    """
+    """Return conformal p-values, small for a score above most of the clean ones."""
     return np.asarray((count * (1 - rank) + 0.5) / (count + 1))
 
 
 def jumper(p: Floats, rate: float, bets: str) -> Floats:
-    """Return what the simple jumper (Vovk and others 2021) earns: a mixture of bets that forgets.
-
-    Parameters
-    ----------
-    p : array (K, T)
-        p-values of K runs.
-    rate : float
-        Share of the stakes that is spread evenly again at each step; 1 learns nothing from the past.
-    bets : {"linear", "power"}
-        1 + slope * (p - 1/2), or exponent * p^(exponent - 1).
-
-    Examples
-    --------
-    >>> low = jumper(np.full((1, 3), 0.01), 0.01, "linear")[0]
-    >>> bool((low > 0).all() and low[2] > low[0])
-    True
-    """
+    """Return what the simple jumper (Vovk and others 2021) earns: a mixture of bets that forgets."""
     runs, steps = p.shape
     slopes = np.array(LINEAR if bets == "linear" else POWERS)
     stakes = np.full((runs, len(slopes)), 1 / len(slopes))
@@ -64,22 +35,6 @@ def jumper(p: Floats, rate: float, bets: str) -> Floats:
 
 
 def e_values(score: npt.ArrayLike, mean: float, margin: float, stake: float) -> Floats:
-    """Return the logarithm of 1 + lambda (score - m), which is no gain where the mean of the score is m.
-
-    Parameters
-    ----------
-    score : array
-        In [0, 1].
-    mean : float
-        On clean data; m lies `margin` above it.
-    margin : float
-    stake : float
-        Lambda as a share of its largest value, 1 / m.
-
-    Examples
-    --------
-    >>> e_values([0.0, 0.5, 1.0], 0.4, 0.1, 0.5).round(3).tolist()
-    [-0.693, 0.0, 0.405]
-    """
+    """Return the logarithm of 1 + lambda (score - m), which is no gain where the mean of the score is m."""
     level = min(mean + margin, 0.95)
     return np.log1p(stake / level * (np.asarray(score, dtype=np.float64) - level))

@@ -23,16 +23,6 @@ PRIOR = 0.25
 def expected_rise(values: Floats, hazard: float, learned: bool) -> Floats:
     """Return how many standard errors the level is above the clean one after each step, as is expected.
 
-    Parameters
-    ----------
-    values : array (K, T)
-        K runs in clean standard deviations from the clean mean; each begins at that mean, after a change.
-    hazard : float
-        Chance of a change at a step.
-    learned : bool
-        Whether the variance since the last change is learned with the level (a Student predictive), else it
-        is the clean one.
-
     Examples
     --------
     >>> steps = np.repeat([0.0, 4.0], 40)[None]

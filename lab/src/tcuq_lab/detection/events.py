@@ -43,23 +43,7 @@ class Drops(NamedTuple):
 
 @dataclass(frozen=True)
 class Band:
-    """Windowed accuracy on clean streams.
-
-    Parameters
-    ----------
-    m : int
-        Steps of a window.
-    mu, sigma : float
-        Mean and standard deviation (of the population) over all full windows.
-    windows : int
-        How many there were; they overlap, so they are far from independent.
-
-    Examples
-    --------
-    >>> band = Band(m=100, mu=0.9, sigma=0.02, windows=5000)
-    >>> round(band.limit, 2), band.most_right
-    (0.84, 84)
-    """
+    """Windowed accuracy on clean streams."""
 
     m: int
     mu: float
@@ -83,13 +67,7 @@ class Band:
 
 
 def pieces(length: int, segments: npt.ArrayLike | None = None) -> list[slice]:
-    """Return independent segments as slices, in order.
-
-    Examples
-    --------
-    >>> pieces(4, [7, 7, 3, 3])
-    [slice(0, 2, None), slice(2, 4, None)]
-    """
+    """Return independent segments as slices, in order."""
     if segments is None:
         return [slice(0, length)] if length else []
     numbered = wholes("segments", segments)
@@ -146,29 +124,7 @@ def windowed_accuracy(
     segments: npt.ArrayLike | None = None,
     judged: npt.ArrayLike | None = None,
 ) -> Windows:
-    """Return the accuracy over the last m steps, where there are m judged steps in the segment.
-
-    Parameters
-    ----------
-    right : array of T booleans
-        Whether the answer was right.
-    m : int, default 100
-        Steps of a window.
-    segments : array of T integers, optional
-        Number of the independent segment of each step; one segment by default.
-    judged : array of T booleans, optional
-        Steps whose answer counts; all by default.
-
-    Returns
-    -------
-    Windows
-        `value`, the accuracy after each step, NaN where the window is not full; `full`, where it is.
-
-    Examples
-    --------
-    >>> windowed_accuracy([1, 1, 0, 0], 2).value.tolist()
-    [nan, 1.0, 0.5, 0.0]
-    """
+    """Return the accuracy over the last m steps, where there are m judged steps in the segment."""
     hits, size = flags("right", right), integer("m", m, 1, MOST_STEPS)
     full = full_windows(len(hits), size, segments, judged)
     share = trailing_sum(hits.astype(np.int64), size, segments) / size
@@ -178,32 +134,7 @@ def windowed_accuracy(
 def clean_band(
     runs: Sequence[npt.ArrayLike], m: int = WINDOW, judged: Sequence[npt.ArrayLike] | None = None
 ) -> Band:
-    """Return the band of the windowed accuracy over clean runs.
-
-    Parameters
-    ----------
-    runs : sequence of arrays of booleans
-        Where the answers are right, an array for each independent clean stream.
-    m : int, default 100
-        Steps of a window.
-    judged : sequence of arrays of booleans, optional
-        Steps of each run that count; all when left out.
-
-    Returns
-    -------
-    Band
-        Mean and spread over the full windows of all runs.
-
-    Raises
-    ------
-    ValueError
-        When no run has m judged steps in a row.
-
-    Examples
-    --------
-    >>> clean_band([[1, 1, 0, 1], [1, 1]], m=2)
-    Band(m=2, mu=0.75, sigma=0.25, windows=4)
-    """
+    """Return the band of the windowed accuracy over clean runs."""
     masks = [None] * len(runs) if judged is None else judged
     found = [windowed_accuracy(run, m, judged=mask) for run, mask in zip(runs, masks, strict=True)]
     values = np.concatenate([part.value[part.full] for part in found] or [np.empty(0)])
@@ -221,29 +152,7 @@ def drop_events(
     segments: npt.ArrayLike | None = None,
     judged: npt.ArrayLike | None = None,
 ) -> Drops:
-    """Return where the windowed accuracy is at or below the limit of the band.
-
-    Parameters
-    ----------
-    right : array of T booleans
-        Whether the answer was right.
-    band : Band
-        Accuracy on clean streams and the steps of a window, as `clean_band` gives them.
-    segments : array of T integers, optional
-        Number of the independent segment of each step; one segment by default.
-    judged : array of T booleans, optional
-        Steps whose answer counts; all by default.
-
-    Returns
-    -------
-    Drops
-        Steps without a full window are no events and are not judged.
-
-    Examples
-    --------
-    >>> drop_events([1, 1, 0, 0], Band(2, 0.9, 0.1, 50)).event.tolist()
-    [False, False, True, True]
-    """
+    """Return where the windowed accuracy is at or below the limit of the band."""
     hits = flags("right", right)
     full = full_windows(len(hits), band.m, segments, judged)
     count = trailing_sum(hits.astype(np.int64), band.m, segments)
@@ -283,25 +192,6 @@ def smooth(score: npt.ArrayLike, m: int = WINDOW, segments: npt.ArrayLike | None
     Each window is summed in fixed point, with as many bits of its own largest score as a float can sum
     without rounding (46 for 100 steps). So a value depends on its own window alone, windows that hold the
     same scores tie whatever their order, as float sums would not, and a constant score stays constant.
-
-    Parameters
-    ----------
-    score : array of T finite numbers
-        One a step, in any unit.
-    m : int, default 100
-        Steps of a window.
-    segments : array of T integers, optional
-        Number of the independent segment of each step; one segment by default.
-
-    Returns
-    -------
-    array of T floats
-        In the unit of the score.
-
-    Examples
-    --------
-    >>> smooth([0.0, 1.0, 3.0], 2).tolist()
-    [0.0, 0.5, 2.0]
     """
     values, size = finite("score", score), integer("m", m, 1, MOST_STEPS)
     count = np.minimum(ages(len(values), segments) + 1, size)
@@ -318,13 +208,7 @@ def smooth(score: npt.ArrayLike, m: int = WINDOW, segments: npt.ArrayLike | None
 
 
 def reaches(marked: npt.ArrayLike, m: int, segments: npt.ArrayLike | None = None) -> Bools:
-    """Return the steps whose window of m steps holds a marked one.
-
-    Examples
-    --------
-    >>> reaches([0, 1, 0, 0], 2).tolist()
-    [False, True, True, False]
-    """
+    """Return the steps whose window of m steps holds a marked one."""
     return np.asarray(trailing_sum(flags("marked", marked).astype(np.int64), m, segments) > 0)
 
 
@@ -333,11 +217,6 @@ def stretches(kinds: npt.ArrayLike, segments: npt.ArrayLike | None = None) -> li
 
     A stretch at the start of a segment is left out: nothing changed there that could be detected. It ends
     at the first clean step or with the segment; a change from one kind to another does not end it.
-
-    Examples
-    --------
-    >>> stretches([1, 0, 2, 2, 0])
-    [slice(2, 4, None)]
     """
     shifted = wholes("kinds", kinds, low=0) > 0
     found = []

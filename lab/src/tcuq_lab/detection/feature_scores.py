@@ -20,15 +20,7 @@ BLOCK = 4096
 
 
 class Centers(NamedTuple):
-    """Clean features by predicted class.
-
-    Parameters
-    ----------
-    means : array (classes, width)
-        That of all features for a class that was never predicted.
-    whitens : array (width, width)
-        Takes differences from a mean to unit covariance.
-    """
+    """Clean features by predicted class."""
 
     means: Floats
     whitens: Floats
@@ -40,21 +32,7 @@ class Centers(NamedTuple):
 
 
 def centers_of(features: npt.NDArray[Any], predictions: npt.NDArray[Any], classes: int) -> Centers:
-    """Return the means of predicted classes and their common covariance; no label is read.
-
-    Parameters
-    ----------
-    features : array (n, width)
-    predictions : array of n integers
-    classes : int
-
-    Examples
-    --------
-    >>> steps = np.array([[0.0, 1.0], [0.0, -1.0], [5.0, 1.0], [5.0, -1.0]])
-    >>> found = centers_of(steps, np.array([0, 0, 1, 1]), 2)
-    >>> found.distances(np.array([[0.0, 2.0]]), np.array([0])).round(2).tolist()
-    [2.0]
-    """
+    """Return the means of predicted classes and their common covariance; no label is read."""
     given = np.asarray(features, dtype=np.float64)
     counts = np.bincount(predictions, minlength=classes)
     sums = np.stack([np.bincount(predictions, column, classes) for column in given.T], axis=1)
@@ -68,12 +46,6 @@ def centers_of(features: npt.NDArray[Any], predictions: npt.NDArray[Any], classe
 
 def hotelling(vectors: npt.NDArray[Any], clean: Centers, window: int) -> Floats:
     """Return Hotelling's T2 of the mean of the last vectors, (K, T); the clean mean stands in before a run.
-
-    Examples
-    --------
-    >>> unit = Centers(np.zeros((1, 2)), np.eye(2))
-    >>> hotelling(np.array([[[3.0, 0.0], [1.0, 0.0], [1.0, 2.0]]]), unit, 2).tolist()
-    [[4.5, 8.0, 4.0]]
     """
     runs, steps, width = vectors.shape
     total = np.zeros((runs, steps + 1, width))
@@ -85,11 +57,6 @@ def hotelling(vectors: npt.NDArray[Any], clean: Centers, window: int) -> Floats:
 
 class Neighbors:
     """Clean vectors of length 1, and how far others are from them.
-
-    Parameters
-    ----------
-    clean : array (n, width)
-        Of these, at most `NEIGHBORS` different ones are kept.
 
     Examples
     --------
@@ -103,18 +70,7 @@ class Neighbors:
         self._kept = kept[np.sort(np.random.default_rng(4).permutation(len(kept))[:NEIGHBORS])]
 
     def distances(self, vectors: npt.NDArray[Any], ranks: tuple[int, ...]) -> Floats:
-        """Return the distance from the k-th nearest for each k; a vector is no neighbor of itself.
-
-        Parameters
-        ----------
-        vectors : array (n, width)
-        ranks : tuple of int
-            Rising.
-
-        Returns
-        -------
-        array (ranks, n)
-        """
+        """Return the distance from the k-th nearest for each k; a vector is no neighbor of itself."""
         given, found = _directions(vectors), np.empty((len(ranks), len(vectors)))
         places = np.minimum(np.array(ranks), len(self._kept)) - 1
         for start in range(0, len(given), BLOCK):

@@ -46,23 +46,7 @@ class RunLength:
 
 
 def alarm_steps(statistic: Statistic, score: npt.ArrayLike, limit: float, most: int | None = None) -> Ints:
-    """Return the steps of one run at which the alarm is raised.
-
-    Parameters
-    ----------
-    statistic : Statistic
-    score : array of T finite numbers
-    limit : float
-    most : int, optional
-        Stop after so many alarms.
-
-    Examples
-    --------
-    >>> from tcuq_lab.detection.statistics import Cusum, Reference
-    >>> cusum = Cusum(Reference(0.0, 1.0, np.zeros(1)), allowance=0.0)
-    >>> alarm_steps(cusum, [1, 1, 1, 1, 1], 1.5).tolist()
-    [1, 3]
-    """
+    """Return the steps of one run at which the alarm is raised."""
     return _alarms(statistic, statistic.terms(finite("score", score)), limit, most)
 
 
@@ -101,31 +85,7 @@ def run_length(
     limit: float,
     judged: Sequence[npt.ArrayLike] | None = None,
 ) -> RunLength:
-    """Count the alarms over clean runs, each from the starting state.
-
-    Parameters
-    ----------
-    statistic : Statistic
-        What watches the scores, such as a `Cusum`.
-    runs : sequence of arrays
-        Finite scores on clean streams, an array for each.
-    limit : float
-        Value of the statistic above which there is an alarm.
-    judged : sequence of arrays of booleans, optional
-        Steps of each run that count; all when left out.
-
-    Returns
-    -------
-    RunLength
-        The limit, the steps that count and the alarms at them; `value` is steps per alarm.
-
-    Examples
-    --------
-    >>> from tcuq_lab.detection.statistics import Cusum, Reference
-    >>> cusum = Cusum(Reference(0.0, 1.0, np.zeros(1)), allowance=0.0)
-    >>> run_length(cusum, [[1, 1, 1, 1, 1]], 1.5, judged=[[0, 0, 1, 1, 1]])
-    RunLength(limit=1.5, steps=3, alarms=1)
-    """
+    """Count the alarms over clean runs, each from the starting state."""
     scores = [finite("score", run) for run in runs]
     return _count(statistic, [statistic.terms(run) for run in scores], masks_of(scores, judged), limit)
 
@@ -168,35 +128,6 @@ def find_limit(
     fewer alarms for all that start over at their lowest value, so it is the smallest of these values. Others
     (means that begin in their middle) may deviate; then the limit holds, and the next lower value that was
     tried does not.
-
-    Parameters
-    ----------
-    statistic : Statistic
-        What watches the scores, such as a `Cusum`.
-    runs : sequence of arrays
-        Scores on clean development streams.
-    wanted : float, default 1000.0
-        Clean steps per alarm, at least 1; ten times as many clean steps are needed.
-    judged : sequence of arrays of booleans, optional
-        Steps of each run that count; all when left out.
-
-    Returns
-    -------
-    RunLength
-        The limit, and what it achieves on these runs.
-
-    Raises
-    ------
-    ValueError
-        When there are too few clean steps.
-
-    Examples
-    --------
-    >>> from tcuq_lab.detection.statistics import Cusum, Reference
-    >>> run = np.random.default_rng(0).normal(size=5000)
-    >>> found = find_limit(Cusum(Reference.of([run])), [run], wanted=100)
-    >>> found.steps, found.alarms, found.value >= 100
-    (5000, 50, True)
     """
     length = number("run length", wanted, 1, 1e9)
     scores = [finite("score", run) for run in runs]

@@ -26,15 +26,7 @@ UNIFORM_SD = 12**-0.5
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """What is known of a method's clean score.
-
-    Parameters
-    ----------
-    mean, sd : float
-        `sd` is 1 for a score that never moves, so that a later move counts in its own unit.
-    ordered : array
-        All clean scores, rising: for quantiles and ranks.
-    """
+    """What is known of a method's clean score."""
 
     mean: float
     sd: float
@@ -42,13 +34,7 @@ class Reference:
 
     @classmethod
     def of(cls, runs: Sequence[npt.ArrayLike]) -> Reference:
-        """Return the reference of some clean runs.
-
-        Examples
-        --------
-        >>> Reference.of([[1.0, 3.0], [2.0]]).mean
-        2.0
-        """
+        """Return the reference of some clean runs."""
         scores = np.sort(np.concatenate([finite("score", run) for run in runs] or [np.empty(0)]))
         if not len(scores):
             raise ValueError("the clean scores have 0 entries, expected at least 1")

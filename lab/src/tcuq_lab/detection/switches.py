@@ -26,39 +26,12 @@ PRIOR = 100
 
 
 def above(values: Floats, limits: Limits) -> Bools:
-    """Return an alarm that is on while its statistic is at the limit or above.
-
-    Parameters
-    ----------
-    values : array (K, T)
-    limits : array of n numbers
-
-    Examples
-    --------
-    >>> above(np.array([[0.0, 2.0, 1.0]]), np.array([1.5]))[0, 0].tolist()
-    [False, True, False]
-    """
+    """Return an alarm that is on while its statistic is at the limit or above."""
     return np.asarray(values[None] >= limits[:, None, None])
 
 
 def capped(added: npt.NDArray[Any], limits: Limits, back: float = np.inf, hold: int = 0) -> Bools:
-    """Return an alarm that sums between 0 and its limit: raised at the limit, cleared at 0 or before.
-
-    Parameters
-    ----------
-    added : array (K, T)
-        What each step adds; integers are summed as integers, and their limits are rounded down.
-    limits : array of n numbers, 1 or more for integers, above 0 else
-    back : float
-        The alarm is cleared once its sum is down by this much, and starts again at 0.
-    hold : int
-        Steps that it stays raised at the least.
-
-    Examples
-    --------
-    >>> capped(np.array([[1, 1, 5, -1, -1, 1]]), np.array([2]))[0, 0].tolist()
-    [False, True, True, True, False, False]
-    """
+    """Return an alarm that sums between 0 and its limit: raised at the limit, cleared at 0 or before."""
     runs, steps = added.shape
     total = np.zeros((len(limits), runs), dtype=added.dtype)
     most = np.broadcast_to(np.asarray(limits, dtype=added.dtype)[:, None], total.shape)
@@ -89,13 +62,6 @@ def page_hinkley(values: Floats, limits: Limits, allowance: float) -> Bools:
     Two one-sided sums of what lies beyond the running mean and an allowance; either of them at the limit is
     a change, and mean and sums start over. A rise turns the alarm on. A fall turns it off, and so does
     a mean since the last change that is back at the clean level, over 64 steps at least.
-
-    Parameters
-    ----------
-    values : array (K, T)
-        In clean standard deviations from the clean mean.
-    limits : array of n numbers
-    allowance : float
     """
     runs, steps = values.shape
     shape = (len(limits), runs)
@@ -128,20 +94,6 @@ def adwin(values: Floats, limits: Limits, clock: int, least: int, clean: Floats)
     confidence exp(-limit); parts are tried at distances that grow geometrically, as an exponential histogram
     keeps them, and the oldest part is dropped until none differs. A cut after which the mean is higher turns
     the alarm on. One after which it is lower turns it off, and so do 128 steps whose mean is the clean one.
-
-    Parameters
-    ----------
-    values : array (K, T)
-        Scores in [0, 1].
-    limits : array of n numbers
-        Negative logarithms of the confidence. The share of each cut adds log(2 log n) for a window of n
-        steps, about 2.5; limits below 0 take from that, and the sum never goes below 0.
-    clock : int
-        Steps between two looks.
-    least : int
-        Steps of the smaller part.
-    clean : array
-        Clean scores that fill the window at the start.
     """
     runs, steps = values.shape
     size = len(clean) // clock * clock

@@ -31,20 +31,7 @@ class Armed:
 
 
 class Trials(NamedTuple):
-    """Changes from clean to shifted, each with its delay.
-
-    Parameters
-    ----------
-    starts, lengths : arrays of integers
-        First step of a shifted stretch, and its steps. Stretches without a judged step are left out.
-    delays : array of floats
-        Steps from the change itself to the first alarm within the stretch, 0 at the first shifted step,
-        whether these steps are judged or not; infinite when there is none.
-    kinds : array of integers
-        Kind of shift at the start.
-    false, clean : int
-        Alarms on judged clean steps, and these steps; those whose last steps were shifted are left out.
-    """
+    """Changes from clean to shifted, each with its delay."""
 
     starts: Ints
     lengths: Ints
@@ -65,17 +52,7 @@ def arm(
     statistics: Mapping[str, Factory] = STATISTICS,
     judged: Sequence[npt.ArrayLike] | None = None,
 ) -> dict[str, Armed]:
-    """Give every statistic the limit for a run length, from a method's clean development scores.
-
-    Parameters
-    ----------
-    runs : sequence of arrays
-        Scores on independent clean runs.
-    run_length : float
-    statistics : mapping of str to factory
-    judged : sequence of arrays of booleans, optional
-        Steps of each run that count; all when left out.
-    """
+    """Give every statistic the limit for a run length, from a method's clean development scores."""
     scores = [finite("score", run) for run in runs]
     masks = masks_of(scores, judged)
     reference = Reference.of([run[mask] for run, mask in zip(scores, masks, strict=True)])
@@ -100,14 +77,6 @@ def trials(armed: Armed, risk: npt.ArrayLike, truth: Truth, memory: int = WINDOW
 
     The statistic knows nothing of the changes: it goes on from step to step and starts over after each of
     its alarms, false ones included.
-
-    Parameters
-    ----------
-    armed : Armed
-    risk : array of T numbers
-    truth : Truth
-    memory : int
-        Clean steps whose last `memory` steps hold a shifted one do not count for false alarms.
     """
     raised = alarms(armed, risk, truth)
     found = [part for part in stretches(truth.kinds, truth.segments) if truth.judged[part].any()]

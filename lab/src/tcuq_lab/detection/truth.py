@@ -18,30 +18,7 @@ GROUPS = ("all", "seen", "unseen")
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """What was true on a stream.
-
-    Parameters
-    ----------
-    labels : array of T integers
-        Below 0 where the input is none of the classes; no prediction is right there.
-    kinds : array of T integers, optional
-        0 where the input is clean, else the kind of shift; all clean when left out.
-    segments : array of T integers, optional
-        Independent streams within this one; windows and statistics start over where the number changes.
-    judged : array of T booleans, optional
-        Steps that count; all when left out. A device does not know them, so statistics and smoothing run
-        over every step. Accuracy windows count where all their steps are judged; clean scores, run lengths
-        and false alarms where their own step is; a change where any step of its stretch is, and an alarm
-        anywhere in that stretch finds it.
-    names : sequence of str, default ('clean',)
-        Name of each kind, "clean" first; kinds beyond them go by their number.
-
-    Examples
-    --------
-    >>> truth = Truth([0, 1, -1], kinds=[0, 1, 2], names=("clean", "fog"))
-    >>> truth.right(np.array([0, 0, 0])).tolist(), [truth.name_of(kind) for kind in truth.kinds]
-    ([True, False, False], ['clean', 'fog', '2'])
-    """
+    """What was true on a stream."""
 
     labels: Ints
     kinds: Ints = None  # type: ignore[assignment]
@@ -74,43 +51,15 @@ class Truth:
         return np.asarray(self.labels >= 0)
 
     def right(self, predictions: npt.NDArray[np.int64]) -> Bools:
-        """Return where predictions are right.
-
-        Parameters
-        ----------
-        predictions : array of T integers
-            Predicted class at each step.
-
-        Returns
-        -------
-        array of T booleans
-            False where the input is none of the classes.
-        """
+        """Return where predictions are right."""
         return np.asarray((predictions == self.labels) & self.known)
 
     def pieces(self) -> list[slice]:
-        """Return the independent segments.
-
-        Returns
-        -------
-        list of slice
-            In order; together they are all steps.
-        """
+        """Return the independent segments."""
         return pieces(len(self), self.segments)
 
     def name_of(self, kind: int) -> str:
-        """Return the name of a kind.
-
-        Parameters
-        ----------
-        kind : int
-            As in `kinds`; 0 is clean.
-
-        Returns
-        -------
-        str
-            Its number where it has no name.
-        """
+        """Return the name of a kind."""
         return self.names[kind] if kind < len(self.names) else str(kind)
 
     def members(self, group: str, seen: Iterable[str]) -> Ints:
@@ -118,18 +67,6 @@ class Truth:
 
         "seen" are those whose name development saw, "unseen" the others, leaving out kinds whose steps
         are none of the classes; "all" is everything.
-
-        Parameters
-        ----------
-        group : str
-            "all", "seen" or "unseen".
-        seen : iterable of str
-            Names of the kinds that development saw.
-
-        Returns
-        -------
-        array of integers
-            Kinds, rising, without 0.
         """
         known("group", group, GROUPS)
         kinds = np.unique(self.kinds[self.kinds > 0])

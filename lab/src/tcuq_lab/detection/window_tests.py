@@ -27,21 +27,7 @@ Vectors = npt.NDArray[np.float64]
 
 
 def kolmogorov_smirnov(rank: Floats, window: int, two_sided: bool = False) -> Floats:
-    """Return how far the distribution of the last scores lies above the clean one.
-
-    Parameters
-    ----------
-    rank : array (K, T)
-        Share of clean scores below each score.
-    window : int
-    two_sided : bool
-        Whether scores that are too low count as well.
-
-    Examples
-    --------
-    >>> kolmogorov_smirnov(np.array([[0.9, 0.9, 0.9, 0.9]]), 2)[0].round(2).tolist()
-    [0.5, 0.9, 0.9, 0.9]
-    """
+    """Return how far the distribution of the last scores lies above the clean one."""
     runs, steps = rank.shape
     even = (np.arange(window - 1) + 0.5) / max(1, window - 1)
     order = np.random.default_rng(0).permutation(window - 1)
@@ -57,15 +43,7 @@ def kolmogorov_smirnov(rank: Floats, window: int, two_sided: bool = False) -> Fl
 
 
 class Kernel(NamedTuple):
-    """A Gaussian kernel by random features, and the mean of clean vectors under it.
-
-    Parameters
-    ----------
-    center, scale : arrays of d numbers
-        Clean mean and standard deviation of each entry.
-    frequencies : array (d, m)
-    mean : array of 2 m numbers
-    """
+    """A Gaussian kernel by random features, and the mean of clean vectors under it."""
 
     center: Vectors
     scale: Vectors
@@ -80,12 +58,7 @@ class Kernel(NamedTuple):
 
 
 def kernel_of(clean: npt.NDArray[Any]) -> Kernel:
-    """Return the kernel whose width is the median distance of clean vectors.
-
-    Parameters
-    ----------
-    clean : array (n, d)
-    """
+    """Return the kernel whose width is the median distance of clean vectors."""
     rng = np.random.default_rng(1)
     given = np.asarray(clean, dtype=np.float64)
     center, scale = given.mean(axis=0), given.std(axis=0)
@@ -100,14 +73,7 @@ def kernel_of(clean: npt.NDArray[Any]) -> Kernel:
 
 
 def discrepancy(vectors: npt.NDArray[Any], kernel: Kernel, window: int) -> Floats:
-    """Return the maximum mean discrepancy between the last vectors and clean ones, held between looks.
-
-    Parameters
-    ----------
-    vectors : array (K, T, d)
-    kernel : Kernel
-    window : int
-    """
+    """Return the maximum mean discrepancy between the last vectors and clean ones, held between looks."""
     runs, steps, _ = vectors.shape
     found = np.zeros((runs, steps // EVERY))
     stops = np.arange(1, steps // EVERY + 1) * EVERY
@@ -121,14 +87,7 @@ def discrepancy(vectors: npt.NDArray[Any], kernel: Kernel, window: int) -> Float
 
 
 class Principal(NamedTuple):
-    """Clean vectors in their principal components.
-
-    Parameters
-    ----------
-    center : array of d numbers
-    axes : array (d, c)
-    sample : array (n, c)
-    """
+    """Clean vectors in their principal components."""
 
     center: Vectors
     axes: Vectors
@@ -140,12 +99,7 @@ class Principal(NamedTuple):
 
 
 def principal_of(clean: npt.NDArray[Any]) -> Principal:
-    """Return the components of clean vectors, and some of these vectors.
-
-    Parameters
-    ----------
-    clean : array (n, d)
-    """
+    """Return the components of clean vectors, and some of these vectors."""
     given = np.asarray(clean, dtype=np.float64)
     center = given.mean(axis=0)
     values, axes = np.linalg.eigh(np.cov((given - center).T))
@@ -160,12 +114,6 @@ def told_apart(vectors: npt.NDArray[Any], clean: Principal, window: int) -> Floa
     """Return how well a logistic regression tells the last vectors from clean ones: its AUROC.
 
     It is fitted to one half of both, every other step, and tried on the other; then the other way round.
-
-    Parameters
-    ----------
-    vectors : array (K, T, d)
-    clean : Principal
-    window : int
     """
     runs, steps, _ = vectors.shape
     stops = np.arange(1, steps // EVERY + 1) * EVERY

@@ -100,11 +100,6 @@ def plain(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the figures as strict JSON has them: null for undefined ones, a text for infinity.
 
     Six digits are kept: fewer than the figures have, more than they are worth.
-
-    Examples
-    --------
-    >>> plain([{"value": math.inf, "seeds": [math.nan, 1 / 3], "streams": {"fog": 0.5}, "n": 4}])
-    [{'value': 'inf', 'seeds': [None, 0.333333], 'streams': {'fog': 0.5}, 'n': 4}]
     """
     return [{name: strict(value) for name, value in line.items()} for line in lines]
 
@@ -121,16 +116,7 @@ def strict(value: Any) -> Any:
 
 
 def read_content(path: str | Path, form: str, of: str) -> Mapping[str, Any]:
-    """Return the content of a result file of some format.
-
-    Parameters
-    ----------
-    path : path
-    form : str
-        Its format.
-    of : str
-        What it is a result of, in words.
-    """
+    """Return the content of a result file of some format."""
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
     except ValueError as error:

@@ -43,27 +43,13 @@ def always(signals: FitState, shuffle: bool = False) -> Params:
     """Return a monitor with one head over all signals, as if classes stayed on every stream.
 
     The belief behind `disbelief` still learns how long classes stay: the core has no other.
-
-    Parameters
-    ----------
-    signals : FitState
-    shuffle : bool
-        Whether it learns from the shuffled log too, as the two heads do; else from the log alone.
     """
     parts = [_with_past(part, 1.0) for part in _parts(signals)[: 1 + shuffle]]
     return _one_head(signals, signals.params.signals, parts, BELIEF)
 
 
 def weighing(signals: FitState, names: Sequence[str], choose: bool = False) -> Params:
-    """Return a monitor that weighs some signals; it leans on the belief where `disbelief` is one of them.
-
-    Parameters
-    ----------
-    signals : FitState
-    names : sequence of str
-    choose : bool
-        Whether features are left out where they mislead, as the standard fit does.
-    """
+    """Return a monitor that weighs some signals; it leans on the belief where `disbelief` is one of them."""
     kept, parts = tuple(names), _parts(signals)
     kept = _carried(signals, kept, parts) if choose else kept
     return _gated(signals, kept, parts, BELIEF if "disbelief" in kept else CONFIDENCE)
@@ -73,13 +59,6 @@ def fixed_gate(params: Params, share: float) -> Params:
     """Return a monitor whose past counts by the same share on every stream.
 
     Both heads are made the mixture of the two, so that nothing is left to decide between.
-
-    Parameters
-    ----------
-    params : Params
-        With two heads.
-    share : float
-        0 for the head of single steps, 1 for that of steps with a past.
     """
     instant, steady = params.instant, params.coef
     assert instant is not None and steady is not None

@@ -146,14 +146,7 @@ class Monitored(Protocol):
 
 
 class Method(ABC):
-    """A method.
-
-    Parameters
-    ----------
-    networks : sequence of torch modules
-        What `tcuq_lab.zoo.weights.load_weights` gives: `members` of `recipe`. None is enough to score what
-        was recorded before.
-    """
+    """A method."""
 
     name: ClassVar[str]
     recipe: ClassVar[str] = "plain"

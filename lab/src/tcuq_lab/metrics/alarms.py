@@ -123,15 +123,7 @@ class Events(NamedTuple):
 
 
 def events(on: Bools, scene: Scene) -> Events:
-    """Compare an alarm (K, T) with the shifts of a stream.
-
-    Examples
-    --------
-    >>> scene = Scene(np.array([[0, 1, 1, 1, 0, 0, 1, 1, 0]]), ("clean", "fog/1"))
-    >>> found = events(np.array([[0, 0, 1, 1, 1, 0, 0, 0, 0]], bool), scene)
-    >>> found.delays.tolist(), found.clears.tolist(), found.already.tolist()
-    ([1.0, inf], [1.0, nan], [False, False])
-    """
+    """Compare an alarm (K, T) with the shifts of a stream."""
     rows = []
     for stretch, start, stop, name in scene.shifts:
         line = on[stretch]

@@ -60,15 +60,7 @@ def relative(case: Case) -> dict[str, Figure | Drawn]:
 
 
 def over(first: Drawn, second: Drawn) -> Drawn:
-    """Return a paired ratio, with `LEAST` added to both.
-
-    Examples
-    --------
-    >>> one = Drawn(0.495, np.array([0.495, 0.0], np.float32))
-    >>> found = over(one, Drawn(0.995, np.array([0.995, 0.0], np.float32)))
-    >>> found.value, found.replicates.tolist()
-    (0.5, [0.5, 1.0])
-    """
+    """Return a paired ratio, with `LEAST` added to both."""
     ratios = (first.replicates + LEAST) / (second.replicates + LEAST)
     value = (first.value + LEAST) / (second.value + LEAST)
     return first._replace(value=value, replicates=ratios.astype(np.float32))

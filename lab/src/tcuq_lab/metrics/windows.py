@@ -50,14 +50,7 @@ class Cut:
 
 
 def cut(judged: Bools, stretches: Ints, size: int = SIZE) -> Cut:
-    """Cut a stream into windows; steps at the end of a stretch that fill none are left out.
-
-    Examples
-    --------
-    >>> found = cut(np.array([1, 0, 1, 1, 1, 1], bool), np.array([0, 0, 0, 1, 1, 1]), 2)
-    >>> found.steps.tolist(), found.ends.tolist()
-    ([[0, 2], [3, 4]], [2, 4])
-    """
+    """Cut a stream into windows; steps at the end of a stretch that fill none are left out."""
     windows = [np.empty((0, size), dtype=np.int64)]
     for stretch in np.unique(stretches):
         steps = np.flatnonzero(judged & (stretches == stretch))

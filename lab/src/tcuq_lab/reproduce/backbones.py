@@ -51,12 +51,6 @@ ACCURACY, ERRORS, RANKED, LEFT = "accuracy", "errors", "error AUROC", "errors at
 class BackbonePlan(UnitPlan):
     """Streams of one of these networks.
 
-    Parameters
-    ----------
-    task, seed, sizes, severities
-        See `UnitPlan`.
-    backbone : str
-
     Examples
     --------
     >>> plan = plan_of("vit")
@@ -82,13 +76,7 @@ class BackbonePlan(UnitPlan):
 
 
 def plan_of(backbone: str, sizes: StreamSizes | None = None) -> BackbonePlan:
-    """Return the streams of a backbone.
-
-    Parameters
-    ----------
-    backbone : str
-    sizes : StreamSizes, optional
-    """
+    """Return the streams of a backbone."""
     task = TASK_OF[known("backbone", backbone, TASK_OF)]
     return BackbonePlan(task, 0, sizes or StreamSizes(), SETTING.severities, backbone=backbone)
 
@@ -101,13 +89,7 @@ class Measured(NamedTuple):
 
 
 def measure(plan: BackbonePlan, recordings: Recordings) -> Measured:
-    """Return the figures of one network; their lines name the backbone in place of the task.
-
-    Parameters
-    ----------
-    plan : BackbonePlan
-    recordings : Recordings
-    """
+    """Return the figures of one network; their lines name the backbone in place of the task."""
     unit = Unit(plan, recordings)
     rows = [Row("base", Base, "", plan.backbone), Row("tcuq", TcuqStandard, "", plan.backbone)]
     monitor = TcuqStandard()
@@ -174,20 +156,7 @@ def result_text(
     notes: Sequence[str],
     about: Mapping[str, Any],
 ) -> str:
-    """Return the result file.
-
-    Parameters
-    ----------
-    setting : RunSize
-    sizes : StreamSizes
-    lines : sequence of Line
-    choices : mapping of str to dict
-        What `measure` gives, by backbone.
-    notes : sequence of str
-        What a reader must know: how long networks were trained, what was not run and why.
-    about : mapping
-        Command, seconds, cards of the networks.
-    """
+    """Return the result file."""
     content = {
         "format": FORMAT,
         "name": NAME,

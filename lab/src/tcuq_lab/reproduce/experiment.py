@@ -28,15 +28,7 @@ class Piece(Protocol):
 
 
 class Outcome(NamedTuple):
-    """What an experiment gives.
-
-    Parameters
-    ----------
-    lines : list of dict
-        Figures, as the result file holds them.
-    about : dict
-        Entries of the result file that say how they were made, "seconds" among them.
-    """
+    """What an experiment gives."""
 
     lines: list[dict[str, Any]]
     about: dict[str, Any]
@@ -47,15 +39,7 @@ class NoNetworks(ValueError):
 
 
 class Experiment(ABC):
-    """What all experiments have; `tcuq_lab.reproduce.run` runs them, `registry` names them.
-
-    Parameters
-    ----------
-    name, title : str
-    tasks : tuple of str
-    paper : str
-        Which table or figure of the paper it repeats; empty where it repeats none.
-    """
+    """What all experiments have; `tcuq_lab.reproduce.run` runs them, `registry` names them."""
 
     name: str
     title: str
@@ -79,11 +63,6 @@ class Experiment(ABC):
         """Return the pieces of all seeds of the setting, each with the file that keeps what it gave.
 
         The name of a file changes with all that decides what is in it.
-
-        Raises
-        ------
-        NoNetworks
-            Where there is nothing to measure.
         """
 
     @abstractmethod

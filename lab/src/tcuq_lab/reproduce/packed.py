@@ -41,12 +41,7 @@ CURVE, CURVE_POINTS = "exit_1", 61
 
 
 def pack(path: str | Path) -> dict[Path, str]:
-    """Return the packed form of a result file: texts by path, nothing where there is nothing to pack.
-
-    Parameters
-    ----------
-    path : path
-    """
+    """Return the packed form of a result file: texts by path, nothing where there is nothing to pack."""
     place = Path(path)
     content = json.loads(place.read_text(encoding="utf-8"))
     if not isinstance(content, dict):
@@ -73,15 +68,7 @@ def pack(path: str | Path) -> dict[Path, str]:
 
 
 def unpacked(path: str | Path, content: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the content of a result file with its lines, read from its CSV files where it has them.
-
-    Parameters
-    ----------
-    path : path
-        Of the JSON file.
-    content : mapping
-        What it holds.
-    """
+    """Return the content of a result file with its lines, read from its CSV files where it has them."""
     if TABLES not in content:
         named: Mapping[str, Any] = named_lines(content)
         return {**named, "lines": [*named["lines"], *_by_severity(named["lines"])]}
@@ -97,13 +84,7 @@ def unpacked(path: str | Path, content: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def rounded(value: Any) -> str:
-    """Return a figure with four digits; a text such as "inf" as it is, nothing for what is missing.
-
-    Examples
-    --------
-    >>> rounded(0.123456), rounded(1234.5), rounded("inf"), rounded(None), rounded(0.5)
-    ('0.1235', '1234', 'inf', '', '0.5')
-    """
+    """Return a figure with four digits; a text such as "inf" as it is, nothing for what is missing."""
     if value is None or isinstance(value, str):
         return value or ""
     return f"{value:.4g}" if abs(value) < 1000 else f"{value:.0f}"

@@ -49,22 +49,7 @@ class Column:
 
 @dataclass(frozen=True)
 class PaperExperiment(Experiment):
-    """What the file of an experiment says.
-
-    Parameters
-    ----------
-    name, title, paper : str
-        `paper` says which table or figure it repeats.
-    tasks : tuple of str
-    dwells : tuple of float
-    rows : tuple of Row
-        The first is the common base.
-    columns : tuple of Column
-    kind : str
-        Of measurement; see `KINDS`.
-    options : mapping
-        What that kind asks for.
-    """
+    """What the file of an experiment says."""
 
     name: str
     title: str
@@ -180,25 +165,7 @@ Measure = Callable[[PaperExperiment, Unit, Recordings], list[Record]]
 
 
 def experiment_from(given: Mapping[str, Any], fields: Mapping[str, Sequence[Any]]) -> PaperExperiment:
-    """Return an experiment from its JSON.
-
-    Parameters
-    ----------
-    given : mapping
-    fields : mapping of str to rows
-        Lists of rows that experiments share, by name.
-
-    Examples
-    --------
-    >>> plain = {"name": "x", "title": "", "paper": "", "tasks": ["mnist"], "dwells": [16], "rows": ["base"],
-    ...          "columns": [["drop_auprc", "own/smoothed/unseen", "drop"]]}
-    >>> experiment_from(plain, {}).rows[0].label
-    'base'
-    >>> experiment_from({**plain, "tasks": ["mnst"]}, {})
-    Traceback (most recent call last):
-    ...
-    tcuq.InputError: task 'mnst' is unknown; did you mean mnist?
-    """
+    """Return an experiment from its JSON."""
     entries = ("name", "title", "paper", "tasks", "dwells", "rows", "columns")
     known_only("entry of an experiment", given, (*entries, "kind", "options"))
     for entry in entries:
@@ -241,12 +208,7 @@ def _options(given: Any) -> Mapping[str, Any]:
 
 
 def load_experiments(folder: str | Path) -> dict[str, PaperExperiment]:
-    """Return the experiments of a folder by name; `fields.json` holds the lists of rows that they share.
-
-    Parameters
-    ----------
-    folder : path
-    """
+    """Return the experiments of a folder by name; `fields.json` holds the lists of rows that they share."""
     home = Path(folder)
     if not (home / "fields.json").exists():
         raise ValueError(f"{home}: no folder of experiments, expected one with fields.json")

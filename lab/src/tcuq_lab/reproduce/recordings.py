@@ -33,19 +33,7 @@ STREAM = "stream"
 
 
 class Recordings:
-    """Banks of rows, recorded where they are missing.
-
-    Parameters
-    ----------
-    weights, folder : str
-        Of the networks, and of the files that are kept.
-    setting : RunSize
-    device : str
-    workers : int
-        Processes that corrupt.
-    progress : callable, optional
-        Called with sources done, all of them, and a text.
-    """
+    """Banks of rows, recorded where they are missing."""
 
     def __init__(
         self,
@@ -125,16 +113,7 @@ class Recordings:
         return stream_sources(task, part, self.setting)
 
     def of_stream(self, description: Description, seed: int, row: Row) -> Recorded:
-        """Return what the networks of a row say to every step of a stream of held pictures, or of sound.
-
-        Parameters
-        ----------
-        description : Description
-            Of a finite stream of examples of `part`.
-        seed : int
-            Of the first network.
-        row : Row
-        """
+        """Return what the networks of a row say to every step of a stream of held pictures, or of sound."""
         path = self.stream_path(description, seed, row)
         if not path.exists():
             self.record_streams([description], seed, [row])
@@ -153,15 +132,7 @@ class Recordings:
         return self.place(description.dataset, description.part, seed, row) / f"{STREAM}-{digest}.npz"
 
     def record_streams(self, descriptions: Sequence[Description], seed: int, rows: Sequence[Row]) -> None:
-        """Record streams where they are not kept; each is rendered once for the networks of all rows.
-
-        Parameters
-        ----------
-        descriptions : sequence of Description
-        seed : int
-            Of the first network.
-        rows : sequence of Row
-        """
+        """Record streams where they are not kept; each is rendered once for the networks of all rows."""
         for description in descriptions:
             paths = {self.stream_path(description, seed, row): row for row in reversed(rows)}
             wanted = [Target(path, seed, row) for path, row in paths.items() if not path.exists()]
@@ -179,18 +150,7 @@ class Recordings:
     def banks(
         self, task: str, part: str, seed: int, rows: Sequence[Row], sources: Sequence[str]
     ) -> dict[str, Bank]:
-        """Return what the networks of rows say to sources, by the label of the row.
-
-        Parameters
-        ----------
-        task, part : str
-        seed : int
-            Of the first network.
-        rows : sequence of Row
-            Those that share networks and recordings share files.
-        sources : sequence of str
-            "clean", "fog/3", "ood/svhn".
-        """
+        """Return what the networks of rows say to sources, by the label of the row."""
         self.fill(task, part, seed, rows, sources)
         places = {row.label: self.place(task, part, seed, row) for row in rows}
         loaded = {
@@ -246,14 +206,7 @@ class Recordings:
 
 
 def stream_sources(task: str, part: str, setting: RunSize) -> list[str]:
-    """Return what streams of a part show: clean examples, and the corruption types that it may show.
-
-    Examples
-    --------
-    >>> from .run_size import RUN_SIZES
-    >>> stream_sources("mnist", "dev", RUN_SIZES["trial"])[:2]
-    ['clean', 'shot_noise/1']
-    """
+    """Return what streams of a part show: clean examples, and the corruption types that it may show."""
     suite = suite_of(task)
     kinds = suite.seen if part == "dev" else setting.spread(suite.unseen)
     levels = setting.severities

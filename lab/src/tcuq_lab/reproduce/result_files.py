@@ -25,16 +25,7 @@ from .versions import PROTOCOL
 def result_text(
     experiment: Experiment, setting: RunSize, outcome: Outcome, command: str | None = None
 ) -> str:
-    """Return the result file of a whole experiment, one line per figure.
-
-    Parameters
-    ----------
-    experiment : Experiment
-    setting : RunSize
-    outcome : Outcome
-    command : str, optional
-        That makes the file again, where it is not ``tcuq-lab reproduce``.
-    """
+    """Return the result file of a whole experiment, one line per figure."""
     versions = {"tcuq": VERSION, "numpy": np.__version__, "python": platform.python_version()}
     if experiment.names_torch and find_spec("torch") is not None:
         from torch import __version__ as torch
@@ -59,13 +50,6 @@ def result_text(
 
 def file_text(about: Mapping[str, Any], lines: Sequence[Line | list[Any]]) -> str:
     """Return the text of a result file: an entry, a network's choices and a figure take one line each.
-
-    Parameters
-    ----------
-    about : mapping
-        Entries other than the figures; "choices" by network.
-    lines : sequence of dict or list
-        Figures.
 
     Examples
     --------
@@ -100,11 +84,6 @@ def short_text(about: Mapping[str, Any], lines: Sequence[Mapping[str, Any]]) -> 
 
 
 def load_stream_result(path: str | Path) -> tuple[Mapping[str, Any], Found]:
-    """Return what a result file of an experiment on streams says about itself, and its figures.
-
-    Parameters
-    ----------
-    path : path
-    """
+    """Return what a result file of an experiment on streams says about itself, and its figures."""
     content = unpacked(path, read_content(path, FORMAT, "this family of experiments"))
     return content, Found(from_entries(content["lines"]))

@@ -29,18 +29,7 @@ KEPT = {task: TASKS[task] for task in ("mnist", "speech_commands", "cifar10")}
 
 
 class Row(NamedTuple):
-    """A row of a table.
-
-    Parameters
-    ----------
-    label : str
-        As it is shown.
-    method : class
-    suffix : str, optional
-        Of the networks' configuration; the one that development data chose by default.
-    backbone : str, optional
-        Another one than the task has by default.
-    """
+    """A row of a table."""
 
     label: str
     method: type[Method]
@@ -55,13 +44,7 @@ class Row(NamedTuple):
 
 
 def row_of(given: Any) -> Row:
-    """Return a row from what an experiment's file says: a method's name, or a mapping.
-
-    Examples
-    --------
-    >>> row_of("base").label, row_of({"method": "base", "label": "assisted", "networks": "_assisted"}).suffix
-    ('base', '_assisted')
-    """
+    """Return a row from what an experiment's file says: a method's name, or a mapping."""
     if isinstance(given, str):
         return Row(given, method_named(given))
     if not isinstance(given, Mapping) or "method" not in given:

@@ -17,23 +17,7 @@ Progress = Callable[[int, int, str], None]
 def run(
     experiment: Experiment, recordings: Recordings, progress: Progress | None = None, jobs: int = 1
 ) -> Outcome:
-    """Return the figures of an experiment; pieces that are kept are not measured again.
-
-    Parameters
-    ----------
-    experiment : Experiment
-    recordings : Recordings
-        Its setting has the seeds; its folder also keeps what pieces gave.
-    progress : callable, optional
-        Called with pieces done, all of them, and a text: the piece and a forecast.
-    jobs : int
-        Pieces that are measured at the same time.
-
-    Raises
-    ------
-    NoNetworks
-        Where no seed has networks to measure.
-    """
+    """Return the figures of an experiment; pieces that are kept are not measured again."""
     places = experiment.pieces(recordings)
     todo = {piece: path for piece, path in places.items() if not path.exists()}
     began = time.monotonic()
@@ -70,14 +54,6 @@ def run(
 
 
 def measure_once(experiment: Experiment, piece: Piece, recordings: Recordings, place: Path) -> None:
-    """Measure one piece, and keep what it gives; importable by name, for other processes.
-
-    Parameters
-    ----------
-    experiment : Experiment
-    piece : Piece
-    recordings : Recordings
-    place : path
-    """
+    """Measure one piece, and keep what it gives; importable by name, for other processes."""
     place.parent.mkdir(parents=True, exist_ok=True)
     experiment.keep(piece, recordings, place)

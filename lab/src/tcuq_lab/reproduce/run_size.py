@@ -15,32 +15,7 @@ INDIFFERENT = ("name", "seeds")
 
 @dataclass(frozen=True)
 class RunSize:
-    """Sizes of an experiment.
-
-    Parameters
-    ----------
-    name : str
-    examples, dev_examples : int
-        Examples of the test part and of the development part that are shown, the first ones (evenly spread
-        ones where a part lies class by class); streams show them again and again.
-    steps : int
-        Of a stream with shifts.
-    clean_steps : int
-        Of a clean stream, from which bands and limits come.
-    seeds : tuple of int
-        Each of networks and streams together.
-    severities : tuple of int
-        At which corruptions are shown.
-    kinds : int, optional
-        At most so many unseen kinds of a suite, evenly spread; all by default.
-    replicates : int
-        Of a bootstrap.
-    streams : tuple of str
-        Test streams that experiments on streams are narrowed to; all by default.
-    corrupted_once : bool
-        Whether networks of all seeds see the same corrupted examples, as with a published corrupted set. Else
-        each seed draws its own noise.
-    """
+    """Sizes of an experiment."""
 
     name: str
     examples: int
@@ -59,13 +34,7 @@ class RunSize:
         return 2 * (0 if self.corrupted_once else seed) + (part == "test")
 
     def of(self, part: str) -> int:
-        """Return the examples of a part that are shown.
-
-        Examples
-        --------
-        >>> RUN_SIZES["reduced"].of("dev")
-        500
-        """
+        """Return the examples of a part that are shown."""
         return self.dev_examples if part == "dev" else self.examples
 
     def deciding(self) -> dict[str, Any]:
@@ -74,13 +43,7 @@ class RunSize:
         return entries if self.streams else {name: value for name, value in entries.items() if value != ()}
 
     def spread(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """Return as many of some names as the setting shows, evenly spread.
-
-        Examples
-        --------
-        >>> RunSize("x", 1, 1, 1, 1, (0,), (1,), kinds=2).spread(("a", "b", "c", "d"))
-        ('a', 'c')
-        """
+        """Return as many of some names as the setting shows, evenly spread."""
         if self.kinds is None or len(names) <= self.kinds:
             return names
         return tuple(names[number * len(names) // self.kinds] for number in range(self.kinds))
@@ -118,13 +81,5 @@ RUN_SIZES: Mapping[str, RunSize] = MappingProxyType(
 
 
 def run_size(name: str) -> RunSize:
-    """Return a setting by its name.
-
-    Examples
-    --------
-    >>> run_size("ful")
-    Traceback (most recent call last):
-    ...
-    tcuq.InputError: setting 'ful' is unknown; did you mean full?
-    """
+    """Return a setting by its name."""
     return RUN_SIZES[known("setting", name, RUN_SIZES)]

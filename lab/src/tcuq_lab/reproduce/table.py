@@ -20,27 +20,7 @@ LEVEL, REPLICATES = 0.95, 1000
 
 
 def table(experiment: PaperExperiment, found: Mapping[str, Results]) -> list[Line]:
-    """Return the figures of an experiment, one for each task, dwell, row and column.
-
-    Parameters
-    ----------
-    experiment : PaperExperiment
-    found : mapping of str to Results
-        Records by the name of a unit.
-
-    Returns
-    -------
-    list of dict
-        With `value`, the mean over seeds of the mean over streams; `seeds`, those means, undefined where a
-        row has no networks of a seed; `networks`, how many seeds it has; `streams`, the mean over seeds for
-        each stream; `n`, the streams of all seeds on which it is defined; `low` and `high`, a
-        95 % interval from streams drawn again, for those kinds of corruption are only some of many. Records
-        over all streams together (delays) are taken as they are: an infinite delay stays so, and the interval
-        goes from the least to the most of the seeds. Where a figure has one record a seed, and those bring
-        intervals of their own, the mean of these is taken: seeds share their test examples, so that more
-        seeds do not make it narrower. Where records of streams have intervals, `spans` has the mean of these
-        over seeds, by stream.
-    """
+    """Return the figures of an experiment, one for each task, dwell, row and column."""
     lines: list[Line] = []
     for task in experiment.tasks:
         for dwell in experiment.dwells:
@@ -142,17 +122,6 @@ def text(lines: list[Line]) -> str:
     """Return the figures as Markdown, a table for each task and dwell.
 
     A figure that is defined on fewer streams than others of its column says on how many.
-
-    Examples
-    --------
-    >>> one = {"task": "mnist", "dwell": 16.0, "row": "base", "column": "drop", "value": 0.5, "n": 3}
-    >>> print(text([one]))
-    mnist, dwell 16
-    <BLANKLINE>
-    | | drop |
-    | --- | ---: |
-    | base | 0.5000 |
-    <BLANKLINE>
     """
     out = []
     for task, dwell in dict.fromkeys((line["task"], line["dwell"]) for line in lines):

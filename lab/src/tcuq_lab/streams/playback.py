@@ -45,17 +45,7 @@ def labels_for(description: Description) -> tuple[Labels, dict[str, Labels]]:
 
 
 class Shown(NamedTuple):
-    """Some steps of a stream: examples, true labels, numbers of the kind of shift.
-
-    Parameters
-    ----------
-    x : array
-        One example a row.
-    y : array of int64
-        True classes; -1 for none of the classes.
-    shift : array of uint8
-        0 where clean, else the number of the kind of shift.
-    """
+    """Some steps of a stream: examples, true labels, numbers of the kind of shift."""
 
     x: npt.NDArray[np.generic]
     y: npt.NDArray[np.int64]
@@ -80,28 +70,6 @@ def inputs(
     seed)`` has the same bytes in its row. A held picture is shaken before it is corrupted, and noise of the
     sensor (`held.FRESH`) is redrawn at every step. Continuous sound is corrupted before it is windowed.
     Where the input is frozen, every step shows what the last step before it showed.
-
-    Parameters
-    ----------
-    plan : Stream or Description
-        A description without end gives examples without end.
-    data : Dataset
-        The part that the plan was made for, as `tcuq_lab.data.parts.load_part` gives it.
-    suite : str, optional
-        Suite of corruptions; by default the one of the dataset.
-    ood : mapping of str to Dataset, optional
-        OOD sets by name, with examples like those of `data`.
-    noise : int16 array (m, 16000), optional
-        Seconds of noise below the words of continuous sound; see `tcuq_lab.data.ood.noise_of`.
-    chunk : int, default 200
-        Steps at a time.
-    seed : int, default 0
-        Of the corruptions, which is not the seed of the stream.
-
-    Yields
-    ------
-    Shown
-        The next steps.
     """
     about = plan if isinstance(plan, Description) else plan.description
     size = integer("chunk", chunk, 1, 2**31)
@@ -157,14 +125,7 @@ def known_kinds(description: Description, suite: Suite) -> None:
 
 
 def check_media(description: Description, media: str) -> None:
-    """Refuse held sound, sliding pictures, and shifts that move the words of continuous sound.
-
-    Parameters
-    ----------
-    description : Description
-    media : str
-        "pictures" or "sound", as `tcuq_lab.corruptions.Suite.media` says.
-    """
+    """Refuse held sound, sliding pictures, and shifts that move the words of continuous sound."""
     for name, wanted in (("held", "pictures"), ("sliding", "sound")):
         if getattr(description, name) is not None and media != wanted:
             raise ValueError(f"{description.dataset} has {media}, expected {wanted} for a {name} stream")

@@ -81,14 +81,7 @@ def measure(experiment: PaperExperiment, unit: Unit, recordings: Recordings) -> 
 
 
 def posteriors(method: Method, recorded: Recorded) -> Floats:
-    """Return the posteriors that a method stands by, each example without a past.
-
-    Parameters
-    ----------
-    method : Method
-    recorded : Recorded
-        What its networks said to examples.
-    """
+    """Return the posteriors that a method stands by, each example without a past."""
     alone = np.arange(len(recorded.probs))
     seen = Observed(recorded.probs, recorded.features, recorded.extra, alone)
     return np.asarray(method.posteriors(seen), dtype=np.float64)

@@ -77,17 +77,7 @@ def known_options(experiment: PaperExperiment, *names: str) -> None:
 
 
 def fitted(row: Row, bank: Bank, schedule: Schedule, place: Path | None = None) -> Method:
-    """Return a row's method, fitted to the development streams.
-
-    Parameters
-    ----------
-    row : Row
-    bank : mapping of str to Recorded
-        What its networks said to development examples.
-    schedule : Schedule
-    place : path, optional
-        File that keeps the fit; see `fits`.
-    """
+    """Return a row's method, fitted to the development streams."""
     found = row.method()
     found.learn(bank["clean"], schedule.labels["dev"])
     fit_once(found, joined(schedule.learned(), bank), place)
@@ -149,15 +139,6 @@ def fit_rows(
     """Return the methods of rows by label, each fitted to the development streams.
 
     Variants of a fitted row of TCUQ on the same networks follow it: their choice would be the same.
-
-    Parameters
-    ----------
-    rows : sequence of Row
-    dev : mapping of str to bank
-        What networks said to development examples, by label.
-    schedule : Schedule
-    fits : callable, optional
-        Gives the file that keeps the fit of a row; see `Unit.fits`.
     """
     refuse_twice(rows)
     found: dict[str, Method] = {}
@@ -177,14 +158,7 @@ def refuse_twice(rows: Sequence[Row]) -> None:
 
 
 def followed(row: Row, full: Iterable[Method]) -> Method | None:
-    """Return a row's method with the choice of one that was fitted to the same; None where there is none.
-
-    Parameters
-    ----------
-    row : Row
-    full : iterable of Method
-        Methods on the same networks and streams.
-    """
+    """Return a row's method with the choice of one that was fitted to the same; None where there is none."""
     for each in full:
         if row.method.choice is not None and row.method.choice == each.choice:
             found = row.method()
@@ -195,17 +169,7 @@ def followed(row: Row, full: Iterable[Method]) -> Method | None:
 
 @dataclass(frozen=True, eq=False)
 class Judge:
-    """Fitted methods, and the clean stream that bands come from: what is needed to score test streams.
-
-    Parameters
-    ----------
-    schedule : Schedule
-    methods : mapping of str to method
-        The first one's predictions are the common ones.
-    test : mapping of str to bank
-        What networks said to test examples, by label.
-    clean_dev : list of JudgedStream
-    """
+    """Fitted methods, and the clean stream that bands come from: what is needed to score test streams."""
 
     schedule: Schedule
     methods: Mapping[str, Answering]
@@ -247,19 +211,7 @@ class Judge:
 
 
 class Watched(NamedTuple):
-    """Alarms of a method on test streams.
-
-    Parameters
-    ----------
-    chosen : str
-        The statistic that does best on development streams.
-    cost : float
-        Its delay there.
-    best, equal : Armed
-        With the limit from the clean development stream, and from the clean test stream.
-    found : list of Trials
-        By the latter, for each test stream.
-    """
+    """Alarms of a method on test streams."""
 
     chosen: str
     cost: float
@@ -270,14 +222,7 @@ class Watched(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Arena(Judge):
-    """A judge with the streams that limits and choices come from, and those in segments that judge.
-
-    Parameters
-    ----------
-    schedule, methods, test, clean_dev
-        See `Judge`.
-    clean_test, shifted_dev, tests : list of JudgedStream
-    """
+    """A judge with the streams that limits and choices come from, and those in segments that judge."""
 
     clean_test: list[JudgedStream]
     shifted_dev: list[JudgedStream]

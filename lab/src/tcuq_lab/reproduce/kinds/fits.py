@@ -14,16 +14,7 @@ FORMAT = "tcuq fit 1"
 
 
 def fit_once(method: Method, dev: Labeled, place: Path | None = None) -> None:
-    """Fit a method to a development stream, or take up its fit from a file; write one where there is none.
-
-    Parameters
-    ----------
-    method : Method
-        Only those with `keeps_fit` are kept: fits that take seconds; others take tenths of one.
-    dev : Labeled
-    place : path, optional
-        Whose name must change with anything that decides the fit.
-    """
+    """Fit a method to a development stream, or take up its fit from a file; write one where there is none."""
     if place is None or not method.keeps_fit:
         method.fit(dev)
     elif place.exists():

@@ -91,13 +91,7 @@ def _delays(
 
 
 def middle(values: Floats) -> float:
-    """Return the median of some values, infinite ones among them; NaN of none.
-
-    Examples
-    --------
-    >>> middle(np.array([5.0, np.inf, 1.0])), middle(np.array([]))
-    (5.0, nan)
-    """
+    """Return the median of some values, infinite ones among them; NaN of none."""
     ordered, count = np.sort(values), len(values)
     return float((ordered[(count - 1) // 2] + ordered[count // 2]) / 2) if count else math.nan
 

@@ -37,15 +37,7 @@ CLEAN, UNSEEN, SHIFTED, WORST = "clean", "unseen", "shifted", "worst"
 
 
 class Watched(NamedTuple):
-    """What a monitor said on a stream.
-
-    Parameters
-    ----------
-    steps : array of `tcuq.STEP_DTYPE`
-    violations : int
-        Checks of the audit that do not hold.
-    shifted : array of booleans
-    """
+    """What a monitor said on a stream."""
 
     steps: npt.NDArray[Any]
     violations: int
@@ -80,12 +72,6 @@ def window_change(params: Params, logs: Sequence[Log], windows: Iterable[int] = 
     """Return the largest change of risk when the window, which sets the warm-up, is another.
 
     Windows below the longest lag, which no monitor has, are left out.
-
-    Parameters
-    ----------
-    params : Params
-    logs : sequence of Log
-    windows : iterable of int
     """
     before = [run_over(Monitor(params), log)["risk"] for log in logs]
     most = 0.0

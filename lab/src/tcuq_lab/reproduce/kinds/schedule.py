@@ -38,20 +38,7 @@ STRANGE: Mapping[str, Layout] = {
 
 
 class Schedule:
-    """Streams of a task at a dwell, by the end that they serve.
-
-    Parameters
-    ----------
-    task : str
-    setting : RunSize
-    dwell : float
-        Mean steps of one class; 1 is a shuffled set.
-    seed : int
-    labels : mapping of str to array
-        Of the examples of "dev" and "test".
-    ood : mapping of str to (str, array), optional
-        Name and labels of the OOD set of each part.
-    """
+    """Streams of a task at a dwell, by the end that they serve."""
 
     def __init__(
         self,

@@ -52,16 +52,7 @@ def measure(experiment: PaperExperiment, unit: Unit, recordings: Recordings) -> 
 
 
 def curves(label: str, method: Answering, streams: Mapping[str, Stream], bank: Bank) -> list[Record]:
-    """Return the area under the curve of each stream, and its error at some coverages.
-
-    Parameters
-    ----------
-    label : str
-    method : Answering
-        Fitted.
-    streams : mapping of str to Stream
-    bank : mapping of str to Recorded
-    """
+    """Return the area under the curve of each stream, and its error at some coverages."""
     found = []
     for kind, stream in streams.items():
         given = method.answer(observed(stream, bank))

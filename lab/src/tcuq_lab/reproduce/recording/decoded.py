@@ -19,17 +19,7 @@ SLOW = ("speech_commands",)
 
 
 def decoded(folder: Path, task: str, part: str, title: str, load: Callable[[], Dataset]) -> Dataset:
-    """Return a set, from a file where it is kept, else loaded and then kept.
-
-    Parameters
-    ----------
-    folder : path
-    task, part : str
-        Whose files decide, by name and size, whether what is kept still speaks for them.
-    title : str
-        What is kept, in words: "part", or the name of an OOD set.
-    load : callable
-    """
+    """Return a set, from a file where it is kept, else loaded and then kept."""
     files = _files(task, part) if task in SLOW else None
     if files is None:
         return load()

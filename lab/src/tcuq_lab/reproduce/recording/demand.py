@@ -30,13 +30,6 @@ def rows_of(task: str, experiments: Iterable[PaperExperiment], tables: bool = Tr
     """Return the rows that experiments show of a task, each bank of some networks once.
 
     Streams as users have them are shown to every method; the other experiments name their rows.
-
-    Parameters
-    ----------
-    task : str
-    experiments : iterable of PaperExperiment
-    tables : bool
-        Whether those of the tables of the paper are among them.
     """
     if not tables:
         return [row_of("base"), *map(row_of, TUNED), ASSISTED] if task in NETWORKS else []
@@ -45,16 +38,7 @@ def rows_of(task: str, experiments: Iterable[PaperExperiment], tables: bool = Tr
 
 
 def available(task: str, seeds: Sequence[int], rows: Iterable[Row], weights: str) -> Demand:
-    """Return the rows that at least one seed has networks for, one for each bank and networks.
-
-    Parameters
-    ----------
-    task : str
-    seeds : sequence of int
-    rows : iterable of Row
-    weights : str
-        Folder of the networks.
-    """
+    """Return the rows that at least one seed has networks for, one for each bank and networks."""
     kept: dict[tuple[str, ...], Row] = {}
     absent: dict[str, None] = {}
     for row in rows:
@@ -72,15 +56,7 @@ def available(task: str, seeds: Sequence[int], rows: Iterable[Row], weights: str
 
 
 def sources(task: str, part: str, setting: RunSize, tables: bool = True) -> list[str]:
-    """Return all sources that any experiment shows of a part.
-
-    Parameters
-    ----------
-    task, part : str
-    setting : RunSize
-    tables : bool
-        Whether what only the tables of the paper show is among them: seen types on test data, OOD inputs.
-    """
+    """Return all sources that any experiment shows of a part."""
     suite = suite_of(task)
     more = beside_sources() if part == "test" and task in NETWORKS else []
     if not tables:
@@ -92,14 +68,7 @@ def sources(task: str, part: str, setting: RunSize, tables: bool = True) -> list
 
 
 def streams(task: str, seed: int, setting: RunSize) -> list[Description]:
-    """Return the stretches that are recorded step by step: held pictures, or continuous sound.
-
-    Parameters
-    ----------
-    task : str
-    seed : int
-    setting : RunSize
-    """
+    """Return the stretches that are recorded step by step: held pictures, or continuous sound."""
     if task not in NETWORKS:
         return []
     found: dict[Description, None] = {}

@@ -46,19 +46,7 @@ def items(
     streams: bool = True,
     tables: bool = True,
 ) -> list[Item]:
-    """Return what is to be done for a task, the longest first; a file that exists is not made again.
-
-    Parameters
-    ----------
-    recordings : Recordings
-    task : str
-    rows : sequence of Row
-    seeds : sequence of int
-    streams : bool
-        Whether held pictures and continuous sound are recorded too.
-    tables : bool
-        Whether what only the tables of the paper show is recorded too.
-    """
+    """Return what is to be done for a task, the longest first; a file that exists is not made again."""
     setting, found = recordings.setting, []
     each = COST.get(task, 1.0) / 1000
     owners = [(seed, row) for seed in seeds for row in rows if recordings.has(task, seed, row)]
@@ -95,24 +83,7 @@ def record_all(
     streams: bool = True,
     tables: bool = True,
 ) -> int:
-    """Record all that experiments need of some rows, and return how many files were made.
-
-    Parameters
-    ----------
-    recordings : Recordings
-    rows : mapping of str to sequence of Row
-        By task.
-    seeds : sequence of int
-        Those for which a row has networks are recorded.
-    jobs : int
-        Processes, each with networks of its own on the device.
-    progress : callable, optional
-        Called with hundredths of the work done, 100, and a text with a forecast.
-    streams : bool
-        Whether held pictures and continuous sound are recorded too.
-    tables : bool
-        Whether what only the tables of the paper show is recorded too.
-    """
+    """Record all that experiments need of some rows, and return how many files were made."""
     report = _Report(progress)
     if jobs == 1:
         import torch

@@ -23,12 +23,6 @@ def checksums(folder: Path, jobs: int = 4) -> dict[str, list[Any]]:
     """Return for every folder of recordings its files, their bytes, and the SHA-256 of their SHA-256 by name.
 
     One line a folder, not a file: the full setting has some 12,800 files.
-
-    Parameters
-    ----------
-    folder : path
-    jobs : int
-        Files that are read at the same time.
     """
     home = folder / f"recording-{RECORDING}"
     paths = sorted(path for path in home.glob("*/*/*.npz") if not path.name.startswith("."))
@@ -40,18 +34,7 @@ def checksums(folder: Path, jobs: int = 4) -> dict[str, list[Any]]:
 
 
 def together(files: Mapping[str, Sequence[Any]]) -> list[Any]:
-    """Return how many files there are, their bytes, and one SHA-256 of all.
-
-    Parameters
-    ----------
-    files : mapping of str to (int, str)
-        Bytes and SHA-256 of each, by its name.
-
-    Examples
-    --------
-    >>> together({"b.npz": (2, "22"), "a.npz": (1, "11")})[:2]
-    [2, 3]
-    """
+    """Return how many files there are, their bytes, and one SHA-256 of all."""
     text = "".join(f"{name} {files[name][1]}\n" for name in sorted(files))
     return [len(files), sum(entry[0] for entry in files.values()), hashlib.sha256(text.encode()).hexdigest()]
 
@@ -62,16 +45,7 @@ def _entry(path: Path) -> tuple[int, str]:
 
 
 def manifest(found: Mapping[str, Sequence[Any]], setting: RunSize, about: Mapping[str, Any]) -> str:
-    """Return the text of a manifest.
-
-    Parameters
-    ----------
-    found : mapping
-        What `checksums` returns.
-    setting : RunSize
-    about : mapping
-        What else is known: device, seconds.
-    """
+    """Return the text of a manifest."""
     content = {
         "format": FORMAT,
         "command": f"tcuq-lab record --setting {setting.name}",
@@ -87,15 +61,7 @@ def manifest(found: Mapping[str, Sequence[Any]], setting: RunSize, about: Mappin
 
 
 def differing(found: Mapping[str, Sequence[Any]], path: Path) -> list[str]:
-    """Return a line for each folder of a manifest that is missing, or differs; others may be there.
-
-    Parameters
-    ----------
-    found : mapping
-        What `checksums` returns.
-    path : path
-        Of the manifest.
-    """
+    """Return a line for each folder of a manifest that is missing, or differs; others may be there."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         files = content["folders"] if content["format"] == FORMAT else None

@@ -32,13 +32,7 @@ class Target(NamedTuple):
 
 
 class Recorder:
-    """Methods of one process, made ready when they are first asked for.
-
-    Parameters
-    ----------
-    recordings : Recordings
-        Says where weights and examples are, and on which device networks run.
-    """
+    """Methods of one process, made ready when they are first asked for."""
 
     def __init__(self, recordings: Recordings) -> None:
         self._from = recordings
@@ -53,19 +47,7 @@ class Recorder:
         targets: Iterable[Target],
         states: Mapping[Path, State] | None = None,
     ) -> None:
-        """Show examples to the networks of all targets, and write a file for each.
-
-        Parameters
-        ----------
-        task : str
-        source : str
-            What the file calls the examples.
-        x : array
-            As a backbone takes them.
-        targets : iterable of Target
-        states : mapping of path to State, optional
-            By the folder of a target; else a method learns here.
-        """
+        """Show examples to the networks of all targets, and write a file for each."""
         said: dict[int, Any] = {}  # what each network says to x, for all methods that ask
         for target in targets:
             method = self.method(task, target.seed, target.row, (states or {}).get(target.path.parent))
@@ -112,15 +94,7 @@ def learns(method: type[Method]) -> bool:
 
 
 def rendered(recordings: Recordings, description: Any, seed: int) -> npt.NDArray[Any]:
-    """Return every step of a stream as a backbone takes it.
-
-    Parameters
-    ----------
-    recordings : Recordings
-    description : Description
-    seed : int
-        Of the first network; the setting says which noise it meets.
-    """
+    """Return every step of a stream as a backbone takes it."""
     from ...streams import inputs
     from ...zoo.examples import front_end
 
