@@ -27,7 +27,7 @@ setup(
             files("*.c"),
             depends=files("*.h") + files("*.toml"),
             include_dirs=["src/tcuq"],
-            define_macros=[("TCUQ_SIGNALS", "(TCUQ_ALL_SIGNALS|TCUQ_BASELINE|TCUQ_FEEDBACK)"), *MACROS],
+            define_macros=[("TCUQ_SIGNALS", "TCUQ_EVERYTHING"), *MACROS],
             py_limited_api=STABLE,
         )
     ],

@@ -28,7 +28,7 @@ FLAGS = [
     "-std=c99",
     "-D_POSIX_C_SOURCE=200809L",
     "-fno-omit-frame-pointer",
-    "-DTCUQ_SIGNALS=(TCUQ_ALL_SIGNALS|TCUQ_BASELINE|TCUQ_FEEDBACK)",
+    "-DTCUQ_SIGNALS=TCUQ_EVERYTHING",
 ]
 OPTIMIZED = ("-g", "-O1")
 

@@ -103,7 +103,7 @@ def extension(folder: Path, source_of: Path, name: str, parts: dict[str, list[st
         "-O0",
         "-g0",
         "-fPIC",
-        "-DTCUQ_SIGNALS=(TCUQ_ALL_SIGNALS|TCUQ_BASELINE|TCUQ_FEEDBACK)",
+        "-DTCUQ_SIGNALS=TCUQ_EVERYTHING",
     ]  # as in setup.py
     if sys.version_info >= (3, 11) and not sysconfig.get_config_var("Py_GIL_DISABLED"):
         flags.append("-DPy_LIMITED_API=0x030B0000")

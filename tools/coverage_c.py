@@ -104,7 +104,7 @@ def self_check(folder: Path, which: str) -> Program:
 
 def builds(folder: Path) -> list[Build]:
     """Return all builds, with what is run in each."""
-    labels = "-DTCUQ_SIGNALS=(TCUQ_ALL_SIGNALS|TCUQ_BASELINE|TCUQ_FEEDBACK)"  # not in a default build
+    labels = "-DTCUQ_SIGNALS=TCUQ_EVERYTHING"  # not in a default build
     whole = Build("whole", [labels])
     whole.programs += [Program("run_vectors", vectors()), Program("run_errors"), Program("run_corners")]
     whole.programs += [Program("run_gauges", [ROOT / "vectors" / "gauges.txt"])]

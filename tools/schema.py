@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 CORE, MONITOR, SPEC = ROOT / "src/tcuq/core", ROOT / "src/tcuq/monitor", ROOT / "SPEC.md"
 GAUGES = ROOT / "src/tcuq/log/gauges.py"
 PARTS = {"params": ("PARAM", "p")} | {
-    head: (head.upper(), head) for head in ("evidence", "instant", "feedback")
+    head: (head.upper(), head) for head in ("evidence", "instant", "sight", "feedback")
 }
 """Parts of the parameters: what errors of each are called, and the variable that points to it in the core."""
 
@@ -42,7 +42,7 @@ MASKS: dict[str, Callable[[Row], bool]] = {
 """Signals by what they have in common."""
 
 UNITS = {"q8": ", value * 256", "q9": ", Q6.9", "q13": ", times 8192", "weights": ", value * 32768"}
-UNITS |= {"slope": ", Q0.16 / 256"}
+UNITS |= {"slope": ", Q0.16 / 256", "q4": ", value * 16"}
 
 Row = dict[str, Any]
 Schema = dict[str, dict[str, Any]]
@@ -183,7 +183,7 @@ def fields(schema: Schema) -> str:
             told += ", ".join(map(str, row.get("range", ())))
             if not kind:
                 rows.append(f"{error}, {told}, {row.get('print', 4)}, {row.get('usual', 0)}")
-            elif kind in ("signal", "class", "lag"):
+            elif kind in ("signal", "class", "lag", "number", "triangle"):
                 lists.append(f"{told}, {kind}")
         out += listed(f"TCUQ_{error}_NUMBERS", rows, what.format(f"tcuq_{part}_t"))
         what = "The same of {}."

@@ -20,7 +20,7 @@ _HOMES = {
     "monitor.alarm": ("Alarm", "AlarmSide"),
     "monitor.bank": ("Bank",),
     "monitor.feedback": ("Feedback",),
-    "monitor.heads": ("EvidenceHead", "InstantHead"),
+    "monitor.heads": ("EvidenceHead", "InstantHead", "Sight"),
     "monitor.monitor": ("Monitor",),
     "monitor.params": ("Params",),
     "monitor.signals": ("PROFILES", "SIGNALS"),

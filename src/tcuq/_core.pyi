@@ -29,15 +29,24 @@ class Step(tuple[Any, ...]):
     degradation: float
     expected_accuracy: float | None
     novelty: float
+    action: str
+    changed: bool
+    moved: int
     answer_name: str | None
     prediction_name: str | None
 
 class Core:
     def __new__(cls, fields: dict[str, Any], feature_scale: float = 1.0, /) -> Core: ...
     def step(
-        self, probs: Any, features: Any, signals: bool, names: tuple[str, ...] | None = None, /
+        self,
+        probs: Any,
+        features: Any,
+        signals: bool,
+        names: tuple[str, ...] | None = None,
+        gauges: Any = None,
+        /,
     ) -> Step: ...
-    def run(self, probs: Any, features: Any, out: Any, signals: Any, /) -> None: ...
+    def run(self, probs: Any, features: Any, out: Any, signals: Any, gauges: Any = None, /) -> None: ...
     def reset(self) -> None: ...
     def save(self) -> bytes: ...
     def load(self, state: bytes, /) -> int: ...
@@ -50,7 +59,15 @@ class Core:
 class Bank:
     def __new__(cls, fields: dict[str, Any], feature_scale: float = 1.0, /) -> Bank: ...
     def run(
-        self, slots: Any, probs: Any, features: Any, out: Any, signals: Any, threads: int = 1, /
+        self,
+        slots: Any,
+        probs: Any,
+        features: Any,
+        out: Any,
+        signals: Any,
+        threads: int = 1,
+        gauges: Any = None,
+        /,
     ) -> None: ...
     def save_many(self, slots: Any, out: Any, /) -> None: ...
     def load_many(self, slots: Any, states: Any, /) -> tuple[int, int] | None: ...

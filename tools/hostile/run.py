@@ -33,7 +33,7 @@ FLAGS = [
     "-O2",
     "-Wall",
     "-Wextra",
-    "-DTCUQ_SIGNALS=(TCUQ_ALL_SIGNALS|TCUQ_BASELINE|TCUQ_FEEDBACK)",
+    "-DTCUQ_SIGNALS=TCUQ_EVERYTHING",
 ]
 SUMMED = ("broken", "games", "steps", "flagged", "abstained", "resets", "loads", "labels", "wrong")
 

@@ -18,7 +18,7 @@ TESTS = ROOT / "tests" / "c"
 VECTORS = ROOT / "vectors"
 
 LEVEL = "-O1"
-WHOLE = "-DTCUQ_SIGNALS=(TCUQ_ALL_SIGNALS|TCUQ_BASELINE|TCUQ_FEEDBACK)"
+WHOLE = "-DTCUQ_SIGNALS=TCUQ_EVERYTHING"
 """Everything that a build can have: labels are left out unless asked for."""
 SANITIZED = ("-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 

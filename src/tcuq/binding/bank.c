@@ -213,24 +213,24 @@ static void events(const run_t *run, size_t count, size_t threads)
     }
 }
 
-/* run(slots, probs, features, out, signals or None, threads = 1): the events of a monitor in their order. */
+/* run(slots, probs, features, out, signals or None, threads = 1, gauges = None): the events of a monitor in their order. */
 static PyObject *bank_run(PyObject *object, PyObject *const *args, Py_ssize_t count)
 {
     bank_t *self = (bank_t *)object;
     PyObject *result = NULL;
     run_tables_t tables;
     call_t call;
-    long threads = count == 6 ? PyLong_AsLong(args[5]) : 1;
+    long threads = count > 5 ? PyLong_AsLong(args[5]) : 1;
     if (threads < 1 || threads > MOST_THREADS) {
         if (PyErr_Occurred() == NULL) {
             PyErr_Format(PyExc_ValueError, "threads is %ld, expected 1 to %d", threads, MOST_THREADS);
         }
         return NULL;
     }
-    if (enter(self, &call, args, count, count == 5 ? 5 : 6, no_spaces) < 0) {
+    if (enter(self, &call, args, count, count < 5 || count > 7 ? 7 : count, no_spaces) < 0) {
         return NULL;
     }
-    if (run_open(&tables, &self->base.owned.params, (Py_ssize_t)call.count, args + 1) == 0) {
+    if (run_open(&tables, &self->base.owned.params, (Py_ssize_t)call.count, args + 1, count > 6 ? args[6] : Py_None) == 0) {
         run_t run = {self, call.slots, &tables};
         Py_BEGIN_ALLOW_THREADS
         events(&run, call.count, (size_t)threads);

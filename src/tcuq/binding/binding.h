@@ -40,8 +40,14 @@ typedef struct {
     tcuq_evidence_t evidence;
     int16_t offset[TCUQ_MAX_CLASSES];
     tcuq_instant_t instant;
+    tcuq_sight_t sight;
+    int32_t mean[TCUQ_MAX_SIGHT];
+    uint16_t scale[TCUQ_MAX_SIGHT];
+    uint8_t shift[TCUQ_MAX_SIGHT];
+    int16_t matrix[TCUQ_MAX_SIGHT * (TCUQ_MAX_SIGHT + 1) / 2];
     tcuq_feedback_t feedback;
     int8_t *centers; /* or NULL */
+    int8_t *class_mean; /* or NULL */
 } owned_params_t;
 
 /* What an object with params begins with. */
@@ -76,7 +82,10 @@ typedef struct {
     uint8_t warming_up;
     uint8_t reason;
     uint8_t low_mass;
-    uint8_t unused[2]; /* 72 bytes on every ABI */
+    uint8_t action;
+    uint8_t changed;
+    uint8_t moved;
+    uint8_t unused[7]; /* 80 bytes on every ABI */
 } step_row_t;
 
 /* The state of the module: each interpreter has objects of its own. */
@@ -108,26 +117,34 @@ typedef struct {
 /* Close what was opened; an absent table is fine. */
 void table_close(table_t *t);
 
-/* Open both tables of a monitor, and check them. Features may be None where no signal reads them. Return 0, or -1 with
- * an exception set and nothing open. */
-int pair_open(const tcuq_params_t *params, PyObject *probs, PyObject *features, int dimensions, table_t *p, table_t *f);
-
-/* A row as int8 (SPEC.md section 13), in `space`, which is returned. An absent table of features gives NULL. */
-const int8_t *probs_row(const table_t *t, Py_ssize_t row, int8_t *space);
-const int8_t *features_row(const table_t *t, Py_ssize_t row, float scale, int zero, int8_t *space);
-
-/* The tables of a run, with the memory for its rows and, where they are wanted, its signals. */
+/* What a monitor reads: posteriors, and features and gauges where there are any. */
 typedef struct {
     table_t probs;
     table_t features;
+    table_t gauges;
+} inputs_t;
+
+/* Open the tables of a monitor, and check them. Features may be None where no signal reads them, gauges (int16, in 1/256)
+ * where the input was not seen. Return 0, or -1 with an exception set and nothing open. */
+int inputs_open(const tcuq_params_t *params, PyObject *const *from, PyObject *gauges, int dimensions, inputs_t *in);
+void inputs_close(inputs_t *in);
+
+/* One step from a row of the tables. */
+void inputs_take(const inputs_t *in, tcuq_t *monitor, float scale, Py_ssize_t row, tcuq_step_t *step,
+                 uint16_t *signals);
+
+/* The tables of a run, with the memory for its rows and, where they are wanted, its signals. */
+typedef struct {
+    inputs_t in;
     Py_buffer out;
     Py_buffer kept;
     uint16_t *signals; /* in `kept`, TCUQ_SIGNAL_COUNT a row, or NULL */
 } run_tables_t;
 
-/* Open what run() gets: probs of `rows` rows (of any number: -1), features, out, and signals or None. Return 0, or -1
- * with an exception set and nothing open. */
-int run_open(run_tables_t *run, const tcuq_params_t *params, Py_ssize_t rows, PyObject *const *args);
+/* Open what run() gets: probs of `rows` rows (of any number: -1), features, out, and signals or None; and gauges or None.
+ * Return 0, or -1 with an exception set and nothing open. */
+int run_open(run_tables_t *run, const tcuq_params_t *params, Py_ssize_t rows, PyObject *const *args,
+             PyObject *gauges);
 void run_close(run_tables_t *run);
 
 /* One step of a run: a monitor takes a row, and fills that of `out`. */

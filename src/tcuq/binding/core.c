@@ -9,49 +9,46 @@ typedef struct {
     uint32_t *ring;
 } core_t;
 
-/* step(probs, features, want_signals, names) -> Step. Without memory for it the step counts all the same. */
+/* step(probs, features, want_signals, names = None, gauges = None) -> Step. Without memory for it the step counts all the same. */
 static PyObject *core_step(PyObject *object, PyObject *const *args, Py_ssize_t count)
 {
     core_t *self = (core_t *)object;
     const tcuq_params_t *params = &self->base.owned.params;
-    int8_t probs[TCUQ_MAX_CLASSES], features[TCUQ_MAX_FEATURES];
     uint16_t signals[TCUQ_SIGNAL_COUNT];
     tcuq_step_t step;
-    table_t p, f;
+    inputs_t in;
     int wanted;
-    PyObject *names = count == 4 && args[3] != Py_None ? args[3] : NULL;
-    if (count < 3 || count > 4 || (names != NULL && !PyTuple_Check(names))) {
-        PyErr_SetString(PyExc_TypeError, "step takes probs, features, signals and a tuple of names");
+    PyObject *names = count > 3 && args[3] != Py_None ? args[3] : NULL;
+    if (count < 3 || count > 5 || (names != NULL && !PyTuple_Check(names))) {
+        PyErr_SetString(PyExc_TypeError, "step takes probs, features, signals, a tuple of names and gauges");
         return NULL;
     }
     wanted = PyObject_IsTrue(args[2]);
-    if (wanted < 0 || pair_open(params, args[0], args[1], 1, &p, &f) < 0) {
+    if (wanted < 0 || inputs_open(params, args, count > 4 ? args[4] : Py_None, 1, &in) < 0) {
         return NULL;
     }
     LOCK_BEGIN(self)
-    tcuq_step(&self->monitor, probs_row(&p, 0, probs),
-              features_row(&f, 0, self->base.feature_scale, params->zero_point, features), &step, wanted ? signals : NULL);
+    inputs_take(&in, &self->monitor, self->base.feature_scale, 0, &step, wanted ? signals : NULL);
     LOCK_END()
-    table_close(&p);
-    table_close(&f);
+    inputs_close(&in);
     return step_new(self->kind, &step, wanted ? signals : NULL, params->horizon, names);
 }
 
-/* run(probs, features, out, signals or None): fills `out`, and uint16 signals. */
+/* run(probs, features, out, signals or None, gauges = None): fills `out`, and uint16 signals. */
 static PyObject *core_run(PyObject *object, PyObject *const *args, Py_ssize_t count)
 {
     core_t *self = (core_t *)object;
     run_tables_t tables;
     Py_ssize_t i;
-    if (count != 4) {
-        PyErr_SetString(PyExc_TypeError, "run takes probs, features, out and signals");
+    if (count < 4 || count > 5) {
+        PyErr_SetString(PyExc_TypeError, "run takes probs, features, out, signals and gauges");
         return NULL;
     }
-    if (run_open(&tables, &self->base.owned.params, -1, args) < 0) {
+    if (run_open(&tables, &self->base.owned.params, -1, args, count > 4 ? args[4] : Py_None) < 0) {
         return NULL;
     }
     LOCK_BEGIN(self)
-    for (i = 0; i < tables.probs.rows; i++) {
+    for (i = 0; i < tables.in.probs.rows; i++) {
         run_take(&tables, &self->monitor, self->base.feature_scale, i);
     }
     LOCK_END()

@@ -2,11 +2,12 @@
 #include "binding/binding.h"
 
 /* Numbers of a part of the params: what is read where, and what is accepted. */
-typedef enum { OF_p, OF_evidence, OF_instant, OF_feedback } part_t;
-typedef enum { ONE, BY_signal, BY_class, BY_lag } kind_t;
+typedef enum { OF_p, OF_evidence, OF_instant, OF_sight, OF_feedback } part_t;
+typedef enum { ONE, BY_signal, BY_class, BY_lag, BY_number, BY_triangle } kind_t;
 typedef tcuq_params_t p_t;
 typedef tcuq_evidence_t evidence_t;
 typedef tcuq_instant_t instant_t;
+typedef tcuq_sight_t sight_t;
 typedef tcuq_feedback_t feedback_t;
 
 typedef struct {
@@ -26,9 +27,12 @@ typedef struct {
 #define PLACE_signal(of, name) offsetof(of##_t, name)
 #define PLACE_class(of, name) offsetof(owned_params_t, name)
 #define PLACE_lag(of, name) offsetof(owned_params_t, name)
-static const row_t rows[] = {TCUQ_LISTS(LIST_ROW) TCUQ_NUMBERS(NUMBER_ROW)};
+#define PLACE_number(of, name) offsetof(owned_params_t, name)
+#define PLACE_triangle(of, name) offsetof(owned_params_t, name)
+/* Single numbers first: some say how long a list is. */
+static const row_t rows[] = {TCUQ_NUMBERS(NUMBER_ROW) TCUQ_LISTS(LIST_ROW)};
 
-static const char *const prefixes[] = {"", "evidence ", "instant ", "feedback "};
+static const char *const prefixes[] = {"", "evidence ", "instant ", "sight ", "feedback "};
 
 /* Put a number of 8, 16 or 32 bits where it belongs; two's complement serves both signs. */
 static void store(void *target, size_t size, long long value)
@@ -97,11 +101,30 @@ static Py_ssize_t read_list(char *target, PyObject *list, const row_t *row, Py_s
     return count;
 }
 
+/* Entries of a list. */
+static Py_ssize_t count_of(const owned_params_t *owned, kind_t kind)
+{
+    const tcuq_params_t *p = &owned->params;
+    Py_ssize_t numbers = (Py_ssize_t)TCUQ_SIGHT_COUNT(p);
+    switch (kind) {
+    case BY_signal:
+        return TCUQ_SIGNAL_COUNT;
+    case BY_class:
+        return p->classes;
+    case BY_number:
+        return numbers;
+    case BY_triangle:
+        return numbers * (numbers + 1) / 2;
+    default:
+        return p->lag_count;
+    }
+}
+
 static int read_row(owned_params_t *owned, void *part, PyObject *item, const row_t *row)
 {
     tcuq_params_t *p = &owned->params;
     char *target = (char *)(row->kind == ONE || row->kind == BY_signal ? part : (void *)owned) + row->offset;
-    Py_ssize_t count = row->kind == BY_signal ? TCUQ_SIGNAL_COUNT : row->kind == BY_class ? p->classes : p->lag_count;
+    Py_ssize_t count = count_of(owned, row->kind);
     if (row->kind == ONE) {
         return read_number(target, item, row, "");
     }
@@ -118,8 +141,8 @@ static int read_row(owned_params_t *owned, void *part, PyObject *item, const row
  * or missing), or -1 with an exception. */
 static int read_part(owned_params_t *owned, PyObject *fields, part_t which)
 {
-    static const char *const names[] = {"params", "evidence", "instant", "feedback"};
-    void *const parts[] = {&owned->params, &owned->evidence, &owned->instant, &owned->feedback};
+    static const char *const names[] = {"params", "evidence", "instant", "sight", "feedback"};
+    void *const parts[] = {&owned->params, &owned->evidence, &owned->instant, &owned->sight, &owned->feedback};
     PyObject *numbers = which == OF_p ? Py_NewRef(fields) : entry_of(fields, names[which], 1);
     int status = numbers == NULL ? -1 : numbers != Py_None;
     size_t i;
@@ -151,27 +174,44 @@ static int refuse_rule(PyObject *fields, int error)
     return -1;
 }
 
-/* Centers come as bytes, class by class, or None. */
-static int read_centers(owned_params_t *owned, PyObject *fields)
+/* A table of int8 comes as bytes, class by class, or None. Its memory goes to `owned`, 0 or -1 with an exception. */
+static int read_bytes(int8_t **owned, PyObject *fields, const char *name, Py_ssize_t size)
 {
-    Py_ssize_t size = (Py_ssize_t)owned->params.classes * owned->params.features, given;
-    PyObject *bytes = entry_of(fields, "centers", 1);
+    Py_ssize_t given;
+    PyObject *bytes = entry_of(fields, name, 1);
     int status = bytes == NULL ? -1 : 0;
     char *from;
     if (bytes != NULL && bytes != Py_None) {
         status = PyBytes_AsStringAndSize(bytes, &from, &given);
         if (status == 0 && given != size) {
-            PyErr_Format(PyExc_ValueError, "centers has %zd entries, expected %zd", given, size);
+            PyErr_Format(PyExc_ValueError, "%s has %zd entries, expected %zd", name, given, size);
             status = -1;
-        } else if (status == 0 && (owned->centers = PyMem_Malloc((size_t)size + 1u)) == NULL) {
+        } else if (status == 0 && (*owned = PyMem_Malloc((size_t)size + 1u)) == NULL) {
             PyErr_NoMemory();
             status = -1;
         } else if (status == 0) {
-            memcpy(owned->centers, from, (size_t)size);
-            owned->params.centers = owned->centers;
+            memcpy(*owned, from, (size_t)size);
         }
     }
     Py_XDECREF(bytes);
+    return status;
+}
+
+/* The tables that there are: centers, and the class means of sight. */
+static int read_tables(owned_params_t *owned, PyObject *fields)
+{
+    tcuq_params_t *p = &owned->params;
+    PyObject *sight;
+    int status = read_bytes(&owned->centers, fields, "centers", (Py_ssize_t)p->classes * p->features);
+    p->centers = owned->centers;
+    if (status == 0 && p->sight != NULL) {
+        sight = entry_of(fields, "sight", 0);
+        status = sight == NULL ? -1
+                               : read_bytes(&owned->class_mean, sight, "class_mean",
+                                            (Py_ssize_t)p->classes * (Py_ssize_t)TCUQ_SIGHT_COUNT(p));
+        Py_XDECREF(sight);
+        owned->sight.class_mean = owned->class_mean;
+    }
     return status;
 }
 
@@ -181,19 +221,25 @@ static int fields_read(owned_params_t *owned, PyObject *fields)
 {
     tcuq_params_t *p = &owned->params;
     int there[OF_feedback + 1], part, error;
+    p->sight = &owned->sight; /* its number of gauges says how long lists are */
     for (part = OF_p; part <= OF_feedback; part++) {
         there[part] = read_part(owned, fields, (part_t)part);
         if (there[part] < 0) {
             return -1;
         }
     }
-    if (read_centers(owned, fields) < 0) {
-        return -1;
-    }
     p->lag_weights = owned->lag_weights;
     owned->evidence.offset = owned->offset;
+    owned->sight.mean = owned->mean;
+    owned->sight.scale = owned->scale;
+    owned->sight.shift = owned->shift;
+    owned->sight.matrix = owned->matrix;
     p->evidence = there[OF_evidence] ? &owned->evidence : NULL;
     p->instant = there[OF_instant] ? &owned->instant : NULL;
+    p->sight = there[OF_sight] ? &owned->sight : NULL;
+    if (read_tables(owned, fields) < 0) {
+        return -1;
+    }
     p->feedback = there[OF_feedback] ? &owned->feedback : NULL;
     error = tcuq_check(p);
     if (error != TCUQ_OK) {
@@ -231,6 +277,7 @@ void base_free(PyObject *object)
 {
     PyTypeObject *type = Py_TYPE(object);
     PyMem_Free(((base_t *)object)->owned.centers);
+    PyMem_Free(((base_t *)object)->owned.class_mean);
     PyObject_Free(object);
     Py_DECREF((PyObject *)type);
 }

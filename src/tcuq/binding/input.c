@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "binding/binding.h"
 
+#include "core/tcuq_gauges.h"
+
 #include <math.h>
 #include <stdarg.h>
 
@@ -31,7 +33,7 @@ void table_close(table_t *t)
 }
 
 /* Open rows of `width` values (2 dimensions) or one such row (1). Return 0, or -1 with an exception set. */
-static int table_open(table_t *t, PyObject *object, const char *name, Py_ssize_t width, int dimensions)
+static int table_open(table_t *t, PyObject *object, const char *name, Py_ssize_t width, int dimensions, const char *kinds)
 {
     const char *format;
     t->kind = 0;
@@ -47,9 +49,9 @@ static int table_open(table_t *t, PyObject *object, const char *name, Py_ssize_t
     if (*format == '@' || *format == '=' || (PY_LITTLE_ENDIAN && *format == '<')) {
         format++;
     }
-    if (strlen(format) != 1 || strchr("bBfd", *format) == NULL) {
-        refuse("InputTypeError", "value",
-               "%s has element type '%s', expected int8, uint8, float32 or float64", name, t->view.format);
+    if (strlen(format) != 1 || strchr(kinds, *format) == NULL) {
+        refuse("InputTypeError", "value", "%s has element type '%s', expected %s", name, t->view.format,
+               *kinds == 'h' ? "int16" : "int8, uint8, float32 or float64");
     } else if (t->view.ndim != dimensions) {
         refuse("InputError", "value", "%s has %d dimensions; %d expected", name, t->view.ndim, dimensions);
     } else if (t->view.shape[dimensions - 1] != width) {
@@ -162,36 +164,53 @@ static int check_features(const table_t *t)
     return 0;
 }
 
-int pair_open(const tcuq_params_t *params, PyObject *probs, PyObject *features, int dimensions, table_t *p, table_t *f)
+#define REAL "bBfd"
+
+static int check_rows(const table_t *t, const table_t *probs, const char *name)
 {
-    f->kind = 0;
-    if (table_open(p, probs, "probs", params->classes, dimensions) < 0) {
+    if (t->rows != probs->rows) {
+        refuse("InputError", "value", "%s have %zd rows, probs have %zd", name, t->rows, probs->rows);
         return -1;
     }
-    /* A fit may drop features that no weight reads: as in C, a caller that still passes them loses nothing. */
-    if (features != Py_None && params->features != 0) {
-        if (table_open(f, features, "features", params->features, dimensions) < 0) {
-            goto fail;
-        }
-        if (f->kind == 'B') {
+    return 0;
+}
+
+void inputs_close(inputs_t *in)
+{
+    table_close(&in->probs);
+    table_close(&in->features);
+    table_close(&in->gauges);
+}
+
+/* A fit may drop features that no weight reads, or gauges: as in C, a caller that still passes them loses nothing. */
+int inputs_open(const tcuq_params_t *params, PyObject *const *from, PyObject *gauges, int dimensions, inputs_t *in)
+{
+    int count = params->sight == NULL ? 0 : params->sight->gauges, status;
+    in->features.kind = 0;
+    in->gauges.kind = 0;
+    if (table_open(&in->probs, from[0], "probs", params->classes, dimensions, REAL) < 0) {
+        return -1;
+    }
+    status = 0;
+    if (from[1] != Py_None && params->features != 0) {
+        status = table_open(&in->features, from[1], "features", params->features, dimensions, REAL);
+        if (status == 0 && in->features.kind == 'B') {
             refuse("InputTypeError", "value", "features are uint8, expected int8, float32 or float64");
-            goto fail;
+            status = -1;
         }
-        if (f->rows != p->rows) {
-            refuse("InputError", "value", "features have %zd rows, probs have %zd", f->rows, p->rows);
-            goto fail;
-        }
+        status = status == 0 ? check_rows(&in->features, &in->probs, "features") : -1;
     } else if ((params->signals & TCUQ_FEATURE_SIGNALS) != 0u) {
         refuse("InputError", "missing", "features are missing; these params were fitted with %d of them", params->features);
-        goto fail;
+        status = -1;
     }
-    if (check_probs(p) < 0 || check_features(f) < 0) {
-        goto fail;
+    if (status == 0 && gauges != Py_None && count != 0) {
+        status = table_open(&in->gauges, gauges, "gauges", count, dimensions, "h");
+        status = status == 0 ? check_rows(&in->gauges, &in->probs, "gauges") : -1;
     }
-    return 0;
-fail:
-    table_close(p);
-    table_close(f);
+    if (status == 0 && check_probs(&in->probs) == 0 && check_features(&in->features) == 0) {
+        return 0;
+    }
+    inputs_close(in);
     return -1;
 }
 
@@ -202,7 +221,7 @@ static const int8_t *copied(const table_t *t, Py_ssize_t row, int8_t *space)
     return space;
 }
 
-const int8_t *probs_row(const table_t *t, Py_ssize_t row, int8_t *space)
+static const int8_t *probs_row(const table_t *t, Py_ssize_t row, int8_t *space)
 {
     Py_ssize_t i;
     if (t->kind == 'b') {
@@ -232,7 +251,7 @@ int scale_ok(double scale)
     return 0;
 }
 
-const int8_t *features_row(const table_t *t, Py_ssize_t row, float scale, int zero, int8_t *space)
+static const int8_t *features_row(const table_t *t, Py_ssize_t row, float scale, int zero, int8_t *space)
 {
     Py_ssize_t i;
     if (t->kind == 0) {
@@ -264,18 +283,19 @@ int space_open(Py_buffer *view, PyObject *object, Py_ssize_t size)
     return -1;
 }
 
-int run_open(run_tables_t *run, const tcuq_params_t *params, Py_ssize_t rows, PyObject *const *args)
+int run_open(run_tables_t *run, const tcuq_params_t *params, Py_ssize_t rows, PyObject *const *args,
+             PyObject *gauges)
 {
     run->signals = NULL;
-    if (pair_open(params, args[0], args[1], 2, &run->probs, &run->features) < 0) {
+    if (inputs_open(params, args, gauges, 2, &run->in) < 0) {
         return -1;
     }
-    if (rows >= 0 && run->probs.rows != rows) {
-        refuse("InputError", "value",
-               "probs have %zd rows, expected %zd, one for each of the slots", run->probs.rows, rows);
+    if (rows >= 0 && run->in.probs.rows != rows) {
+        refuse("InputError", "value", "probs have %zd rows, expected %zd, one for each of the slots",
+               run->in.probs.rows, rows);
         goto close_tables;
     }
-    rows = run->probs.rows;
+    rows = run->in.probs.rows;
     if (space_open(&run->out, args[2], rows * (Py_ssize_t)sizeof(step_row_t)) < 0) {
         goto close_tables;
     }
@@ -288,18 +308,29 @@ int run_open(run_tables_t *run, const tcuq_params_t *params, Py_ssize_t rows, Py
     }
     return 0;
 close_tables:
-    table_close(&run->probs);
-    table_close(&run->features);
+    inputs_close(&run->in);
     return -1;
+}
+
+void inputs_take(const inputs_t *in, tcuq_t *monitor, float scale, Py_ssize_t row, tcuq_step_t *step,
+                 uint16_t *signals)
+{
+    int8_t probs[TCUQ_MAX_CLASSES], features[TCUQ_MAX_FEATURES];
+    int16_t gauges[TCUQ_MAX_GAUGES];
+    size_t size = (size_t)in->gauges.width * sizeof gauges[0];
+    if (in->gauges.kind != 0) { /* a copy, like the others */
+        memcpy(gauges, (const char *)in->gauges.view.buf + (size_t)row * size, size);
+    }
+    tcuq_step_gauges(monitor, probs_row(&in->probs, row, probs),
+                     features_row(&in->features, row, scale, monitor->params->zero_point, features),
+                     in->gauges.kind != 0 ? gauges : NULL, step, signals);
 }
 
 void run_take(const run_tables_t *run, tcuq_t *monitor, float scale, Py_ssize_t row)
 {
-    int8_t probs[TCUQ_MAX_CLASSES], features[TCUQ_MAX_FEATURES];
     tcuq_step_t step;
-    tcuq_step(monitor, probs_row(&run->probs, row, probs),
-              features_row(&run->features, row, scale, monitor->params->zero_point, features), &step,
-              run->signals == NULL ? NULL : run->signals + row * TCUQ_SIGNAL_COUNT);
+    inputs_take(&run->in, monitor, scale, row, &step,
+                run->signals == NULL ? NULL : run->signals + row * TCUQ_SIGNAL_COUNT);
     step_row((step_row_t *)run->out.buf + row, &step, monitor->params->horizon);
 }
 
@@ -309,8 +340,7 @@ void run_close(run_tables_t *run)
         PyBuffer_Release(&run->kept);
     }
     PyBuffer_Release(&run->out);
-    table_close(&run->probs);
-    table_close(&run->features);
+    inputs_close(&run->in);
 }
 
 /* Fill int8 rows from a table: of features, or with a scale of 0 of posteriors. */
@@ -320,7 +350,7 @@ static PyObject *quantized(PyObject *source, PyObject *target, Py_ssize_t width,
     Py_buffer out;
     table_t t;
     Py_ssize_t i;
-    if (table_open(&t, source, scale > 0.0f ? "features" : "probs", width, 2) < 0) {
+    if (table_open(&t, source, scale > 0.0f ? "features" : "probs", width, 2, REAL) < 0) {
         return NULL;
     }
     if (scale > 0.0f && (t.kind == 'b' || t.kind == 'B')) {

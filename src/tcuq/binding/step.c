@@ -23,9 +23,14 @@ static PyStructSequence_Field step_fields[] = {
     {"degradation", "slow mean of the evidence: how bad the stream is"},
     {"expected_accuracy", "over the last steps, or None where the fit had no labels"},
     {"novelty", "how new this input is beside the last one: 1 for another example, 1/8 for one that is held"},
+    {"action", "what to do: act on the answer, ask (this answer is not sure), or hold (no answer counts for now)"},
+    {"changed", "the input or the outputs are not like the clean log, harmful or not"},
+    {"moved", "number that moved most while changed, 128 more where it fell, 254 a frozen input, else 255"},
     {"answer_name", "name of the answer, or None where classes have no names"},
     {"prediction_name", "the same of the class with the largest posterior"},
     {NULL, NULL}};
+
+static const char *const action_names[] = {"act", "ask", "hold"};
 
 #define ITEMS (sizeof step_fields / sizeof step_fields[0] - 1u)
 #define NAMED 2u /* the last items, which are not part of the tuple */
@@ -114,6 +119,9 @@ PyObject *step_new(const step_kind_t *kind, const tcuq_step_t *s, const uint16_t
         PyFloat_FromDouble(s->degradation / ONE),
         horizon != 0 ? PyFloat_FromDouble(s->expected_accuracy / ONE) : Py_NewRef(Py_None),
         PyFloat_FromDouble(s->novelty / ONE),
+        PyUnicode_InternFromString(action_names[s->action]),
+        PyBool_FromLong(s->changed),
+        PyLong_FromLong(s->moved),
         name_of(names, s->answer),
         name_of(names, s->prediction)};
     PyObject *step = PyStructSequence_New(kind->type);
@@ -152,5 +160,8 @@ void step_row(step_row_t *row, const tcuq_step_t *s, int horizon)
     row->warming_up = s->warming_up;
     row->reason = s->reason;
     row->low_mass = s->low_mass;
+    row->action = s->action;
+    row->changed = s->changed;
+    row->moved = s->moved;
     memset(row->unused, 0, sizeof row->unused);
 }

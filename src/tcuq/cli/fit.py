@@ -145,9 +145,9 @@ def add(subparsers: Subparsers) -> None:
     add("--profile", choices=("standard", "paper"), help=paces)
     add(
         "--alarm",
-        choices=("evidence", "risk", "proved"),
+        choices=("sight", "evidence", "risk", "proved"),
         help="what the alarm sums; proved: a run length that holds without independence, at several times "
-        "the delay (default: evidence; with profile paper risk)",
+        "the delay (default: sight where the logs have gauges, else evidence; with profile paper risk)",
     )
     add(
         "--baseline-inputs",

@@ -24,6 +24,7 @@ static int accepted(const tcuq_params_t *p)
     const tcuq_evidence_t *evidence = evidence_head(p);
     const tcuq_instant_t *instant = instant_head(p);
     const tcuq_feedback_t *feedback = feedback_head(p);
+    const tcuq_sight_t *sight = sight_head(p);
     if (0 TCUQ_PARAM_NUMBERS(OR_REFUSED)) {
         return 0;
     }
@@ -31,6 +32,9 @@ static int accepted(const tcuq_params_t *p)
         return 0;
     }
     if (instant != NULL && (0 TCUQ_INSTANT_NUMBERS(OR_REFUSED))) {
+        return 0;
+    }
+    if (sight != NULL && (0 TCUQ_SIGHT_NUMBERS(OR_REFUSED))) {
         return 0;
     }
     if (!(1 TCUQ_RULES(AND_RULE))) {
@@ -123,7 +127,7 @@ static void score(const tcuq_params_t *p, const inference_t *now, const uint16_t
         }
     }
     out->uncertainty = logistic(z);
-    if (evidence_head(p) != NULL && now->frozen) { /* as good as a guess */
+    if (asks_novelty(p) && now->frozen) { /* as good as a guess */
         uint32_t guess = ONE - ONE / p->classes;
         out->uncertainty = (uint16_t)(out->uncertainty > guess ? out->uncertainty : guess);
     }
@@ -315,8 +319,9 @@ static NOT_INLINE void remember(const tcuq_params_t *p, int8_t *numbers, tcuq_st
     number_put(numbers, NEXT, next < p->feedback->memory ? next : 0u);
 }
 
-/* The alarm, section 11. */
-static void alarm(tcuq_t *m, const inference_t *now, const uint16_t *signals, uint32_t *labels, tcuq_step_t *out)
+/* The alarm, sections 11 and 21. */
+static void alarm(tcuq_t *m, const layout_t *at, const inference_t *now, const uint16_t *signals, uint32_t *labels,
+                  tcuq_step_t *out)
 {
     const tcuq_params_t *p = m->params;
     const tcuq_evidence_t *head = evidence_head(p);
@@ -326,22 +331,33 @@ static void alarm(tcuq_t *m, const inference_t *now, const uint16_t *signals, ui
     uint32_t move = 0, clear;
     uint8_t rise, fall;
     out->degradation = 0;
+    if (asks_novelty(p)) {
+        out->novelty = saturate(now->novelty << 8);
+    }
     if (head != NULL) {
         excess = excess_of(m, head, now, signals);
         out->degradation = m->degradation;
-        out->novelty = saturate(now->novelty << 8);
     }
     if (labels != NULL) { /* modulo 2^32: quarters may be below 0 */
         move = (p->rise_limit >> 2) * (quarters_above(feedback_numbers(labels)) - QUARTERS_FALL);
     }
-    clear = p->rise_clear + move;
-    clear = HAS_FEEDBACK && (int32_t)clear < 0 ? 0u : clear;
     left = left < p->least_raised ? left : p->least_raised;
-    rise = add_up(&m->rise, excess, p->rise_limit + move, p->rise_cap + move, clear, raised, left != 0u);
-    fall = add_up(&m->fall, (int32_t)p->fall_reference - out->risk, p->fall_limit, p->fall_cap, 0,
-                 (m->alarm & TCUQ_ALARM_FALL) != 0u, 0);
+    if (sight_head(p) != NULL) {
+        out->degradation = (int32_t)tcuq_internal_over(m);
+        out->changed = m->rise >= p->sight->changed || now->frozen ? 1u : 0u;
+        out->moved = out->changed != 0u ? (uint8_t)now->moved : (uint8_t)TCUQ_MOVED_NONE;
+        rise = tcuq_internal_hold(m, at, now, move) || left != 0u ? 1 : 0;
+        fall = 0;
+    } else {
+        clear = p->rise_clear + move;
+        clear = HAS_FEEDBACK && (int32_t)clear < 0 ? 0u : clear;
+        rise = add_up(&m->rise, excess, p->rise_limit + move, p->rise_cap + move, clear, raised, left != 0u);
+        fall = add_up(&m->fall, (int32_t)p->fall_reference - out->risk, p->fall_limit, p->fall_cap, 0,
+                     (m->alarm & TCUQ_ALARM_FALL) != 0u, 0);
+    }
     left = left != 0u ? left - 1u : raised ? 0u : p->least_raised;
     out->alarm = (uint8_t)(rise | (fall << 1));
+    out->action = out->alarm != 0u ? TCUQ_HOLD : out->abstain != 0u ? TCUQ_ASK : TCUQ_ACT;
     m->alarm = (uint8_t)(out->alarm | (rise != 0u ? left << 2 : 0u));
     if (labels != NULL) {
         if (rise != raised) {
@@ -350,8 +366,8 @@ static void alarm(tcuq_t *m, const inference_t *now, const uint16_t *signals, ui
     }
 }
 
-void tcuq_step(tcuq_t *m, const int8_t *probs, const int8_t *features, tcuq_step_t *out,
-               uint16_t *signals)
+void tcuq_step_gauges(tcuq_t *m, const int8_t *probs, const int8_t *features, const int16_t *gauges,
+                      tcuq_step_t *out, uint16_t *signals)
 {
     const tcuq_params_t *p = m->params;
     uint16_t own[TCUQ_SIGNAL_COUNT];
@@ -365,8 +381,9 @@ void tcuq_step(tcuq_t *m, const int8_t *probs, const int8_t *features, tcuq_step
     TCUQ_ASSERT(features != NULL || (used(p) & TCUQ_FEATURE_SIGNALS) == 0u);
 
     memcpy(own, p->clean_mean, OWN_COUNT * sizeof own[0]); /* signals without a past */
-    tcuq_internal_read(&now, p, probs, features, out);
-    if (!HAS_EVIDENCE || uses(p, LAID_OUT) || instant_head(p) != NULL || feedback_head(p) != NULL) {
+    tcuq_internal_read(&now, p, probs, features, gauges, out);
+    if (!HAS_EVIDENCE || uses(p, LAID_OUT) || instant_head(p) != NULL || feedback_head(p) != NULL ||
+        sight_head(p) != NULL) {
         tcuq_internal_layout(&at, p);
     }
     if (instant_head(p) != NULL) {
@@ -379,7 +396,7 @@ void tcuq_step(tcuq_t *m, const int8_t *probs, const int8_t *features, tcuq_step
     flag(m, out);
     doubtful = labels != NULL && doubtful_at(feedback_head(p), (int32_t)*labels, out->risk);
     spend(m, out, doubtful);
-    alarm(m, &now, own, labels, out);
+    alarm(m, &at, &now, own, labels, out);
     if (labels != NULL) {
         remember(p, feedback_numbers(labels), out, doubtful);
     }
@@ -388,6 +405,11 @@ void tcuq_step(tcuq_t *m, const int8_t *probs, const int8_t *features, tcuq_step
             signals[i] = (used(p) & TCUQ_BIT(i)) != 0u ? own[i] : 0u;
         }
     }
+}
+
+void tcuq_step(tcuq_t *m, const int8_t *probs, const int8_t *features, tcuq_step_t *out, uint16_t *signals)
+{
+    tcuq_step_gauges(m, probs, features, NULL, out, signals);
 }
 
 void tcuq_two_classes(int8_t sigmoid, int8_t probs[2])

@@ -41,7 +41,8 @@ extern "C" {
 #define TCUQ_FLIPS 2         /* share of lagged predictions that differ from this one */
 #define TCUQ_DOUBT 3         /* low confidence and low margin, mixed */
 #define TCUQ_ODDS 4          /* log-odds against the class, from this posterior */
-#define TCUQ_DEGRADATION 5   /* slow mean of the evidence for degraded input */
+#define TCUQ_DEGRADATION 5   /* slow mean of the evidence for degraded input, or log of the distance from clean
+                              * data */
 #define TCUQ_MAGNITUDE 6     /* log of the sum of squares of the features */
 #define TCUQ_DISTANCE 7      /* log of the squared distance of the features from the center of the class */
 #define TCUQ_DISBELIEF 8     /* log-odds against the class, from the belief at the learned persistence */
@@ -61,9 +62,12 @@ extern "C" {
 #define TCUQ_SLOW_SIGNALS 0x220uL
 
 /* In TCUQ_SIGNALS, beside signals: the device's baseline (tcuq_evidence_t.baseline_inputs), and what labels
- * change (tcuq_feedback(), in tcuq_feedback.c), which is left out unless asked for. */
+ * change (tcuq_feedback(), in tcuq_feedback.c) and the alarm that sees the input (tcuq_sight.c), which are left out
+ * unless asked for. */
 #define TCUQ_BASELINE 0x10000uL
 #define TCUQ_FEEDBACK 0x20000uL
+#define TCUQ_SIGHT 0x40000uL
+#define TCUQ_EVERYTHING (TCUQ_ALL_SIGNALS | TCUQ_BASELINE | TCUQ_FEEDBACK | TCUQ_SIGHT)
 
 /* What this build can do. Define it as a mask of TCUQ_BIT()s to leave the code of other signals
  * out; tcuq_init() refuses params that need them. Without a signal beyond those of the paper evidence is left
@@ -109,6 +113,31 @@ typedef struct {
     int32_t bias;                    /* of this head, Q16.16 */
     int16_t coef[TCUQ_SIGNAL_COUNT]; /* by signal number, Q6.9 */
 } tcuq_instant_t;
+
+/* A distance from clean data, for the alarm: slow means of numbers of the input (gauges) and of the outputs, with one
+ * covariance. Lists have TCUQ_SIGHT_COUNT() entries: gauges in their order, odds, distance of the features where
+ * that signal is used, and distance of the gauges where there are any. */
+typedef struct {
+    uint16_t gauges;          /* numbers of the input beside each posterior, 0 to 16 */
+    uint32_t reach;           /* feature distance (squared) from the last input at which one counts as entirely new */
+    uint32_t frozen;          /* stillness above which the input is frozen, Q16.16; 0: it never is */
+    uint32_t baseline_inputs; /* first new inputs of a device that set its baseline, 0 to 1000; 0: none */
+    uint16_t odds_weight;     /* of the slow odds beside the length, value * 256 */
+    uint16_t clear_weight;    /* nats of a squared length of 1, value * 16 */
+    uint16_t matrix_shift;    /* a number of the matrix is worth 2^-matrix_shift, 0 to 15 */
+    uint32_t changed;         /* distance from which on a step says `changed`, Q16.16 */
+    const int32_t *mean;      /* clean mean of each number in its own unit, value * 16 */
+    const uint16_t *scale;    /* a gap of 1/16 is worth scale / 2^shift deviations of 4096, 1 to 1023 */
+    const uint8_t *shift;     /* of that scale, 0 to 24 */
+    const int8_t *class_mean; /* clean mean of each number, class by class, in deviations, value * 16 */
+    const int16_t *matrix;    /* rows of an upper triangle: lengths of the gap to clean data, -32768 to 32767 */
+} tcuq_sight_t;
+
+/* Numbers of a step that sight looks at, at most 19. */
+#define TCUQ_MAX_SIGHT 19
+#define TCUQ_SIGHT_COUNT(params)                                                                          \
+    ((uint32_t)(params)->sight->gauges + ((params)->sight->gauges != 0u ? 2u : 1u) +                      \
+     (uint32_t)(((params)->signals >> TCUQ_DISTANCE) & 1u))
 
 /* What labels that come late may change: the share of wrong answers among accepted steps, the expected accuracy and
  * the limit of the alarm. */
@@ -172,6 +201,8 @@ typedef struct {
                                              * is not learned */
     const tcuq_evidence_t *evidence;        /* summed by the rise alarm in place of risk; NULL: the rise alarm sums
                                              * risk */
+    const tcuq_sight_t *sight;              /* a distance from clean data, which the rise alarm compares in place of
+                                             * risk; NULL: the alarm does not look at distances */
     const tcuq_feedback_t *feedback;        /* what labels change; NULL: labels are refused */
     int16_t coef[TCUQ_SIGNAL_COUNT];        /* of the head, by signal number, Q6.9 */
     uint16_t clean_mean[TCUQ_SIGNAL_COUNT]; /* of each signal on clean data: stands in for a missing past, Q0.16 */
@@ -189,7 +220,7 @@ enum tcuq_error {
     TCUQ_ERR_STEP = -7,          /* a label of a step that was not taken, or is not remembered */
     TCUQ_ERR_LABEL = -8,         /* a label that is no class, TCUQ_RIGHT or TCUQ_WRONG */
     TCUQ_ERR_LABELED = -9,       /* a label of a step that has one */
-    TCUQ_ERR_LAST_PARAM = -49,   /* errors of parameters and rules are below this, */
+    TCUQ_ERR_LAST_PARAM = -38,   /* errors of parameters and rules are below this, */
     TCUQ_ERR_FIRST_PARAM = -128, /* and above this; their numbers belong to one TCUQ_PARAMS_VERSION */
     TCUQ_ERR_PARAM_version = -127, TCUQ_ERR_PARAM_signals = -126, TCUQ_ERR_PARAM_fingerprint = -125,
     TCUQ_ERR_PARAM_classes = -124, TCUQ_ERR_PARAM_features = -123, TCUQ_ERR_PARAM_zero_point = -122,
@@ -205,18 +236,22 @@ enum tcuq_error {
     TCUQ_ERR_EVIDENCE_reach = -94, TCUQ_ERR_EVIDENCE_frozen = -93, TCUQ_ERR_EVIDENCE_bias = -92,
     TCUQ_ERR_EVIDENCE_allowance = -91, TCUQ_ERR_EVIDENCE_baseline_inputs = -90, TCUQ_ERR_EVIDENCE_baseline_mean = -89,
     TCUQ_ERR_EVIDENCE_baseline_most = -88, TCUQ_ERR_EVIDENCE_bet_base = -87, TCUQ_ERR_EVIDENCE_bet_slope = -86,
-    TCUQ_ERR_INSTANT_bias = -85, TCUQ_ERR_FEEDBACK_memory = -84, TCUQ_ERR_FEEDBACK_error_num = -83,
-    TCUQ_ERR_FEEDBACK_error_den = -82, TCUQ_ERR_FEEDBACK_error_reference = -81, TCUQ_ERR_FEEDBACK_error_shut = -80,
-    TCUQ_ERR_FEEDBACK_error_first = -79, TCUQ_ERR_FEEDBACK_wrong_score = -78, TCUQ_ERR_FEEDBACK_right_score = -77,
-    TCUQ_ERR_RULE_features_used = -76, TCUQ_ERR_RULE_lags_used = -75, TCUQ_ERR_RULE_lags_given = -74,
-    TCUQ_ERR_RULE_lags_ascend = -73, TCUQ_ERR_RULE_lag_weights_sum = -72, TCUQ_ERR_RULE_level_below_one = -71,
-    TCUQ_ERR_RULE_steep_slope_fits = -70, TCUQ_ERR_RULE_slope_order = -69, TCUQ_ERR_RULE_knee_fits = -68,
-    TCUQ_ERR_RULE_budget_up_to_one = -67, TCUQ_ERR_RULE_anchor_used = -66, TCUQ_ERR_RULE_about_used = -65,
-    TCUQ_ERR_RULE_disbelief_used = -64, TCUQ_ERR_RULE_horizon_fits = -63, TCUQ_ERR_RULE_start_used = -62,
-    TCUQ_ERR_RULE_centers_given = -61, TCUQ_ERR_RULE_rise_order = -60, TCUQ_ERR_RULE_fall_order = -59,
-    TCUQ_ERR_RULE_clear_order = -58, TCUQ_ERR_RULE_evidence_given = -57, TCUQ_ERR_RULE_bet_fits = -56,
-    TCUQ_ERR_RULE_baseline_used = -55, TCUQ_ERR_RULE_novelty_used = -54, TCUQ_ERR_RULE_slow_used = -53,
-    TCUQ_ERR_RULE_drift_used = -52, TCUQ_ERR_RULE_evidence_alone = -51, TCUQ_ERR_RULE_feedback_fits = -50
+    TCUQ_ERR_INSTANT_bias = -85, TCUQ_ERR_SIGHT_gauges = -84, TCUQ_ERR_SIGHT_reach = -83, TCUQ_ERR_SIGHT_frozen = -82,
+    TCUQ_ERR_SIGHT_baseline_inputs = -81, TCUQ_ERR_SIGHT_odds_weight = -80, TCUQ_ERR_SIGHT_clear_weight = -79,
+    TCUQ_ERR_SIGHT_matrix_shift = -78, TCUQ_ERR_SIGHT_changed = -77, TCUQ_ERR_FEEDBACK_memory = -76,
+    TCUQ_ERR_FEEDBACK_error_num = -75, TCUQ_ERR_FEEDBACK_error_den = -74, TCUQ_ERR_FEEDBACK_error_reference = -73,
+    TCUQ_ERR_FEEDBACK_error_shut = -72, TCUQ_ERR_FEEDBACK_error_first = -71, TCUQ_ERR_FEEDBACK_wrong_score = -70,
+    TCUQ_ERR_FEEDBACK_right_score = -69, TCUQ_ERR_RULE_features_used = -68, TCUQ_ERR_RULE_lags_used = -67,
+    TCUQ_ERR_RULE_lags_given = -66, TCUQ_ERR_RULE_lags_ascend = -65, TCUQ_ERR_RULE_lag_weights_sum = -64,
+    TCUQ_ERR_RULE_level_below_one = -63, TCUQ_ERR_RULE_steep_slope_fits = -62, TCUQ_ERR_RULE_slope_order = -61,
+    TCUQ_ERR_RULE_knee_fits = -60, TCUQ_ERR_RULE_budget_up_to_one = -59, TCUQ_ERR_RULE_anchor_used = -58,
+    TCUQ_ERR_RULE_about_used = -57, TCUQ_ERR_RULE_disbelief_used = -56, TCUQ_ERR_RULE_horizon_fits = -55,
+    TCUQ_ERR_RULE_start_used = -54, TCUQ_ERR_RULE_centers_given = -53, TCUQ_ERR_RULE_rise_order = -52,
+    TCUQ_ERR_RULE_fall_order = -51, TCUQ_ERR_RULE_clear_order = -50, TCUQ_ERR_RULE_evidence_given = -49,
+    TCUQ_ERR_RULE_bet_fits = -48, TCUQ_ERR_RULE_baseline_used = -47, TCUQ_ERR_RULE_novelty_used = -46,
+    TCUQ_ERR_RULE_slow_used = -45, TCUQ_ERR_RULE_drift_used = -44, TCUQ_ERR_RULE_evidence_alone = -43,
+    TCUQ_ERR_RULE_sight_given = -42, TCUQ_ERR_RULE_sight_alone = -41, TCUQ_ERR_RULE_sight_limit = -40,
+    TCUQ_ERR_RULE_feedback_fits = -39
 };
 
 /* Say in words what an error means, as "NAME: expected TEXT". The name is that of the refused
@@ -251,7 +286,7 @@ typedef struct {
     uint32_t steps;         /* taken so far */
     int32_t debt;           /* level_den * flagged - level_num * steps */
     int32_t credit;         /* abstentions that may come, in 1 / budget_den */
-    uint32_t rise;          /* sum of the rise alarm */
+    uint32_t rise;          /* sum of the rise alarm, or the distance with `sight` */
     uint32_t fall;          /* sum of the fall alarm */
     int32_t degradation;    /* slow mean of the evidence, Q16.16 */
     uint32_t stillness;     /* mean doublings that the input is short of a new one, Q16.16; forgotten at a reset */
@@ -269,7 +304,7 @@ size_t tcuq_ring_size(const tcuq_params_t *params);
 int tcuq_init(tcuq_t *monitor, const tcuq_params_t *params, uint32_t *ring, size_t ring_bytes);
 
 /* Bits of tcuq_step_t.alarm. */
-#define TCUQ_ALARM_RISE 1u /* risk stayed above that of clean data, or evidence added up */
+#define TCUQ_ALARM_RISE 1u /* risk stayed above that of clean data, evidence added up, or clean data is far */
 #define TCUQ_ALARM_FALL 2u /* risk stayed below it, as when a network collapses */
 
 /* In tcuq_step_t.reason: none, since the step is not flagged or no signal is above its clean mean; and no signal, but
@@ -277,11 +312,21 @@ int tcuq_init(tcuq_t *monitor, const tcuq_params_t *params, uint32_t *ring, size
 #define TCUQ_REASON_NONE 255u
 #define TCUQ_REASON_ERROR 254u
 
+/* Values of tcuq_step_t.action. */
+#define TCUQ_ACT 0u  /* on the answer */
+#define TCUQ_ASK 1u  /* not on this answer: ask somebody, wait, or look again */
+#define TCUQ_HOLD 2u /* not on any answer until the alarm is off */
+
+/* In tcuq_step_t.moved: the number fell, the input stands still, nothing moved. */
+#define TCUQ_MOVED_DOWN 128u
+#define TCUQ_MOVED_FROZEN 254u
+#define TCUQ_MOVED_NONE 255u
+
 /* What one step says. */
 typedef struct {
     int32_t threshold;          /* compared with risk; may lie outside 0..65535 */
-    int32_t degradation;        /* slow mean of the evidence: how bad, to rank devices by, Q16.16; 0 without
-                                 * evidence */
+    int32_t degradation;        /* slow mean of the evidence, or the distance over its limit with `sight`: how bad, to
+                                 * rank devices by, Q16.16; 0 without both */
     uint16_t prediction;        /* class with the largest posterior, lowest index on a tie */
     uint16_t answer;            /* class to act on: prediction, or what the last steps make more likely where the
                                  * params are about it */
@@ -290,7 +335,7 @@ typedef struct {
     uint16_t persistence;       /* 0 where neighboring steps have nothing to do with each other, Q0.16; 0 without
                                  * `instant` */
     uint16_t novelty;           /* how new this input is beside the last one, 1/8 at the least, Q0.16; 0 without
-                                 * evidence */
+                                 * evidence or sight */
     uint16_t expected_accuracy; /* over the last steps, Q0.16; 0 where the params give no `horizon` */
     uint8_t flagged;            /* 1: risk >= threshold */
     uint8_t abstain;            /* 1: do not act on answer; flagged, and the budget allows it, or withheld for its
@@ -299,6 +344,11 @@ typedef struct {
     uint8_t warming_up;         /* 1: among the first `warmup` steps */
     uint8_t reason;             /* signal number, TCUQ_REASON_ERROR or TCUQ_REASON_NONE */
     uint8_t low_mass;           /* 1: posterior sums to less than a half */
+    uint8_t action;             /* a TCUQ_ACTION_: what to do with the answer */
+    uint8_t changed;            /* 1: the input or the outputs are not like the clean log, harmful or not; 0 without
+                                 * `sight` */
+    uint8_t moved;              /* number that moved most while `changed`: gauges in their order, then outputs; 128
+                                 * more where it fell; TCUQ_MOVED_FROZEN; or TCUQ_MOVED_NONE */
 } tcuq_step_t;
 
 /* Take one inference: `probs` as an int8 softmax leaves them (scale 1/256, zero
@@ -307,6 +357,11 @@ typedef struct {
  * signals in Q0.16 (0 where unused). Nothing is checked here. */
 void tcuq_step(tcuq_t *monitor, const int8_t *probs, const int8_t *features, tcuq_step_t *out,
                uint16_t *signals);
+
+/* The same with the gauges of the input, as many as the params say, in 1/256 of their units (tcuq_gauges.h), or NULL
+ * where the input was not seen: it then counts as a clean one. */
+void tcuq_step_gauges(tcuq_t *monitor, const int8_t *probs, const int8_t *features, const int16_t *gauges,
+                      tcuq_step_t *out, uint16_t *signals);
 
 /* Posterior of two classes from one int8 sigmoid output (class 1). */
 void tcuq_two_classes(int8_t sigmoid, int8_t probs[2]);

@@ -17,12 +17,16 @@ static int check_ranges(const tcuq_params_t *p)
     const tcuq_evidence_t *evidence = evidence_head(p);
     const tcuq_instant_t *instant = instant_head(p);
     const tcuq_feedback_t *feedback = feedback_head(p);
+    const tcuq_sight_t *sight = sight_head(p);
     TCUQ_PARAM_NUMBERS(CHECK)
     if (evidence != NULL) {
         TCUQ_EVIDENCE_NUMBERS(CHECK)
     }
     if (instant != NULL) {
         TCUQ_INSTANT_NUMBERS(CHECK)
+    }
+    if (sight != NULL) {
+        TCUQ_SIGHT_NUMBERS(CHECK)
     }
     if (feedback != NULL) {
         TCUQ_FEEDBACK_NUMBERS(CHECK)
@@ -54,6 +58,7 @@ int tcuq_check(const tcuq_params_t *p)
 #define OF_PARAM ""
 #define OF_EVIDENCE "evidence "
 #define OF_INSTANT "instant "
+#define OF_SIGHT "sight "
 #define OF_FEEDBACK "feedback "
 #define WORDS(error, of, name, type, low, high, bytes, usual) {OF_##error #name, #low " to " #high},
 #define RULE_WORDS(name, field, condition, expected) {#field, expected},

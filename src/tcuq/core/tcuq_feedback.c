@@ -36,7 +36,7 @@ COLD int32_t tcuq_error_debt(const tcuq_t *m)
 }
 
 /* What a label changes: `entry` is that of its step, with a certainty in the middle of what it can have been. */
-static NOT_INLINE void learn(tcuq_t *m, uint32_t *debt, uint32_t entry, int32_t wrong)
+static NOT_INLINE void learn(tcuq_t *m, const layout_t *at, uint32_t *debt, uint32_t entry, int32_t wrong)
 {
     const tcuq_feedback_t *head = m->params->feedback;
     int8_t *numbers = feedback_numbers(debt);
@@ -64,6 +64,9 @@ static NOT_INLINE void learn(tcuq_t *m, uint32_t *debt, uint32_t entry, int32_t 
         if (sum <= -CASE_END) { /* a false alarm */
             m->alarm &= TCUQ_ALARM_FALL;
             m->rise = 0;
+            if (sight_head(m->params) != NULL) {
+                tcuq_internal_afresh(m, at);
+            }
             quarters = quarters + 2u < QUARTERS_MOST ? quarters + 2u : QUARTERS_MOST;
             sum = 0;
         }
@@ -131,7 +134,7 @@ int tcuq_feedback(tcuq_t *m, uint32_t step, int32_t label)
     if (right && (entry & STEP_COUNTED) == 0u && leads_back(m->params, debt, entry)) {
         entry |= STEP_COUNTED; /* confident and correct: so that a device that fell silent can recover */
     }
-    learn(m, debt, (entry | mask) - (mask >> 1), right ? 0 : 1);
+    learn(m, &at, debt, (entry | mask) - (mask >> 1), right ? 0 : 1);
     return TCUQ_OK;
 }
 

@@ -56,6 +56,17 @@
 #define TCUQ_INSTANT_NUMBERS(X)                                         \
     X(INSTANT, instant, bias, int32_t, -16777216, 16777216, 4, -196608)
 
+/* The same of tcuq_sight_t. */
+#define TCUQ_SIGHT_NUMBERS(X)                                  \
+    X(SIGHT, sight, gauges, uint16_t, 0, 16, 4, 2)             \
+    X(SIGHT, sight, reach, uint32_t, 256, 4294967295, 4, 4000) \
+    X(SIGHT, sight, frozen, uint32_t, 0, 2097152, 4, 0)        \
+    X(SIGHT, sight, baseline_inputs, uint32_t, 0, 1000, 4, 0)  \
+    X(SIGHT, sight, odds_weight, uint16_t, 0, 4096, 4, 512)    \
+    X(SIGHT, sight, clear_weight, uint16_t, 16, 4095, 4, 320)  \
+    X(SIGHT, sight, matrix_shift, uint16_t, 0, 15, 4, 8)       \
+    X(SIGHT, sight, changed, uint32_t, 0, 4194304, 4, 40000)
+
 /* The same of tcuq_feedback_t. */
 #define TCUQ_FEEDBACK_NUMBERS(X)                                         \
     X(FEEDBACK, feedback, memory, uint16_t, 1, 1024, 4, 3)               \
@@ -69,7 +80,7 @@
 
 /* All of them. */
 #define TCUQ_NUMBERS(X) \
-    TCUQ_PARAM_NUMBERS(X) TCUQ_EVIDENCE_NUMBERS(X) TCUQ_INSTANT_NUMBERS(X) TCUQ_FEEDBACK_NUMBERS(X)
+    TCUQ_PARAM_NUMBERS(X) TCUQ_EVIDENCE_NUMBERS(X) TCUQ_INSTANT_NUMBERS(X) TCUQ_SIGHT_NUMBERS(X) TCUQ_FEEDBACK_NUMBERS(X)
 
 /* Lists: variable, name, type, lowest, highest, of what there is one number each. */
 #define TCUQ_LISTS(X)                                  \
@@ -79,50 +90,60 @@
     X(p, clean_mean, uint16_t, 0, 65535, signal)       \
     X(evidence, offset, int16_t, -32768, 32767, class) \
     X(evidence, coef, int16_t, -32768, 32767, signal)  \
-    X(instant, coef, int16_t, -32768, 32767, signal)
+    X(instant, coef, int16_t, -32768, 32767, signal)   \
+    X(sight, mean, int32_t, -1048576, 1048576, number) \
+    X(sight, scale, uint16_t, 1, 1023, number)         \
+    X(sight, shift, uint8_t, 0, 24, number)            \
+    X(sight, matrix, int16_t, -32768, 32767, triangle)
 
 /* Rules: name, parameter, condition of accepted numbers `p`, what is expected. */
-#define TCUQ_RULES(X)                                                                                              \
-    X(features_used, features, p->features != 0u || !uses(p, TCUQ_FEATURE_SIGNALS),                                \
-      "1 to 256 when a signal reads features")                                                                     \
-    X(lags_used, lags, p->lag_count != 0u || !uses(p, TCUQ_LAGGED_SIGNALS),                                        \
-      "at least one when a signal looks back")                                                                     \
-    X(lags_given, lags, p->lag_count == 0u || (p->lags != NULL && p->lag_weights != NULL),                         \
-      "memory for lags and lag_weights")                                                                           \
-    X(lags_ascend, lags, lags_ascend(p), "ascending numbers from 1 to 64")                                         \
-    X(lag_weights_sum, lag_weights, weights_sum(p), "a sum of 32768, and a first weight above 0")                  \
-    X(level_below_one, level_num, p->level_num < p->level_den, "less than level_den")                              \
-    X(steep_slope_fits, steep_slope, p->steep_slope <= MAP_LIMIT / p->level_den, "at most 16777216 / level_den")   \
-    X(slope_order, slope, p->slope <= p->steep_slope, "at most steep_slope")                                       \
-    X(knee_fits, knee, p->slope == 0u || (uint32_t)p->knee <= MAP_LIMIT / p->slope, "at most 16777216 / slope")    \
-    X(budget_up_to_one, budget_num, p->budget_num <= p->budget_den, "at most budget_den")                          \
-    X(anchor_used, anchor, p->anchor <= (instant_head(p) != NULL ? 1u : 0u), "0, or 1 with an instant head")       \
-    X(about_used, about, p->about <= (instant_head(p) != NULL ? 1u : 0u), "0, or 1 with an instant head")          \
-    X(disbelief_used, signals, instant_head(p) != NULL || !uses(p, TCUQ_BIT(TCUQ_DISBELIEF)),                      \
-      "disbelief only with an instant head")                                                                       \
-    X(horizon_fits, horizon, p->horizon == 0u || p->horizon >= 4u, "0, or 4 to 12")                                \
-    X(start_used, expected_start, p->horizon != 0u || p->expected_start == 0u, "0 without a horizon")              \
-    X(centers_given, centers, (p->centers != NULL) == uses(p, TCUQ_BIT(TCUQ_DISTANCE)),                            \
-      "given exactly when the signal distance is used")                                                            \
-    X(rise_order, rise_cap, p->rise_limit != 0u ? p->rise_cap >= p->rise_limit : p->rise_cap == 0u,                \
-      "at least rise_limit; 0 when rise_limit is 0")                                                               \
-    X(fall_order, fall_cap, p->fall_limit != 0u ? p->fall_cap >= p->fall_limit : p->fall_cap == 0u,                \
-      "at least fall_limit; 0 when fall_limit is 0")                                                               \
-    X(clear_order, rise_clear, p->rise_limit != 0u ? p->rise_clear < p->rise_limit : p->rise_clear == 0u,          \
-      "less than rise_limit; 0 when rise_limit is 0")                                                              \
-    X(evidence_given, evidence, evidence_head(p) == NULL || evidence_head(p)->offset != NULL, "memory for offset") \
-    X(bet_fits, evidence, evidence_head(p) == NULL || bet_fits(evidence_head(p)),                                  \
-      "bet_base and bet_slope 0, or factors from 128 to 2^20 at both clips")                                       \
-    X(baseline_used, evidence, evidence_head(p) == NULL || baseline_fits(evidence_head(p)),                        \
-      "a baseline only without a bet; baseline_mean and baseline_most 0 without baseline_inputs")                  \
-    X(novelty_used, evidence, evidence_head(p) == NULL || uses(p, TCUQ_BIT(TCUQ_ODDS) | TCUQ_BIT(TCUQ_DISTANCE)),  \
-      "given only where the signal odds or distance is used")                                                      \
-    X(slow_used, signals, evidence_head(p) != NULL || !uses(p, TCUQ_SLOW_SIGNALS),                                 \
-      "degradation and drift only with evidence")                                                                  \
-    X(drift_used, signals, uses(p, TCUQ_BIT(TCUQ_DISTANCE)) || !uses(p, TCUQ_BIT(TCUQ_DRIFT)),                     \
-      "drift only with the signal distance")                                                                       \
-    X(evidence_alone, fall_limit, evidence_head(p) == NULL || p->fall_limit == 0u,                                 \
-      "0 with evidence, which has a rise side only")                                                               \
+#define TCUQ_RULES(X)                                                                                                                                    \
+    X(features_used, features, p->features != 0u || !uses(p, TCUQ_FEATURE_SIGNALS),                                                                      \
+      "1 to 256 when a signal reads features")                                                                                                           \
+    X(lags_used, lags, p->lag_count != 0u || !uses(p, TCUQ_LAGGED_SIGNALS),                                                                              \
+      "at least one when a signal looks back")                                                                                                           \
+    X(lags_given, lags, p->lag_count == 0u || (p->lags != NULL && p->lag_weights != NULL),                                                               \
+      "memory for lags and lag_weights")                                                                                                                 \
+    X(lags_ascend, lags, lags_ascend(p), "ascending numbers from 1 to 64")                                                                               \
+    X(lag_weights_sum, lag_weights, weights_sum(p), "a sum of 32768, and a first weight above 0")                                                        \
+    X(level_below_one, level_num, p->level_num < p->level_den, "less than level_den")                                                                    \
+    X(steep_slope_fits, steep_slope, p->steep_slope <= MAP_LIMIT / p->level_den, "at most 16777216 / level_den")                                         \
+    X(slope_order, slope, p->slope <= p->steep_slope, "at most steep_slope")                                                                             \
+    X(knee_fits, knee, p->slope == 0u || (uint32_t)p->knee <= MAP_LIMIT / p->slope, "at most 16777216 / slope")                                          \
+    X(budget_up_to_one, budget_num, p->budget_num <= p->budget_den, "at most budget_den")                                                                \
+    X(anchor_used, anchor, p->anchor <= (instant_head(p) != NULL ? 1u : 0u), "0, or 1 with an instant head")                                             \
+    X(about_used, about, p->about <= (instant_head(p) != NULL ? 1u : 0u), "0, or 1 with an instant head")                                                \
+    X(disbelief_used, signals, instant_head(p) != NULL || !uses(p, TCUQ_BIT(TCUQ_DISBELIEF)),                                                            \
+      "disbelief only with an instant head")                                                                                                             \
+    X(horizon_fits, horizon, p->horizon == 0u || p->horizon >= 4u, "0, or 4 to 12")                                                                      \
+    X(start_used, expected_start, p->horizon != 0u || p->expected_start == 0u, "0 without a horizon")                                                    \
+    X(centers_given, centers, (p->centers != NULL) == uses(p, TCUQ_BIT(TCUQ_DISTANCE)),                                                                  \
+      "given exactly when the signal distance is used")                                                                                                  \
+    X(rise_order, rise_cap, p->rise_limit != 0u ? p->rise_cap >= p->rise_limit : p->rise_cap == 0u,                                                      \
+      "at least rise_limit; 0 when rise_limit is 0")                                                                                                     \
+    X(fall_order, fall_cap, p->fall_limit != 0u ? p->fall_cap >= p->fall_limit : p->fall_cap == 0u,                                                      \
+      "at least fall_limit; 0 when fall_limit is 0")                                                                                                     \
+    X(clear_order, rise_clear, p->rise_limit != 0u ? p->rise_clear < p->rise_limit : p->rise_clear == 0u,                                                \
+      "less than rise_limit; 0 when rise_limit is 0")                                                                                                    \
+    X(evidence_given, evidence, evidence_head(p) == NULL || evidence_head(p)->offset != NULL, "memory for offset")                                       \
+    X(bet_fits, evidence, evidence_head(p) == NULL || bet_fits(evidence_head(p)),                                                                        \
+      "bet_base and bet_slope 0, or factors from 128 to 2^20 at both clips")                                                                             \
+    X(baseline_used, evidence, evidence_head(p) == NULL || baseline_fits(evidence_head(p)),                                                              \
+      "a baseline only without a bet; baseline_mean and baseline_most 0 without baseline_inputs")                                                        \
+    X(novelty_used, evidence, evidence_head(p) == NULL || uses(p, TCUQ_BIT(TCUQ_ODDS) | TCUQ_BIT(TCUQ_DISTANCE)),                                        \
+      "given only where the signal odds or distance is used")                                                                                            \
+    X(slow_used, signals, evidence_head(p) != NULL || !uses(p, sight_head(p) != NULL ? TCUQ_BIT(TCUQ_DRIFT) : TCUQ_SLOW_SIGNALS),                        \
+      "degradation only with evidence or sight, drift only with evidence")                                                                               \
+    X(drift_used, signals, uses(p, TCUQ_BIT(TCUQ_DISTANCE)) || !uses(p, TCUQ_BIT(TCUQ_DRIFT)),                                                           \
+      "drift only with the signal distance")                                                                                                             \
+    X(evidence_alone, fall_limit, !asks_novelty(p) || p->fall_limit == 0u,                                                                               \
+      "0 with evidence or sight, which have a rise side only")                                                                                           \
+    X(sight_given, sight, sight_head(p) == NULL || sight_given(sight_head(p)),                                                                           \
+      "memory for mean, scale, shift, class_mean and matrix")                                                                                            \
+    X(sight_alone, sight, sight_head(p) == NULL || (evidence_head(p) == NULL && uses(p, TCUQ_BIT(TCUQ_ODDS))),                                           \
+      "given only without evidence, and where the signal odds is used")                                                                                  \
+    X(sight_limit, rise_limit, sight_head(p) == NULL || (p->rise_limit >= 16384u && p->rise_limit >= sight_head(p)->changed && p->rise_cap <= 4194304u), \
+      "at least 16384 and `changed` with sight, and a rise_cap up to 2^22")                                                                              \
     X(feedback_fits, feedback, feedback_fits(p), "error_num less than error_den, and a rise_cap up to 2^28")
 
 /* Other errors, from -1 down: what each is about, what is expected. */
@@ -148,11 +169,12 @@
     X(alarm, uint8_t, 60) X(fill, uint8_t, 61) X(filled, uint8_t, 62)
 
 /* tcuq_step_t, in the order of vector files: name, type. */
-#define TCUQ_STEP_FIELDS(X)                                                                   \
-    X(threshold, int32_t) X(degradation, int32_t) X(prediction, uint16_t) X(answer, uint16_t) \
-    X(risk, uint16_t) X(uncertainty, uint16_t) X(persistence, uint16_t) X(novelty, uint16_t)  \
-    X(expected_accuracy, uint16_t) X(flagged, uint8_t) X(abstain, uint8_t) X(alarm, uint8_t)  \
-    X(warming_up, uint8_t) X(reason, uint8_t) X(low_mass, uint8_t)
+#define TCUQ_STEP_FIELDS(X)                                                                               \
+    X(threshold, int32_t) X(degradation, int32_t) X(prediction, uint16_t) X(answer, uint16_t)             \
+    X(risk, uint16_t) X(uncertainty, uint16_t) X(persistence, uint16_t) X(novelty, uint16_t)              \
+    X(expected_accuracy, uint16_t) X(flagged, uint8_t) X(abstain, uint8_t) X(alarm, uint8_t)              \
+    X(warming_up, uint8_t) X(reason, uint8_t) X(low_mass, uint8_t) X(action, uint8_t) X(changed, uint8_t) \
+    X(moved, uint8_t)
 
 /* Signals by number. */
 #define TCUQ_SIGNAL_NAMES(X)                                                                       \

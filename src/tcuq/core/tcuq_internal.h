@@ -52,6 +52,7 @@
 #define HAS_PERSISTENCE BUILD_HAS(TCUQ_BIT(TCUQ_DISBELIEF))
 #define HAS_BASELINE BUILD_HAS(TCUQ_BASELINE)
 #define HAS_FEEDBACK BUILD_HAS(TCUQ_FEEDBACK)
+#define HAS_SIGHT BUILD_HAS(TCUQ_SIGHT)
 
 /* Signals in use, of those that this build can compute. */
 static inline uint32_t used(const tcuq_params_t *p)
@@ -79,6 +80,17 @@ static inline const tcuq_instant_t *instant_head(const tcuq_params_t *p)
 static inline const tcuq_feedback_t *feedback_head(const tcuq_params_t *p)
 {
     return HAS_FEEDBACK ? p->feedback : NULL;
+}
+
+static inline const tcuq_sight_t *sight_head(const tcuq_params_t *p)
+{
+    return HAS_SIGHT ? p->sight : NULL;
+}
+
+/* Whether a step asks how new its input is. */
+static inline int asks_novelty(const tcuq_params_t *p)
+{
+    return evidence_head(p) != NULL || sight_head(p) != NULL;
 }
 
 /* Parameters. */
@@ -113,6 +125,12 @@ static inline int bet_fits(const tcuq_evidence_t *head)
 static inline int baseline_fits(const tcuq_evidence_t *head)
 {
     return head->baseline_inputs != 0u ? head->bet_slope == 0u : head->baseline_mean == 0 && head->baseline_most == 0u;
+}
+
+static inline int sight_given(const tcuq_sight_t *head)
+{
+    return head->mean != NULL && head->scale != NULL && head->shift != NULL && head->class_mean != NULL &&
+           head->matrix != NULL;
 }
 
 static inline int lags_ascend(const tcuq_params_t *p)
@@ -150,7 +168,8 @@ static inline int build_can(const tcuq_params_t *p)
     const tcuq_evidence_t *evidence = evidence_head(p);
     uint32_t lacks = p->signals - used(p);
     lacks |= !HAS_BASELINE && evidence != NULL ? evidence->baseline_inputs : 0u;
-    return lacks == 0u && evidence == p->evidence && instant_head(p) == p->instant && feedback_head(p) == p->feedback;
+    return lacks == 0u && evidence == p->evidence && instant_head(p) == p->instant &&
+           feedback_head(p) == p->feedback && sight_head(p) == p->sight;
 }
 
 /* TCUQ_OK, TCUQ_ERR_VERSION, TCUQ_ERR_PARAMS or TCUQ_ERR_SIGNALS. */
@@ -305,6 +324,7 @@ typedef char tcuq_internal_whole_words[sizeof(kept_t) == 16u ? 1 : -1];
  * when compiling. */
 typedef struct {
     uint32_t slow;         /* word where the mean gaps of the features begin, after the last input */
+    uint32_t sight;        /* word where what sight needs begins */
     uint32_t feedback;     /* word where what labels need begins */
     uint32_t mean_words;   /* all of them */
     uint32_t numbers;      /* of 16 bits */
@@ -325,7 +345,7 @@ enum { MEMORYLESS, STICKY_1, STICKY_2, STICKY_4, STICKY_7, CLASS_MIX, EXPERT_COU
 
 static inline uint32_t mean_words(const layout_t *at)
 {
-    return HAS_EVIDENCE || HAS_PERSISTENCE || HAS_FEEDBACK ? at->mean_words : 0u;
+    return HAS_EVIDENCE || HAS_PERSISTENCE || HAS_FEEDBACK || HAS_SIGHT ? at->mean_words : 0u;
 }
 
 static inline uint32_t number_count(const layout_t *at)
@@ -398,15 +418,17 @@ static inline void number_put(int8_t *numbers, uint32_t index, uint32_t value)
 typedef struct {
     const int8_t *probs;
     const int8_t *features; /* may be NULL where no signal reads them */
+    const int16_t *gauges;  /* NULL where the input was not seen */
     kept_t kept;            /* what the ring will keep of it */
     uint32_t top;           /* largest and second largest posterior, in 1/256 */
     uint32_t second;
     uint32_t subject;       /* the class that signals and risk speak of */
     uint32_t belief;        /* the mixed belief in it, Q0.16; only with an instant head */
     uint32_t anchor;        /* what risk leans on, Q0.16 up to 65536 */
-    uint32_t novelty;          /* how new it is, in 1/256; only with evidence, like the next */
+    uint32_t novelty;       /* how new it is, in 1/256; only with evidence or sight, like the next */
     int frozen;             /* whether the input stands still */
     int32_t evidence;       /* how much more likely it is on degraded input, Q16.16 */
+    uint32_t moved;         /* for tcuq_step_t; only with sight */
 } inference_t;
 
 /* Features in blocks, read once, beside the center of a class. */
@@ -421,7 +443,7 @@ typedef struct {
 
 /* Read an inference (section 3): sets `prediction`, `low_mass`, and `answer` as it is without a past. */
 void tcuq_internal_read(inference_t *now, const tcuq_params_t *p, const int8_t *probs, const int8_t *features,
-                        tcuq_step_t *out);
+                        const int16_t *gauges, tcuq_step_t *out);
 
 /* With an instant head: let the experts take an inference in (section 6). Sets `answer` and `persistence`,
  * and what this inference speaks of and leans on. */
@@ -430,6 +452,44 @@ void tcuq_internal_beliefs(tcuq_t *m, const layout_t *at, inference_t *now, tcuq
 /* Compute the signals in use, and let the past take the inference in (sections 5, 6). A signal without a past
  * stays as it is in `signals`. */
 void tcuq_internal_signals(tcuq_t *m, const layout_t *at, inference_t *now, uint16_t *signals);
+
+/* Log of a sum of squares, Q0.16: 1/24 a factor of two. */
+uint16_t tcuq_internal_log_of(uint32_t sum);
+
+/* Sight (section 21): words of the ring. First single numbers, then four for each number of the step. */
+enum { SLOW_ODDS, STAY_LENGTH, STAY_CLASS, STAYS, RECENT, CALM, AGAIN, SIGHT_WORDS };
+#define SIGHT_LISTS 4u
+
+#define FEW_STAYS 131072u /* the limit is higher by this over 4 + stays, Q16.16, until there were MANY_STAYS */
+#define MANY_STAYS 60u
+
+static inline uint32_t sight_words(const tcuq_params_t *p)
+{
+    return sight_head(p) != NULL ? SIGHT_WORDS + SIGHT_LISTS * TCUQ_SIGHT_COUNT(p) : 0u;
+}
+
+#if ((TCUQ_SIGNALS) & TCUQ_SIGHT) != 0
+/* Take an inference in: sets the distance, m->rise, and the signal `degradation`. */
+void tcuq_internal_look(tcuq_t *m, const layout_t *at, inference_t *now, uint16_t *signals);
+
+/* Whether the alarm is on after this inference, whose limit labels have moved by so much. */
+int tcuq_internal_hold(tcuq_t *m, const layout_t *at, const inference_t *now, uint32_t move);
+
+/* Forget what moved: slow means and those of the stay. */
+void tcuq_internal_afresh(tcuq_t *m, const layout_t *at);
+
+/* How far the distance is above its limit, Q16.16. */
+uint32_t tcuq_internal_over(const tcuq_t *m);
+
+/* Whether a saved word is in its range. */
+int tcuq_internal_sight_valid(const tcuq_params_t *p, uint32_t word, uint32_t value);
+#else
+#define tcuq_internal_look(m, at, now, signals) ((void)(m), (void)(at))
+#define tcuq_internal_hold(m, at, now, move) ((void)(at), 0)
+#define tcuq_internal_afresh(m, at) ((void)(m), (void)(at))
+#define tcuq_internal_over(m) ((void)(m), 0u)
+#define tcuq_internal_sight_valid(p, word, value) 1
+#endif
 
 /* Put an inference back into the ring: its prediction and its bytes, posterior first. */
 void tcuq_internal_restore(tcuq_t *m, const layout_t *at, uint32_t prediction, const int8_t *bytes);

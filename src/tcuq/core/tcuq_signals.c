@@ -24,9 +24,10 @@ static uint32_t if_used(const tcuq_params_t *p, uint32_t mask, uint32_t count)
 void tcuq_internal_layout(layout_t *at, const tcuq_params_t *p)
 {
     const tcuq_instant_t *instant = instant_head(p);
-    at->slow = evidence_head(p) == NULL ? 0u : uses(p, TCUQ_BIT(TCUQ_DISTANCE)) ? BLOCKS : 1u;
+    at->slow = !asks_novelty(p) ? 0u : uses(p, TCUQ_BIT(TCUQ_DISTANCE)) ? BLOCKS : 1u;
     at->numbers = instant != NULL ? NUMBERS(p->classes) : 0u;
-    at->mean_words = at->slow + if_used(p, TCUQ_BIT(TCUQ_DRIFT), BLOCKS);
+    at->sight = at->slow + if_used(p, TCUQ_BIT(TCUQ_DRIFT), BLOCKS);
+    at->mean_words = at->sight + sight_words(p);
     if (HAS_FEEDBACK) {
         at->feedback = at->mean_words;
         at->mean_words += feedback_words(p);
@@ -146,11 +147,13 @@ static void read_features(kept_t *kept, const int8_t *features, const tcuq_param
 }
 
 void tcuq_internal_read(inference_t *now, const tcuq_params_t *p, const int8_t *probs, const int8_t *features,
-                        tcuq_step_t *out)
+                        const int16_t *gauges, tcuq_step_t *out)
 {
     now->probs = probs;
     now->features = features;
+    now->gauges = gauges;
     now->frozen = 0;
+    now->moved = TCUQ_MOVED_NONE;
     if (BUILD_HAS(TCUQ_LAGGED_SIGNALS)) { /* the ring keeps them */
         now->kept.feature_sum = 0;
         now->kept.norm.mant = 0;
@@ -167,6 +170,8 @@ void tcuq_internal_read(inference_t *now, const tcuq_params_t *p, const int8_t *
     out->persistence = 0;
     out->novelty = 0;
     out->low_mass = now->kept.mass < 128u ? 1u : 0u;
+    out->changed = 0;
+    out->moved = TCUQ_MOVED_NONE;
 }
 
 /* The ring of past inferences. */
@@ -304,8 +309,7 @@ static void lagged_signals(const tcuq_t *m, const layout_t *at, const inference_
 
 /* Signals of the standard profile (section 6). */
 
-/* Log of a sum of squares, Q0.16: 1/24 a factor of two. */
-static uint16_t log_of(uint32_t sum)
+uint16_t tcuq_internal_log_of(uint32_t sum)
 {
     uint32_t scale = bits_above(sum);
     int32_t log = tcuq_internal_log2(sum >> scale) + (int32_t)((scale + 16u) << 16);
@@ -401,29 +405,36 @@ NOT_INLINE static uint32_t drift_of(uint32_t *slow, const int32_t *gaps, uint32_
     return squares;
 }
 
-/* Novelty, evidence and what goes by novelty: signals 5 and 9. */
-static void slow_signals(tcuq_t *m, const layout_t *at, const tcuq_evidence_t *head, inference_t *now,
-                         uint32_t moved_by, const int32_t *gaps, uint16_t *signals)
+/* How new an input is, and whether it stands still. */
+static void compare(tcuq_t *m, uint32_t reach, uint32_t frozen, inference_t *now, uint32_t moved_by)
 {
-    const tcuq_params_t *p = m->params;
-    uint32_t novelty = moved_by / (head->reach >> 8);
+    uint32_t novelty = moved_by / (reach >> 8);
     uint32_t doublings;
     novelty = novelty < NOVELTY_LEAST ? NOVELTY_LEAST : novelty < NOVELTY_WHOLE ? novelty : NOVELTY_WHOLE;
     now->novelty = (m->filled & FILLED_PAST) != 0u ? novelty : NOVELTY_WHOLE;
-    now->evidence = evidence_of(head, used(p) & ~(uint32_t)TCUQ_SLOW_SIGNALS, signals, now->subject);
     /* How often the movement must be doubled to be new. */
-    doublings = now->novelty < NOVELTY_WHOLE ? bits_of(head->reach) - bits_of(moved_by) : 0u;
+    doublings = now->novelty < NOVELTY_WHOLE ? bits_of(reach) - bits_of(moved_by) : 0u;
     m->stillness = m->stillness < STILL_MAX ? m->stillness : STILL_MAX;
     m->stillness = (uint32_t)moved((int32_t)m->stillness, (int32_t)(doublings << 16), STILL_SHIFT);
-    now->frozen = head->frozen != 0u && m->stillness > head->frozen;
+    now->frozen = frozen != 0u && m->stillness > frozen;
     if (now->frozen) { /* every step tells so, whatever it shows */
         now->novelty = NOVELTY_WHOLE;
+    }
+}
+
+/* Evidence and what goes by novelty: signals 5 and 9. */
+static void slow_signals(tcuq_t *m, const layout_t *at, const tcuq_evidence_t *head, inference_t *now,
+                         const int32_t *gaps, uint16_t *signals)
+{
+    const tcuq_params_t *p = m->params;
+    now->evidence = evidence_of(head, used(p) & ~(uint32_t)TCUQ_SLOW_SIGNALS, signals, now->subject);
+    if (now->frozen) {
         now->evidence = (int32_t)head->clip;
     }
     m->degradation = toward(clipped(m->degradation, head->clip), now->evidence, now->novelty);
     signals[TCUQ_DEGRADATION] = saturate((uint32_t)(32768 + shift_floor(m->degradation, 4)));
     if (uses(p, TCUQ_BIT(TCUQ_DRIFT))) {
-        signals[TCUQ_DRIFT] = log_of(drift_of(m->ring + at->slow, gaps, now->novelty));
+        signals[TCUQ_DRIFT] = tcuq_internal_log_of(drift_of(m->ring + at->slow, gaps, now->novelty));
     }
 }
 
@@ -431,6 +442,7 @@ void tcuq_internal_signals(tcuq_t *m, const layout_t *at, inference_t *now, uint
 {
     const tcuq_params_t *p = m->params;
     const tcuq_evidence_t *evidence = evidence_head(p);
+    const tcuq_sight_t *sight = sight_head(p);
     blocks_t blocks;
     uint32_t moved_by = 0;
     signals[TCUQ_DOUBT] = (uint16_t)mix(saturate(ONE - 256u * now->top),
@@ -445,15 +457,15 @@ void tcuq_internal_signals(tcuq_t *m, const layout_t *at, inference_t *now, uint
         signals[TCUQ_ODDS] = log_odds(ONE - 256u * (uint32_t)(now->probs[now->subject] + 128));
     }
     if (uses(p, TCUQ_BIT(TCUQ_DISTANCE) | TCUQ_BIT(TCUQ_MAGNITUDE))) {
-        signals[TCUQ_MAGNITUDE] = log_of(read_blocks(&blocks, now, p) + 1u);
+        signals[TCUQ_MAGNITUDE] = tcuq_internal_log_of(read_blocks(&blocks, now, p) + 1u);
         if (uses(p, TCUQ_BIT(TCUQ_DISTANCE))) {
-            signals[TCUQ_DISTANCE] = log_of(blocks.apart);
-            if (evidence != NULL) {
+            signals[TCUQ_DISTANCE] = tcuq_internal_log_of(blocks.apart);
+            if (asks_novelty(p)) {
                 moved_by = moved_from(m->ring, blocks.sums);
             }
         }
     }
-    if (evidence != NULL && !uses(p, TCUQ_BIT(TCUQ_DISTANCE))) {
+    if (asks_novelty(p) && !uses(p, TCUQ_BIT(TCUQ_DISTANCE))) {
         moved_by = signals[TCUQ_ODDS] - m->ring[0];
         moved_by *= moved_by;
         m->ring[0] = signals[TCUQ_ODDS];
@@ -462,7 +474,11 @@ void tcuq_internal_signals(tcuq_t *m, const layout_t *at, inference_t *now, uint
         signals[TCUQ_DISBELIEF] = log_odds(ONE - now->belief);
     }
     if (evidence != NULL) {
-        slow_signals(m, at, evidence, now, moved_by, blocks.gaps, signals);
+        compare(m, evidence->reach, evidence->frozen, now, moved_by);
+        slow_signals(m, at, evidence, now, blocks.gaps, signals);
+    } else if (sight != NULL) {
+        compare(m, sight->reach, sight->frozen, now, moved_by);
+        tcuq_internal_look(m, at, now, signals);
     }
     m->filled = instant_head(p) != NULL ? FILLED_PAST | FILLED_STREAM : FILLED_PAST;
 }

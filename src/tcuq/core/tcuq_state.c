@@ -74,6 +74,7 @@ COLD uint32_t tcuq_fingerprint(const tcuq_params_t *p)
     const tcuq_evidence_t *evidence = evidence_head(p);
     const tcuq_instant_t *instant = instant_head(p);
     const tcuq_feedback_t *feedback = feedback_head(p);
+    const tcuq_sight_t *sight = sight_head(p);
     uint32_t crc = CRC_START;
     uint32_t i;
     TCUQ_PARAM_NUMBERS(ADD)
@@ -96,6 +97,18 @@ COLD uint32_t tcuq_fingerprint(const tcuq_params_t *p)
         TCUQ_INSTANT_NUMBERS(ADD)
         for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
             crc = crc_word(crc, WORD(instant->coef[i]), 4);
+        }
+    }
+    if (sight != NULL) {
+        uint32_t count = TCUQ_SIGHT_COUNT(p);
+        TCUQ_SIGHT_NUMBERS(ADD)
+        for (i = 0; i < count; i++) {
+            crc = crc_word(crc, (uint32_t)sight->mean[i], 4);
+            crc = crc_word(crc, sight->scale[i] | (uint32_t)sight->shift[i] << 16, 4);
+        }
+        crc = crc_add(crc, (const uint8_t *)sight->class_mean, (size_t)p->classes * count);
+        for (i = 0; i < count * (count + 1u) / 2u; i++) {
+            crc = crc_word(crc, WORD(sight->matrix[i]), 2);
         }
     }
     if (feedback != NULL) {
@@ -166,20 +179,24 @@ static void get_counters(tcuq_t *m, const uint8_t *bytes)
 
 /* What a valid state holds. */
 
+/* New inputs of a device that set its baseline. */
+static uint32_t baseline_inputs(const tcuq_params_t *p)
+{
+    return sight_head(p) != NULL                    ? sight_head(p)->baseline_inputs
+           : HAS_BASELINE && evidence_head(p) != NULL ? evidence_head(p)->baseline_inputs
+                                                      : 0u;
+}
+
 /* The counters as they are saved: those that nobody reads are 0. */
 static tcuq_t read_ones(const tcuq_t *m, uint32_t depth)
 {
     const tcuq_evidence_t *head = evidence_head(m->params);
     tcuq_t copy = *m;
     copy.accuracy = m->params->horizon != 0u ? m->accuracy : 0u;
-    if (head == NULL) {
-        copy.degradation = 0;
-        copy.stillness = 0;
-    }
-    if (!HAS_BASELINE || head == NULL || head->baseline_inputs == 0u) {
-        copy.baseline = 0;
-        copy.baseline_seen = 0;
-    }
+    copy.degradation = head != NULL ? m->degradation : 0;
+    copy.stillness = asks_novelty(m->params) ? m->stillness : 0u;
+    copy.baseline = HAS_BASELINE && head != NULL && head->baseline_inputs != 0u ? m->baseline : 0u;
+    copy.baseline_seen = baseline_inputs(m->params) != 0u ? m->baseline_seen : 0u;
     if (depth == 0u) {
         copy.slot = 0;
         copy.fill = 0;
@@ -211,10 +228,9 @@ static int filled_valid(const tcuq_t *m, uint32_t depth)
 static int baseline_valid(const tcuq_t *m)
 {
     const tcuq_evidence_t *head = evidence_head(m->params);
-    int kept = HAS_BASELINE && head != NULL;
-    uint32_t whole = kept ? head->baseline_inputs << 8 : 0u;
-    if (m->baseline_seen >= whole) {
-        return m->baseline_seen == whole && m->baseline <= (kept ? head->baseline_most : 0u);
+    uint32_t whole = baseline_inputs(m->params) << 8;
+    if (m->baseline_seen >= whole || head == NULL) {
+        return m->baseline_seen <= whole && m->baseline <= (HAS_BASELINE && head != NULL ? head->baseline_most : 0u);
     }
     return m->baseline + m->baseline_seen * BASELINE_SUM_MAX <= 2u * m->baseline_seen * BASELINE_SUM_MAX;
 }
@@ -227,6 +243,7 @@ static int counters_valid(const tcuq_t *m, uint32_t depth)
     int32_t clip = evidence != NULL ? (int32_t)evidence->clip : 0;
     uint32_t left = (uint32_t)m->alarm >> 2;
     uint32_t more = feedback_head(p) != NULL ? (p->rise_limit >> 2) * QUARTERS_RISE : 0u; /* labels may add */
+    more += sight_head(p) != NULL ? FEW_STAYS : 0u;
     int32_t low, high;
     tcuq_debt_bounds(p, &low, &high);
     return m->debt >= low && m->debt <= high &&
@@ -234,10 +251,11 @@ static int counters_valid(const tcuq_t *m, uint32_t depth)
            left <= ((m->alarm & TCUQ_ALARM_RISE) != 0u ? p->least_raised : 0u) &&
            /* The last of the least steps may leave any sum. */
            side_valid(m->rise, p->rise_limit + more, p->rise_cap + more,
-                      p->least_raised != 0u || feedback_head(p) != NULL ? 0u : p->rise_clear + 1u, m->alarm & TCUQ_ALARM_RISE) &&
+                      p->least_raised != 0u || feedback_head(p) != NULL || sight_head(p) != NULL ? 0u : p->rise_clear + 1u,
+                      m->alarm & TCUQ_ALARM_RISE) &&
            side_valid(m->fall, p->fall_limit, p->fall_cap, 1, m->alarm & TCUQ_ALARM_FALL) &&
            m->degradation >= -clip && m->degradation <= clip &&
-           m->stillness <= (evidence != NULL ? STILL_MAX : 0u) && baseline_valid(m) &&
+           m->stillness <= (asks_novelty(p) ? STILL_MAX : 0u) && baseline_valid(m) &&
            m->accuracy <= (p->horizon != 0u ? ACCURACY_MAX : 0u) &&
            m->slot <= depth && m->fill <= depth && m->fill <= m->steps && filled_valid(m, depth);
 }
@@ -288,7 +306,8 @@ static int means_valid(const tcuq_t *m, const layout_t *at, const uint8_t *bytes
     uint32_t plain = feedback_head(m->params) != NULL ? at->feedback : mean_words(at);
     for (i = 0; i < plain; i++, bytes += 4) {
         uint32_t value = get32(bytes);
-        if (mean_held(m, at, i) ? !mean_valid(at, i, value) : value != 0u) {
+        int fits = i < at->sight ? mean_valid(at, i, value) : tcuq_internal_sight_valid(m->params, i - at->sight, value);
+        if (mean_held(m, at, i) ? !fits : value != 0u) {
             return 0;
         }
     }

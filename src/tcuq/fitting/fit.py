@@ -25,7 +25,7 @@ def fit(
     budget: float = 0.15,
     level: float | Literal["budget"] | None = None,
     run_length: int = 10_000,
-    alarm: Literal["evidence", "risk", "proved"] | None = None,
+    alarm: Literal["sight", "evidence", "risk", "proved"] | None = None,
     seed: int = 0,
     force: bool = False,
     options: FitOptions | None = None,
@@ -64,12 +64,13 @@ def fit(
         "paper" and where the budget is below 0.001.
     run_length : int, default 10000
         Wanted mean number of clean steps between false alarms, 10 to 10,000,000.
-    alarm : {"evidence", "risk", "proved"}, optional
-        What the alarm sums. "evidence", the default: a log-likelihood ratio of degraded against clean
-        steps where the log has labels and `shifted`, else standardized deviations from clean steps.
-        "proved": what a bet against clean data earns; `run_length` then holds without independence, as long
-        as the mean of the score given the past stays at that of clean data, at several times the delay.
-        "risk" is what "paper" has.
+    alarm : {"sight", "evidence", "risk", "proved"}, optional
+        What the alarm looks at. "sight", the default where all logs have gauges: how far input and outputs
+        are from the clean steps, with or without labels. "evidence", the default without gauges: a
+        log-likelihood ratio of degraded against clean steps where the log has labels and `shifted`, else
+        standardized deviations from clean steps. "proved": what a bet against clean data earns; `run_length`
+        then holds without independence, as long as the mean of the score given the past stays at that of
+        clean data, at several times the delay. "risk" is what "paper" has.
     seed : int, default 0
         For the bootstrap and the shuffle.
     force : bool, default False

@@ -36,10 +36,11 @@ class FitOptions:
         Abstentions that may come at once, on top of the budget, 1 to 10000.
     warmup : int, default 64
         First steps, which abstain only where `max_error` withholds them.
-    baseline_inputs : int, default 0
+    baseline_inputs : int, optional
         First new inputs of a device, up to 1,000, that set its baseline: what they show beyond the clean
-        log is taken off the evidence from then on, at most 1 nat an input. For devices that differ from each
-        other and start healthy; it costs power. 0 for none.
+        log is taken off from then on, at most half a deviation of each number of "sight", or 1 nat an input
+        of "evidence". For devices that differ from each other and start healthy. Default 60 with an alarm of
+        "sight", else 0 for none.
     max_error : float, optional
         For devices that are told labels (`Monitor.feedback`): of n labeled accepted steps, at most
         ``max_error`` x n + c are wrong, for every input, choice of labels and delay within `feedback`; c is
@@ -76,7 +77,7 @@ class FitOptions:
     explain: bool = True
     burst: int = 8
     warmup: int = WARMUP
-    baseline_inputs: int = 0
+    baseline_inputs: int | None = None
     max_error: float | None = None
     feedback: int = 0
     hard: str = "error"
@@ -88,7 +89,8 @@ class FitOptions:
 
     def __post_init__(self) -> None:
         number("l2", self.l2, 1e-9, 1e9)
-        integer("baseline_inputs", self.baseline_inputs, 0, row_range("baseline_inputs", "evidence")[1])
+        if self.baseline_inputs is not None:
+            integer("baseline_inputs", self.baseline_inputs, 0, row_range("baseline_inputs", "sight")[1])
         integer("feedback", self.feedback, 0, row_range("memory", "feedback")[1])
         if self.max_error is not None:
             number("max_error", self.max_error, 0.001, 0.999)

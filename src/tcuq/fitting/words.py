@@ -103,7 +103,7 @@ def in_words(params: Params, details: bool = False) -> str:
     """Return a few lines about parameters; of a fit, with what it found."""
     fitted = params.notes.get("fit")
     if not isinstance(fitted, Mapping):
-        summed = "risk" if params.evidence is None else "evidence"
+        summed = "evidence" if params.evidence else "distance" if params.sight else "risk"
         alarm = f"Alarm: {summed if _has_alarm(params) else 'none'}."
         return "\n".join([_chosen(params, params.profile), _abstains(params), alarm])
     lines = [
@@ -209,6 +209,9 @@ def _alarm(params: Params, fitted: Mapping[str, Any]) -> str:
     if not _has_alarm(params):
         return f"Alarm: none, as {fitted['clean_steps']:,} clean steps are too few to set one."
     what = "risk"
+    if params.sight is not None:
+        seen = ", ".join(params.sight.gauges) or "none of the input"
+        what = f"distance from clean data, of gauges ({seen}) and outputs"
     if params.evidence is not None:
         names = ", ".join(name for name, value in params.evidence.coef.items() if value)
         names = names or "no signal (none tells shifts from clean steps)"
@@ -226,6 +229,8 @@ def _alarm(params: Params, fitted: Mapping[str, Any]) -> str:
     if elsewhere:
         times = elsewhere["false_alarms"]
         text += f"; {times} came in {elsewhere['steps']:,} held-out clean steps"
+        if params.sight is not None and times > 2 * max(1.0, elsewhere["steps"] / fitted["run_length"]):
+            text += ", more than twice as many: expect so many, or record a longer clean log"
     return f"{text}."
 
 

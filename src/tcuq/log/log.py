@@ -269,6 +269,19 @@ class Log:
         return np.asarray(top / 256 if self.probs.dtype == np.uint8 else top)
 
     @property
+    def names_of_gauges(self) -> tuple[str, ...]:
+        """Names of the gauges; those without names are numbered from 1 on."""
+        count = 0 if self.gauges is None else self.gauges.shape[1]
+        return self.gauge_names or tuple(f"gauge_{number}" for number in range(1, count + 1))
+
+    def gauges_named(self, names: Sequence[str]) -> npt.NDArray[Any] | None:
+        """Return the columns of some gauges; None where one is missing, or none is asked for."""
+        own = self.names_of_gauges
+        if self.gauges is None or not names or any(name not in own for name in names):
+            return None
+        return np.ascontiguousarray(self.gauges[:, [own.index(name) for name in names]])
+
+    @property
     def unlabeled(self) -> int:
         """Steps without a label in a log that has labels."""
         return 0 if self.labels is None else int(np.count_nonzero(self.labels == NO_LABEL))

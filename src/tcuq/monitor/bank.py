@@ -13,7 +13,7 @@ from .._core import ERR_OTHER
 from ..base.checks import integer
 from ..base.errors import InputError, InputTypeError
 from ..log.quantize import as_rows
-from .monitor import RIGHT, WRONG, added, params_given, refusal
+from .monitor import RIGHT, WRONG, added, gauge_rows, params_given, refusal
 from .params import Params
 from .state import renewed
 from .steps import filled
@@ -80,6 +80,7 @@ class Bank:
         features: npt.ArrayLike | None = None,
         signals: bool = False,
         threads: int | None = None,
+        gauges: npt.ArrayLike | None = None,
     ) -> Any:
         """Take inferences of many devices, in the order in which they are given.
 
@@ -96,14 +97,17 @@ class Bank:
         threads : int, optional
             How many cores to use at most, 1 to 64; all that this process may use if not given. Results have
             the same bits for every number, and a small batch takes one.
+        gauges : array of shape (n, g), optional
+            One row an inference, as for `Monitor.step`.
         """
         most = usable_cores() if threads is None else integer("threads", threads, 1, MOST_THREADS)
         rows = as_rows("probs", probs)
         more = None if features is None else as_rows("features", features)
+        seen = gauge_rows(self.params, gauges)
         wanted = self._slots(slots)
 
         def run(steps: Any, raw: Any) -> None:
-            self._core.run(wanted, rows, more, steps, raw, most)
+            self._core.run(wanted, rows, more, steps, raw, most, seen)
 
         return filled(run, len(rows), self.params.names, signals)
 

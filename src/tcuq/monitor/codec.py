@@ -14,7 +14,7 @@ from ..base.fixed import ONE, nearest, weight_units
 from . import made
 from .signals import SIGNALS, mask
 
-SCALE = {"q8": 256, "q9": 512, "q13": 8192, "q16": ONE, "weights": 32768}
+SCALE = {"q4": 16, "q8": 256, "q9": 512, "q13": 8192, "q16": ONE, "weights": 32768}
 """What 1.0 is in the core, by unit."""
 
 ROWS = {

@@ -6,10 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..base.checks import put
+import numpy as np
+import numpy.typing as npt
+
+from ..base.checks import number, put
 from ..base.errors import InputError, wrong_value
 from ..base.fixed import ONE
-from .codec import ROWS, Part, checked, settle
+from .codec import ROWS, SCALE, Part, checked, settle, snapped
 
 BET_LEAST, BET_MOST = 258 / ONE, 16.0
 """Factors of a bet, between which the core has their logarithm."""
@@ -128,3 +131,145 @@ class InstantHead(Part):
 
     def __post_init__(self) -> None:
         settle(self, self.part)
+
+
+@dataclass(frozen=True)
+class Sight(Part):
+    """How far the input and the outputs are from clean data: what the alarm compares with its limit.
+
+    Every step has numbers: its gauges, the log-odds against its class, the distance of its features where
+    that signal is used, and the distance of its gauges. Their slow means, less the clean mean of the class
+    and what the device's first inputs showed, give one distance with a covariance of them all (SPEC.md
+    section 21). Numbers are snapped to what the core can hold.
+
+    Parameters
+    ----------
+    means, deviations : sequence of float
+        Of each number on clean data, in its own unit.
+    class_means : sequence of sequences of float
+        Of each number, class by class: how many deviations it is above `means`, in [-8, 8).
+    matrix : sequence of float
+        Rows of an upper triangle, one after the other. A gap to clean data, in deviations, times the matrix
+        is a vector whose length is 1 at the end of what clean data shows.
+    gauges : sequence of str
+        Names of the gauges, at most 16.
+    gauge_scales : sequence of float, optional
+        What 1.0 of each gauge is in the core, 256 unless given: a gauge must stay below 32767 of these.
+    reach : int, default 256
+        As of `EvidenceHead`.
+    frozen : float, default 0.0
+        As of `EvidenceHead`.
+    baseline : int, default 0
+        First new inputs of a device whose means come off from then on, up to 1000; half a deviation at most.
+    odds_weight : float, default 0.0
+        Of the slow odds, which speak beside the length; up to 16.
+    clear_weight : float, default 20.0
+        Nats of a squared length of 1, by which an alarm ends; 1 to 255.
+    changed : float, default 1.0
+        Distance from which on a step is `changed`, up to the limit of the alarm.
+
+    Examples
+    --------
+    >>> Sight([0.5], [0.125], [[0.0], [1.0]], [1.0]).units()
+    (65536.0,)
+    """
+
+    part = "sight"
+    __hash__ = Part.__hash__
+
+    means: Sequence[float]
+    deviations: Sequence[float]
+    class_means: Sequence[Sequence[float]]
+    matrix: Sequence[float]
+    gauges: Sequence[str] = ()
+    gauge_scales: Sequence[float] = ()
+    reach: int = 256
+    frozen: float = 0.0
+    baseline: int = 0
+    odds_weight: float = 0.0
+    clear_weight: float = 20.0
+    changed: float = 1.0
+
+    def __post_init__(self) -> None:
+        lists = ("means", "deviations", "matrix", "gauge_scales")
+        settle(self, self.part, leave=("gauges", "class_means", *lists))
+        names = tuple(self.gauges)
+        if isinstance(self.gauges, str) or not all(isinstance(name, str) and name for name in names):
+            raise wrong_value("sight gauges", self.gauges, "a list of names")
+        if len(set(names)) != len(names) or len(names) > ROWS[self.part]["gauges"].high:
+            raise wrong_value("sight gauges", names, "at most 16 names, each one different")
+        put(self, gauges=names, gauge_scales=tuple(self.gauge_scales) or (256.0,) * len(names))
+        lengths = {"means": len(self.means), "deviations": len(self.means), "gauge_scales": len(names)}
+        lengths["matrix"] = len(self.means) * (len(self.means) + 1) // 2
+        for name in lists:
+            given = getattr(self, name)
+            if isinstance(given, str) or not isinstance(given, Sequence) or len(given) != lengths[name]:
+                raise wrong_value(f"sight {name}", given, f"{lengths[name]} numbers")
+            low = 1e-9 if name in ("deviations", "gauge_scales") else -1e9
+            put(self, **{name: tuple(number(f"sight {name}", each, low, 1e9) for each in given)})
+        rows = tuple(self._row(row) for row in self.class_means)
+        put(self, class_means=rows)
+        units = self.units()
+        most = ROWS[self.part]["mean"].high
+        means = (
+            snapped("sight means", m * u, -most, most, 16) / u for m, u in zip(self.means, units, strict=True)
+        )
+        shift = self._matrix_shift
+        matrix = (round(each * 2**shift) / 2**shift for each in self.matrix)
+        put(self, means=tuple(means), matrix=tuple(matrix))
+
+    def _row(self, row: Any) -> tuple[float, ...]:
+        if isinstance(row, str) or not isinstance(row, Sequence) or len(row) != len(self.means):
+            raise wrong_value("sight class_means", row, f"rows of {len(self.means)} numbers")
+        limits = ROWS[self.part]["class_mean"]
+        return tuple(snapped("sight class_means", each, limits.low, limits.high, 16) for each in row)
+
+    def units(self) -> tuple[float, ...]:
+        """Return what 1.0 of each number is in the core: gauges have scales of their own, signals 65536."""
+        return (*self.gauge_scales, *(float(ONE) for _ in range(len(self.means) - len(self.gauge_scales))))
+
+    def gauge_rows(self, gauges: npt.NDArray[Any]) -> npt.NDArray[np.int16]:
+        """Return rows of gauges as the core takes them."""
+        rows = np.asarray(gauges, np.float64)
+        if rows.shape[1] != len(self.gauges):
+            expected = f"expected {len(self.gauges)} a step: {', '.join(self.gauges)}"
+            raise InputError("value", f"gauges have {rows.shape[1]} values per step, {expected}")
+        if not np.isfinite(rows).all():
+            raise wrong_value("gauges", "not finite", "finite numbers")
+        return np.clip(np.rint(rows * np.array(self.gauge_scales)), -32768, 32767).astype(np.int16)
+
+    @property
+    def _matrix_shift(self) -> int:
+        """The largest shift with which all of the matrix fits."""
+        largest = max((abs(each) for each in self.matrix), default=0.0)
+        most = ROWS[self.part]["matrix"].high
+        if largest > most:
+            raise wrong_value("sight matrix", largest, f"numbers up to {most}")
+        return max(shift for shift in range(16) if shift == 0 or largest * 2**shift <= most)
+
+    def integers(self) -> dict[str, Any]:
+        """Return the fields of the core's struct."""
+        units, rows = self.units(), ROWS[self.part]
+        scales, shifts = [], []
+        for deviation, unit in zip(self.deviations, units, strict=True):
+            factor = 4096 / (16 * unit * deviation)  # of a gap in 1/16
+            room = (
+                shift for shift in range(rows["shift"].high + 1) if factor * 2**shift <= rows["scale"].high
+            )
+            shifts.append(max(room, default=0))
+            scales.append(min(max(round(factor * 2 ** shifts[-1]), 1), rows["scale"].high))
+        return {
+            "gauges": len(self.gauges),
+            "reach": self.reach,
+            "frozen": round(self.frozen * ONE),
+            "baseline_inputs": self.baseline,
+            "odds_weight": round(self.odds_weight * SCALE["q8"]),
+            "clear_weight": round(self.clear_weight * SCALE["q4"]),
+            "matrix_shift": self._matrix_shift,
+            "changed": round(self.changed * ONE),
+            "mean": [round(mean * unit * 16) for mean, unit in zip(self.means, units, strict=True)],
+            "scale": scales,
+            "shift": shifts,
+            "class_mean": bytes(round(16 * each) & 255 for row in self.class_means for each in row),
+            "matrix": [round(each * 2**self._matrix_shift) for each in self.matrix],
+        }

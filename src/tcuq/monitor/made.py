@@ -53,6 +53,9 @@ STEP_FIELDS = (
     "warming_up",
     "reason",
     "low_mass",
+    "action",
+    "changed",
+    "moved",
 )
 """What a step of the core says, in the order of tcuq.h."""
 
@@ -108,6 +111,7 @@ params fall_cap - one q16 0 1073741824 0
 params centers centers class_x_feature int -128 127 0
 params instant instant part int 0 0 0
 params evidence evidence part int 0 0 0
+params sight sight part int 0 0 0
 params feedback feedback part int 0 0 0
 params coef coef signal q9 -32768 32767 0
 params clean_mean clean_means signal q16 0 65535 0
@@ -125,6 +129,19 @@ evidence bet_slope bet one q16 0 32767 0
 evidence coef coef signal q9 -32768 32767 0
 instant bias bias one q16 -16777216 16777216 -196608
 instant coef coef signal q9 -32768 32767 0
+sight gauges gauges one int 0 16 2
+sight reach reach one int 256 4294967295 4000
+sight frozen frozen one q16 0 2097152 0
+sight baseline_inputs baseline one int 0 1000 0
+sight odds_weight odds_weight one q8 0 4096 512
+sight clear_weight clear_weight one q4 16 4095 320
+sight matrix_shift - one int 0 15 8
+sight changed changed one q16 0 4194304 40000
+sight mean means number q4 -1048576 1048576 0
+sight scale deviations number int 1 1023 0
+sight shift deviations number int 0 24 0
+sight class_mean class_means class_x_number q4 -128 127 0
+sight matrix matrix triangle int -32768 32767 0
 feedback memory memory one int 1 1024 3
 feedback error_num max_error one ratio 0 65535 1
 feedback error_den error_den one den 1 1000 10

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +59,11 @@ class Monitor:
         self._level_den, self._budget_den = int(fields["level_den"]), int(fields["budget_den"])
 
     def step(
-        self, probs: npt.ArrayLike, features: npt.ArrayLike | None = None, signals: bool = False
+        self,
+        probs: npt.ArrayLike,
+        features: npt.ArrayLike | None = None,
+        signals: bool = False,
+        gauges: npt.ArrayLike | None = None,
     ) -> Step:
         """Take one inference.
 
@@ -74,34 +77,48 @@ class Monitor:
             int8 in the scale of the params, or float. Ignored where the params use none.
         signals : bool, default False
             Also return all signals in `Step.signals` (0 where unused).
+        gauges : array of n values, optional
+            Of the input, in the order of `Params.sight.gauges`, as `tcuq.input_gauges` gives them. Without
+            them the input counts as a clean one. Ignored where the params use none.
 
         Returns
         -------
         Step
-            Act on its `answer`. Its `reason` is the name of the signal that raised the uncertainty most on
-            a flagged step, else None. `expected_accuracy` is None where the params have no `horizon`: a fit
-            without labels. `answer_name` and `prediction_name` are None where the classes have no names.
+            Do what its `action` says: act on the `answer`, ask, or hold. Its `reason` is the name of the
+            signal that raised the uncertainty most on a flagged step, else None. `expected_accuracy` is None
+            where the params have no `horizon`: a fit without labels. `answer_name` and `prediction_name` are
+            None where the classes have no names.
         """
+        rows = None if gauges is None else gauge_rows(self.params, as_vector("gauges", gauges)[None])
+        seen = None if rows is None else rows[0]
         try:
-            return self._core.step(probs, features, signals, self.params.names)
+            return self._core.step(probs, features, signals, self.params.names, seen)
         except (TypeError, BufferError):
             # Lists, float16, strided views: rare, so only the failing call pays for the conversion.
             probs = as_vector("probs", probs)
             features = None if features is None else as_vector("features", features)
-            return self._core.step(probs, features, signals, self.params.names)
+            return self._core.step(probs, features, signals, self.params.names, seen)
 
-    def run(self, probs: Any, features: npt.ArrayLike | None = None, signals: bool = False) -> Any:
+    def run(
+        self,
+        probs: Any,
+        features: npt.ArrayLike | None = None,
+        signals: bool = False,
+        gauges: npt.ArrayLike | None = None,
+    ) -> Any:
         """Take a whole log; the same as calling `step` on each row.
 
         Parameters
         ----------
         probs : array of shape (T, L), Log, or data frame
             A log, or a data frame or Arrow table with the columns of one (see `Log.from_frame`), brings its
-            own features; past outputs are forgotten where a new segment begins.
+            own features and gauges; past outputs are forgotten where a new segment begins.
         features : array of shape (T, d), optional
             One row per step; int8 in the scale of the params, or float. Ignored where the params use none.
         signals : bool, default False
             Also return the signals.
+        gauges : array of shape (T, n), optional
+            One row per step, as for `step`.
 
         Returns
         -------
@@ -119,8 +136,10 @@ class Monitor:
         if is_frame(probs):
             probs = opened(probs)
         if isinstance(probs, Log) or (is_frame(probs) and holds_log(probs)):
-            if features is not None:
-                raise InputTypeError("conflict", "features are given beside a log, which has its own")
+            if features is not None or gauges is not None:
+                raise InputTypeError(
+                    "conflict", "features or gauges are given beside a log, which has its own"
+                )
             log = probs if isinstance(probs, Log) else Log.from_frame(probs)
             unread = () if log is probs else log.notes  # those of a log are known to whoever made it
             for each in (*unread, *format_notes(log, self.params)):
@@ -128,7 +147,12 @@ class Monitor:
             return run_over(self, log, signals)
         rows = as_rows("probs", probs)
         more = None if features is None else as_rows("features", features)
-        return filled(partial(self._core.run, rows, more), len(rows), self.params.names, signals)
+        seen = gauge_rows(self.params, gauges)
+
+        def run(steps: Any, raw: Any) -> None:
+            self._core.run(rows, more, steps, raw, seen)
+
+        return filled(run, len(rows), self.params.names, signals)
 
     def reset(self) -> None:
         """Forget past posteriors and features after a gap in the stream.
@@ -273,10 +297,14 @@ def run_over(monitor: Monitor, log: Log, signals: bool = False) -> Any:
     steps = np.empty(len(log), dtype=STEP_DTYPE)
     values = np.empty((len(log), len(SIGNALS))) if signals else None
     features = log.features if monitor.params.features else None
+    sight = monitor.params.sight
+    gauges = None if sight is None else log.gauges_named(sight.gauges)
     for index in log.pieces():
         if index.start:
             monitor.reset()
-        result = monitor.run(log.probs[index], None if features is None else features[index], signals)
+        parts = (None if each is None else each[index] for each in (features, gauges))
+        more, seen = parts
+        result = monitor.run(log.probs[index], more, signals, seen)
         if values is None:
             steps[index] = result
         else:
@@ -288,14 +316,26 @@ def run_over(monitor: Monitor, log: Log, signals: bool = False) -> Any:
 def format_notes(log: Log, params: Params) -> list[str]:
     """Return a note where int8 features of a log are not in the format that a monitor was fitted to."""
     scale, zero_point = log.feature_scale, log.feature_zero_point
+    notes = []
+    lacking = [] if params.sight is None else [n for n in params.sight.gauges if n not in log.names_of_gauges]
+    if lacking:
+        blind = f"the log has no gauge {lacking[0]!r}, which the monitor was fitted to"
+        notes.append(f"{blind}: the alarm sees the outputs alone; record the log with its inputs")
     if not params.features or scale is None:
-        return []
+        return notes
     if abs(scale - params.feature_scale) <= 1e-6 * scale and zero_point == params.feature_zero_point:
-        return []
+        return notes
     own = f"scale {params.feature_scale:.6g} and zero point {params.feature_zero_point}"
     other = f"features have scale {scale:.6g} and zero point {zero_point}, the monitor was fitted to {own}"
     way = "fit it again to a log of this model, or record this log with the model of the fit"
-    return [f"{other}: its signals of features mean something else here; {way}"]
+    return [*notes, f"{other}: its signals of features mean something else here; {way}"]
+
+
+def gauge_rows(params: Params, gauges: npt.ArrayLike | None) -> npt.NDArray[np.int16] | None:
+    """Return rows of gauges as the core takes them; None without any, or where it reads none."""
+    if gauges is None or params.sight is None or not params.sight.gauges:
+        return None
+    return params.sight.gauge_rows(as_rows("gauges", gauges))
 
 
 WRONG, RIGHT = -1, -2

@@ -24,10 +24,20 @@ from . import codec
 from .alarm import Alarm
 from .codec import BUDGET_DEN, LEVEL_DEN, MAP_LIMIT
 from .feedback import Feedback
-from .heads import EvidenceHead, InstantHead
+from .heads import EvidenceHead, InstantHead, Sight
 from .made import PARAMS_VERSION
 from .params_file import OLD, check_whole, content_from, content_of, plain, values_from
-from .signals import FEATURE_BASED, LAGGED, PROFILES, SLOW, STOCK_BIAS, STOCK_COEF, ordered, profile_signals
+from .signals import (
+    FEATURE_BASED,
+    LAGGED,
+    PROFILES,
+    SLOW,
+    STOCK_BIAS,
+    STOCK_COEF,
+    ordered,
+    profile_signals,
+    slow_signals,
+)
 
 WARMUP = 64
 """First steps, which do not abstain, unless told otherwise."""
@@ -100,6 +110,9 @@ class Params:
     evidence : EvidenceHead, optional
         What the rise side of the alarm sums in place of risk. Its limit and cap then count evidence, `mean`
         and the allowance of that side are not used, and there is no fall side.
+    sight : Sight, optional
+        What the rise side of the alarm compares with its limit in place of risk: how far input and outputs
+        are from clean data. Without evidence only.
     about : {"prediction", "answer"}, default "prediction"
         What signals, uncertainty and risk speak of: the top class of this posterior, or the class to act on,
         which needs `instant`.
@@ -159,6 +172,7 @@ class Params:
     burst: int = 8
     alarm: Alarm = field(default_factory=Alarm)
     evidence: EvidenceHead | None = None
+    sight: Sight | None = None
     about: str = "prediction"
     instant: InstantHead | None = None
     centers: tuple[tuple[int, ...], ...] | None = None
@@ -194,7 +208,8 @@ class Params:
         return self.core().sizes()
 
     def _check_parts(self) -> None:
-        parts = {"alarm": Alarm, "evidence": EvidenceHead, "instant": InstantHead, "feedback": Feedback}
+        parts = {"alarm": Alarm, "evidence": EvidenceHead, "sight": Sight}
+        parts |= {"instant": InstantHead, "feedback": Feedback}
         for name, kind in parts.items():
             part, optional = getattr(self, name), "" if name == "alarm" else " or None"
             if not isinstance(part, kind) and (part is not None or name == "alarm"):
@@ -274,19 +289,43 @@ class Params:
         given = "missing" if self.centers is None else "given"
         wrong = (self.centers is None) == ("distance" in used)
         yield "conflict", wrong, f"centers are {given}, expected exactly with the signal 'distance'"
+        if self.sight is not None:
+            yield (
+                "conflict",
+                self.evidence is not None,
+                "sight and evidence are both given; the alarm has one",
+            )
+            yield "missing", "odds" not in used, "sight needs the signal odds"
+            numbers = len(self.sight.gauges) + (2 if self.sight.gauges else 1) + ("distance" in used)
+            given = len(self.sight.means)
+            yield "value", given != numbers, f"sight has {given} means, expected {numbers}, one a number"
+            given = len(self.sight.class_means)
+            problem = f"sight has {given} class_means, expected {self.classes}, one per class"
+            yield "value", given != self.classes, problem
+            falls = self.alarm.fall is not None
+            yield "conflict", falls, "alarm fall is on; with sight the alarm has the rise side only"
+            rise = 0.0 if self.alarm.rise is None else self.alarm.rise.limit
+            low = max(0.25, self.sight.changed)
+            yield "value", rise < low, f"alarm rise limit is {rise:g}, expected {low:g} or more with sight"
         if self.evidence is not None:
             lacks = not {"odds", "distance"} & used
             yield "missing", lacks, "evidence needs the signal odds or distance: they tell what is new"
             falls = self.alarm.fall is not None
             yield "conflict", falls, "alarm fall is on; with evidence the alarm has the rise side only"
-        elif slow:
-            yield "missing", True, f"evidence is None; signal {slow[0]!r} needs an EvidenceHead"
+        lacking = [
+            name
+            for name in slow
+            if name not in slow_signals(self.evidence is not None, self.sight is not None)
+        ]
+        for name in lacking[:1]:
+            yield "missing", True, f"evidence is None; signal {name!r} needs an EvidenceHead"
 
     @property
     def profile(self) -> str:
         """``"standard"``, ``"paper"``, or ``"custom"`` for another set of signals."""
+        own = slow_signals(self.evidence is not None, self.sight is not None)
         for name in PROFILES:
-            if self.signals == profile_signals(name, self.features, self.evidence is not None):
+            if self.signals == profile_signals(name, self.features, own):
                 return name
         return "custom"
 

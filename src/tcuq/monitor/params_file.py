@@ -17,7 +17,7 @@ from ..base.limits import Limits
 from .alarm import Alarm, AlarmSide, alarm_from
 from .codec import as_json, part_from, row_range
 from .feedback import Feedback
-from .heads import EvidenceHead, InstantHead
+from .heads import EvidenceHead, InstantHead, Sight
 from .made import PARAMS_VERSION as VERSION
 from .made import WAS
 
@@ -29,15 +29,21 @@ FORMAT = "tcuq-params"
 OLD = 4
 """Layout of version 0.3, which is read too."""
 
-_PARTS: dict[str, type[Any]] = {"evidence": EvidenceHead, "instant": InstantHead, "feedback": Feedback}
+_PARTS: dict[str, type[Any]] = {
+    "evidence": EvidenceHead,
+    "instant": InstantHead,
+    "sight": Sight,
+    "feedback": Feedback,
+}
 """What may be null."""
 
 
 def content_of(params: Params) -> dict[str, Any]:
     """Return the content of a parameter file."""
     values = {item.name: as_json(getattr(params, item.name)) for item in fields(params)}
-    if params.feedback is None:
-        del values["feedback"]
+    for name in ("feedback", "sight"):  # files of a fit without them are as they were
+        if getattr(params, name) is None:
+            del values[name]
     return sealed_content({"format": FORMAT, "version": VERSION, **values})
 
 
@@ -58,8 +64,9 @@ def check_whole(content: Mapping[str, Any], kind: type[Params], sealed: bool) ->
     """Refuse a file that lacks a field; then, if `sealed`, one with the checksum of another content."""
     given, expected = content.get("checksum"), checksum_of(content)
     content = today(content)
-    # Without feedback a file is as it was before there was any.
-    _complete("field", content, [item.name for item in fields(kind) if item.name != "feedback"])
+    # Without feedback and sight a file is as it was before there were any.
+    later = ("feedback", "sight")
+    _complete("field", content, [item.name for item in fields(kind) if item.name not in later])
     for name in ("coef", "clean_means"):
         _complete(name, content[name], content["signals"])
     alarm = content["alarm"]

@@ -48,11 +48,16 @@ REASONS = {**NUMBER, **{name: number for name, (number, _) in made.REASONS.items
 MEANING = {**DESCRIPTION, **{name: text for name, (_, text) in made.REASONS.items()}}
 
 
-def profile_signals(profile: str, features: int, evidence: bool = True) -> tuple[str, ...]:
-    """Return the signals of a profile, without those that need features or evidence when there are none."""
+def slow_signals(evidence: bool, sight: bool) -> tuple[str, ...]:
+    """Return the slow signals that there are with these heads."""
+    return SLOW if evidence else ("degradation",) if sight else ()
+
+
+def profile_signals(profile: str, features: int, slow: Sequence[str] = SLOW) -> tuple[str, ...]:
+    """Return the signals of a profile, without those that need features or a head when there are none."""
     if profile not in PROFILES:
         raise wrong_value("profile", profile, f"one of {', '.join(PROFILES)}")
-    left_out = (() if features > 0 else FEATURE_BASED) + (() if evidence else SLOW)
+    left_out = (() if features > 0 else FEATURE_BASED) + tuple(s for s in SLOW if s not in slow)
     return tuple(s for s in PROFILES[profile] if s not in left_out)
 
 

@@ -25,12 +25,16 @@ _FRACTIONS = (
 STEP_DTYPE = np.dtype(
     [(name, "f8") for name in _FRACTIONS]
     + [("prediction", "i4"), ("answer", "i4"), ("flagged", "?"), ("abstain", "?"), ("alarm", "u1")]
-    + [("warming_up", "?"), ("reason", "u1"), ("low_mass", "?")],
+    + [("warming_up", "?"), ("reason", "u1"), ("low_mass", "?")]
+    + [("action", "u1"), ("changed", "?"), ("moved", "u1")],
     align=True,
 )
 """One row of `Monitor.run`. `reason` is the number of a signal in `SIGNALS`, 254 for the error limit, or 255
-for none: `step_columns` gives the names, which `Monitor.step` gives at once. `expected_accuracy` is NaN where
-the params have no `horizon`."""
+for none; `action` is 0 to act, 1 to ask, 2 to hold: `step_columns` gives the names, which `Monitor.step`
+gives at once. `expected_accuracy` is NaN where the params have no `horizon`."""
+
+ACTIONS = ("act", "ask", "hold")
+"""By their numbers in the core."""
 
 NO_REASON = 255
 
@@ -222,7 +226,8 @@ def step_columns(steps: npt.NDArray[Any], names: Sequence[str] | None = None) ->
     Returns
     -------
     dict of arrays
-        Every field of a step; `reason` as a name, "" where there is none. With `names` also `answer_name`.
+        Every field of a step; `reason` and `action` as names, "" where there is no reason. With `names` also
+        `answer_name`.
 
     Examples
     --------
@@ -234,6 +239,7 @@ def step_columns(steps: npt.NDArray[Any], names: Sequence[str] | None = None) ->
     """
     columns = {name: np.ascontiguousarray(steps[name]) for name in STEP_DTYPE.names or ()}
     columns["reason"] = np.array(reason_names(columns["reason"]), dtype=str)
+    columns["action"] = np.array(ACTIONS, dtype=str)[columns["action"]]
     if names is not None:
         columns["answer_name"] = np.array([names[answer] for answer in columns["answer"].tolist()], dtype=str)
     return columns

@@ -13,12 +13,22 @@ from ...base.fixed import ONE
 from ...log.class_names import shift_shown
 from ...monitor.alarm import Alarm, AlarmSide
 from ...monitor.heads import EvidenceHead
+from ...monitor.monitor import Monitor, run_over
 from ...monitor.params import Params
 from ...monitor.signals import SLOW
 from .. import alarms
 from ..alarms import ALLOWANCE_NATS, FEWEST, LEAST_RAISED, choose_evidence_limit, clear_at
 from ..arrays import added, alarm_on, evidence, leaky_mean
-from ..learn_head import CLIP, Moments, Part, deviations, learn_moments, slow_sum
+from ..learn_head import (
+    CLIP,
+    Moments,
+    Part,
+    degraded_steps,
+    deviations,
+    inside_runs,
+    learn_moments,
+    slow_sum,
+)
 from ..signal_table import Flags, Floats, shift_kinds
 from .evidence import parts_of
 from .state import FitState, Summed
@@ -48,6 +58,10 @@ def set_threshold(state: FitState) -> None:
 def set_alarm(state: FitState) -> None:
     """Choose what is summed, then its limit from clean stretches."""
     state.progress("alarm", 0, 1)
+    if state.request.alarm_of == "sight":
+        _say_of_sight(state)
+        state.progress("alarm", 1, 1)
+        return
     summed = state.summed = choose_sum(state)
     clean = np.concatenate(state.clean_risk)
     count = sum(map(len, summed.runs))
@@ -65,6 +79,16 @@ def set_alarm(state: FitState) -> None:
         if state.options.explain and not summed.proved:
             state.findings["left_out"] = state.left_out if state.learned else find_left_out(state, False)
     state.progress("alarm", 1, 1)
+
+
+def _say_of_sight(state: FitState) -> None:
+    """Note what the alarm, which was fitted before the heads, finds and promises."""
+    clean, run_length = len(np.concatenate(state.clean_risk)), state.request.run_length
+    state.findings |= {"clean_steps": clean, "clean_marked": state.clean.marked, "run_length": run_length}
+    if FEWEST <= clean < run_length:
+        state.note("few_clean", steps=clean, run_length=run_length, enough=run_length)
+    if state.options.explain:
+        state.findings["left_out"] = found_by_sight(state)
 
 
 def choose_limits(summed: Summed, runs: Sequence[Floats], state: FitState) -> Alarm:
@@ -127,7 +151,7 @@ def careful_sum(state: FitState) -> Summed:
     if state.options.baseline_inputs:
         novelty = np.concatenate([part.novelty[run] for part in parts for run in part.runs])
         mean = float((np.concatenate(runs) + ALLOWANCE_NATS).sum() / novelty.sum())
-        head = replace(head, baseline=(state.options.baseline_inputs, mean, alarms.BASELINE_MOST))
+        head = replace(head, baseline=(state.options.baseline_inputs or 0, mean, alarms.BASELINE_MOST))
     return Summed(runs, head, findings=findings)
 
 
@@ -184,27 +208,58 @@ SHORTEST = 30  # steps of a stretch below which it says nothing about a delay
 
 def find_left_out(state: FitState, learned: bool) -> dict[str, Any] | None:
     """Return how alarms do on costly kinds of shift that they were not learned from; None below two."""
-    log, parts = state.log, alarm_parts(state)
-    if log.kinds is None or sum(part.clean.sum() for part in parts) < FEWEST:
+    parts = alarm_parts(state)
+    if sum(part.clean.sum() for part in parts) < FEWEST:
         return None
-    degraded = parts[0].degraded
-    kinds = [kind for kind in shift_kinds(log) if (degraded & (log.kinds == kind)).any()]
-    delays: dict[int, list[float]] = {}
-    on_kind: dict[int, Flags] = {}
-    on_clean: list[Flags] = []
-    for kind in kinds:
-        held = degraded & (log.kinds == kind)
+    degraded, marks = parts[0].degraded, dict[int, list[Flags]]()
+    for kind in _costly(state, degraded):
+        held = degraded & (state.log.kinds == kind)
         kept = [replace(parts[0], degraded=degraded & ~held), *parts[1:]]
         if learned and sum(part.teaching.sum() for part in kept) < FEWEST:
             continue
-        if learned or not on_kind:
-            marks = _alarms(kept, state.params, state.request.run_length, learned)
+        if learned or not marks:
+            found = _alarms(kept, state.params, state.request.run_length, learned)
+        marks[kind] = found
+    return judged_by_kind(state, degraded, [part.clean for part in parts], marks)
+
+
+def found_by_sight(state: FitState) -> dict[str, Any] | None:
+    """Return how the alarm does on costly kinds of shift, none of which it was fitted to; None below two."""
+    log, table = state.log, state.tables[-1]
+    if state.params.sight is None or log.kinds is None or state.clean.log.labels is None:
+        return None
+    clean = inside_runs(table, state.clean.runs)
+    wrong = float((table.predictions != state.clean.log.labels)[clean].mean())
+    degraded = degraded_steps(log, wrong)
+    found = [run_over(Monitor(state.params), each)["alarm"] != 0 for each in state.logs]
+    calm = [clean] if len(found) == 1 else [np.zeros(len(log), dtype=bool), clean]
+    return judged_by_kind(state, degraded, calm, dict.fromkeys(_costly(state, degraded), found))
+
+
+def _costly(state: FitState, degraded: Flags) -> list[int]:
+    """Return the kinds of shift that cost accuracy."""
+    kinds = state.log.kinds
+    if kinds is None:
+        return []
+    return [kind for kind in shift_kinds(state.log) if (degraded & (kinds == kind)).any()]
+
+
+def judged_by_kind(
+    state: FitState, degraded: Flags, clean: Sequence[Flags], marks: dict[int, list[Flags]]
+) -> dict[str, Any] | None:
+    """Return what is found of each kind, where the alarm of a fit without it is on in each log."""
+    log = state.log
+    delays: dict[int, list[float]] = {}
+    on_kind: dict[int, Flags] = {}
+    on_clean: list[Flags] = []
+    for kind, found in marks.items():
+        held = degraded & (log.kinds == kind)
         ends = np.flatnonzero(np.diff(np.concatenate([[0], held, [0]])))
-        shown = [marks[0][start:stop] for start, stop in zip(ends[::2], ends[1::2], strict=True)]
+        shown = [found[0][start:stop] for start, stop in zip(ends[::2], ends[1::2], strict=True)]
         judged_on = [on for on in shown if len(on) >= SHORTEST]
         delays[kind] = [float(np.argmax(on)) if on.any() else np.inf for on in judged_on]
-        on_kind[kind] = marks[0][held]
-        on_clean += [on[part.clean] for on, part in zip(marks, parts, strict=True)]
+        on_kind[kind] = found[0][held]
+        on_clean += [on[calm] for on, calm in zip(found, clean, strict=True)]
     judged = {kind: each for kind, each in delays.items() if each}
     if len(judged) < 2:
         return None

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...base.fixed import ONE
 from ...log.log import Log
 from ...metrics import auroc
-from ...monitor.heads import EvidenceHead
+from ...monitor.alarm import Alarm
+from ...monitor.heads import EvidenceHead, Sight
+from ...monitor.monitor import Monitor, run_over
 from ...monitor.params import Params
 from ...monitor.signals import SLOW, ordered
 from .. import learn_head as learn
@@ -19,6 +21,7 @@ from ..alarms import FEWEST, find_reach, still_from
 from ..arrays import MOST, compared, novelty
 from ..clean import rested_stretches
 from ..learn_head import Moments, Part, inside_runs, why_not
+from ..sight import BASELINE, Numbers, fit_sight
 from ..signal_table import HALF, Ints, Progress, SignalTable, Units, fill_in_means, read_signals
 from .state import FitState, Shuffle
 
@@ -31,12 +34,15 @@ def learn_evidence(state: FitState) -> None:
     """Choose whose errors are learned; then, where the alarm sums evidence, learn that of a step."""
     state.progress("evidence", 0, 1)
     answering = state.request.two_heads and state.request.about is None and state.log.labels is not None
-    if answering or state.params.evidence is not None:
+    sight = state.request.alarm_of == "sight"
+    if answering or sight or state.params.evidence is not None:
         tables = _first_look(state)
         if answering and _harmful(state, tables[0]):
             state.set(about="prediction")
             tables = _first_look(state)
-        if state.params.evidence is not None:
+        if sight:
+            _learn_sight(state, tables[-1])
+        elif state.params.evidence is not None:
             _learn(state, tables)
     state.progress("evidence", 1, 1)
 
@@ -57,6 +63,92 @@ def _harmful(state: FitState, table: SignalTable) -> bool:
         return False
     state.note("answers_do_harm", answers=answers, predictions=predictions)
     return True
+
+
+class Looked(NamedTuple):
+    """What the alarm that sees the input is fitted to."""
+
+    params: Params  # as they were then
+    numbers: Numbers  # of all steps of the clean log
+    names: tuple[str, ...]  # of gauges
+    reach: int
+    frozen: float
+
+    def fit(self, state: FitState, runs: list[slice]) -> tuple[Sight, Alarm]:
+        """Return the alarm of some clean stretches."""
+        rows = np.concatenate([np.arange(run.start, run.stop) for run in runs])
+        asked = state.options.baseline_inputs
+        return fit_sight(
+            self.params,
+            state.clean.log,
+            runs,
+            Numbers(*(each[rows] for each in self.numbers)),
+            names=self.names,
+            reach=self.reach,
+            frozen=self.frozen,
+            baseline=BASELINE if asked is None else asked,
+            run_length=state.request.run_length,
+        )
+
+
+def _look(state: FitState, table: SignalTable) -> Looked:
+    """Read what the alarm sees of the clean log."""
+    by_features, log = "distance" in state.params.signals, state.clean.log
+    values = compared(log, None if by_features else table.of(("odds",))[:, 0])
+    clean = inside_runs(table, state.clean.runs)
+    reach = find_reach(values, table.subject.astype(np.int64), clean, state.request.seed)
+    new, stillness = novelty(values, reach, ~table.settled)
+    names = _common_gauges(state)
+    gauges = log.gauges_named(names)
+    gauges = np.zeros((len(log), 0)) if gauges is None else gauges.astype(np.float64)
+    others = table.of(["odds", "distance"] if by_features else ["odds"]) / ONE
+    numbers = Numbers(gauges, others, table.subject, new / MOST)
+    return Looked(state.params, numbers, names, reach, still_from(stillness[clean], reach))
+
+
+def _learn_sight(state: FitState, table: SignalTable) -> None:
+    """Fit the alarm that sees the input to the clean steps; the signal `degradation` is made of it."""
+    state.looked = looked = _look(state, table)
+    steps = sum(run.stop - run.start for run in state.clean.runs)
+    gauges = list(looked.names)
+    state.findings["sight"] = {"gauges": gauges, "reach": looked.reach, "frozen": looked.frozen}
+    if steps < FEWEST:
+        state.note("no_alarm", steps=steps, fewest=FEWEST)
+        return
+    sight, alarm = looked.fit(state, state.clean.runs)
+    state.set(sight=sight, alarm=alarm, signals=ordered([*state.params.signals, "degradation"]))
+
+
+LEAST_HALF = 2 * FEWEST
+"""Clean steps that a half needs to be fitted to: with fewer, covariances say little."""
+
+
+def sight_elsewhere(state: FitState) -> dict[str, int] | None:
+    """Fit the alarm to one half of the clean steps, count false alarms on the other, both ways."""
+    looked, runs, log = state.looked, state.clean.runs, state.clean.log
+    if len(runs) > 1:
+        halves = [list(runs[0::2]), list(runs[1::2])]
+    else:
+        middle = (runs[0].start + runs[0].stop) // 2
+        halves = [[slice(runs[0].start, middle)], [slice(middle, runs[0].stop)]]
+    if looked is None or min(sum(run.stop - run.start for run in half) for half in halves) < LEAST_HALF:
+        return None
+    raised = inside = steps = 0
+    for here, there in (halves, halves[::-1]):
+        sight, alarm = looked.fit(state, here)
+        monitor = Monitor(looked.params.replace(sight=sight, alarm=alarm))
+        for run in there:
+            on = run_over(monitor, log.take(run))["alarm"] != 0
+            raised += int(np.diff(on.astype(int), prepend=0).clip(0).sum())
+            inside, steps = inside + int(on.sum()), steps + len(on)
+            monitor.reset()
+    return {"false_alarms": raised, "steps": steps, "alarm_steps": inside}
+
+
+def _common_gauges(state: FitState) -> tuple[str, ...]:
+    """Return the gauges that all logs have."""
+    named = [log.names_of_gauges for log in state.logs]
+    return tuple(name for name in named[-1] if all(name in each for each in named))
 
 
 def _learn(state: FitState, tables: list[SignalTable]) -> None:

@@ -20,6 +20,7 @@ from ..signal_table import FOLDS, Flags, Ints, folds, shift_kinds, some_of
 from ..simple_rules import COVERAGE, left_wrong, looked_at, simple_rules
 from ..words import HELP
 from .alarm import choose_limits
+from .evidence import sight_elsewhere
 from .heads import doubt_of
 from .state import FitState
 
@@ -132,6 +133,8 @@ def _note_harmful(state: FitState, signals: Mapping[str, Mapping[str, float]]) -
 
 def _run_length_elsewhere(state: FitState) -> dict[str, int] | None:
     """Set the alarm on one half of the clean steps, count false alarms on the other, both ways."""
+    if state.request.alarm_of == "sight":
+        return sight_elsewhere(state)
     runs = state.summed.runs
     if len(runs) > 1:
         halves = [list(runs[0::2]), list(runs[1::2])]
@@ -181,6 +184,8 @@ def without_unused(params: Params) -> tuple[Params, dict[str, Any] | None]:
     read = {name for name, value in params.coef.items() if value != 0}
     if params.instant is not None:
         read |= {name for name, value in params.instant.coef.items() if value != 0} | {"disbelief"}
+    if params.sight is not None:  # which looks at both
+        read |= {"odds", *({"distance"} & set(params.signals))}
     if params.evidence is not None:
         # What tells how new a step is stays too.
         read |= {*params.evidence.coef, "distance" if "distance" in params.signals else "odds"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,14 @@ from ...log.log import Log
 from ...log.quantize import choose_feature_scale, quantize_features
 from ...monitor.heads import EvidenceHead, InstantHead
 from ...monitor.params import Params
-from ...monitor.signals import FEATURE_BASED, STOCK_INSTANT, STOCK_STEADY, ordered, profile_signals
+from ...monitor.signals import (
+    FEATURE_BASED,
+    STOCK_INSTANT,
+    STOCK_STEADY,
+    ordered,
+    profile_signals,
+    slow_signals,
+)
 from ..clean import (
     as_log,
     clean_part,
@@ -40,6 +48,12 @@ def read(request: Request) -> FitState:
         if each is not None and each.unlabeled:
             raise InputError("missing", f"{name}: {each.partly}; leave its labels out, or complete them")
     refuse_one_class(log)
+    if (
+        request.alarm is None
+        and request.two_heads
+        and all(each is None or each.gauges is not None for each in (log, clean))
+    ):
+        request = replace(request, alarm="sight")
     params = start_params(log, request, clean)
     log = in_format(log, params)
     clean = None if clean is None else in_format(clean, params)
@@ -84,7 +98,7 @@ def start_params(log: Log, request: Request, clean: Log | None = None) -> Params
     if request.two_heads:
         more = {"instant": InstantHead(*_within(STOCK_INSTANT, names)), "coef": STOCK_STEADY[0]}
         more |= {"bias": STOCK_STEADY[1], "anchor": "belief"}
-        if request.alarm_of != "risk":  # to be learned
+        if request.alarm_of in ("evidence", "proved"):  # to be learned
             more["evidence"] = EvidenceHead({}, [0.0] * log.classes)
     if "distance" in names and features:  # without features `Params` says what is missing
         more["centers"] = find_centers(log if clean is None else clean, log.classes, scale, zero_point)
@@ -104,10 +118,11 @@ def start_params(log: Log, request: Request, clean: Log | None = None) -> Params
 
 def _signals(request: Request, features: int) -> tuple[str, ...]:
     """Return the signals of the profile, or those of them that were asked for."""
-    chosen, evidence = request.options.signals, request.alarm_of != "risk"
+    chosen, evidence = request.options.signals, request.alarm_of in ("evidence", "proved")
+    slow = slow_signals(evidence, sight=False)  # what sight brings comes with it
     if chosen is None:
-        return profile_signals(request.profile, features, evidence)
-    names, known = ordered(chosen), profile_signals(request.profile, 1, evidence)
+        return profile_signals(request.profile, features, slow)
+    names, known = ordered(chosen), profile_signals(request.profile, 1, slow)
     for name in names:
         if name not in known:
             expected = f"some of {', '.join(known)}"

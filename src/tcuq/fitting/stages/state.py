@@ -21,13 +21,14 @@ from ..signal_table import Flags, Floats, Ints, SignalTable
 from ..words import SENTENCES, Finding
 
 if TYPE_CHECKING:
+    from .evidence import Looked
     from .heads import Gated
 
 Progress = Callable[[str, int, int], None]
 """Called with the name of a stage, what is done of it, and all that there is to do."""
 
-ALARMS = {"standard": ("evidence", "risk", "proved"), "paper": ("risk",)}
-"""What the alarm of each profile may sum, the default first."""
+ALARMS = {"standard": ("sight", "evidence", "risk", "proved"), "paper": ("risk",)}
+"""What the alarm of each profile may look at; `Request.alarm_of` has the default."""
 
 
 def say_nothing(stage: str, done: int, total: int) -> None:
@@ -65,7 +66,7 @@ class Request:
         integer("seed", self.seed, 0, 2**63 - 1)
         if not isinstance(self.options, FitOptions):
             raise wrong_type("options", self.options, "a FitOptions")
-        if self.options.baseline_inputs and self.alarm_of != "evidence":
+        if self.options.baseline_inputs and self.alarm_of not in ("evidence", "sight"):
             raise wrong_value(
                 "baseline_inputs", self.options.baseline_inputs, f"0 with an alarm of {self.alarm_of}"
             )
@@ -82,8 +83,8 @@ class Request:
 
     @property
     def alarm_of(self) -> str:
-        """What the alarm sums: `alarm`, or its default."""
-        return self.alarm or ALARMS[self.profile][0]
+        """What the alarm looks at: `alarm`, or its default where a log has no gauges."""
+        return self.alarm or ("evidence" if self.two_heads else "risk")
 
     @property
     def flag_level(self) -> float:
@@ -138,6 +139,7 @@ class FitState:
     misled: Finding | None = None  # why evidence is not learned although it could be
     left_out: dict[str, Any] | None = None  # how learned evidence does on kinds of shift that it has not seen
     summed: Summed = field(init=False)
+    looked: Looked | None = None  # what the alarm that sees the input is fitted to
 
     @property
     def logs(self) -> list[Log]:

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/* The alarm that sees the input (SPEC.md section 21): part of a build whose TCUQ_SIGNALS has TCUQ_SIGHT. One distance
+ * from clean data, of slow means of what the input and the outputs say. */
+#include "tcuq_internal.h"
+
+#if ((TCUQ_SIGNALS) & TCUQ_SIGHT) != 0
+
+/* Numbers are in deviations of one clean step, 1/4096; lengths in limits of clean data, 1/256; a nat is 4096. */
+#define Z_MOST 24576      /* of a number, before the mean of its class comes off */
+#define MEAN_MOST 65536   /* of a slow mean: no number is as large */
+#define GAP_MOST 49152    /* of a mean to that of its stay */
+#define LENGTH_MOST 8192
+#define NAT 4096
+#define ENOUGH (10 * NAT) /* that the input is clean again */
+
+/* Rates a new input, 1/256 of 1/65536: 1/12 of a slow mean, 1/24 of that of a stay and of the slow odds. */
+#define SLOW_RATE 21u
+#define STAY_RATE 11u
+#define RATE_LEAST 48u /* of a novelty, so that an object that is held is seen too */
+#define CALM_LEAST 77u
+
+#define STAY_FROM 768u  /* new inputs of a stay, in 1/256, from which on its mean is taken off */
+#define STAY_FADES 2048u /* over which it counts less and less for the baseline */
+#define STAY_MOST 4096  /* of what a stay takes off, and half of it of what the baseline does */
+#define BACK_WITHIN 300u /* steps after its end in which an alarm that comes is the same one */
+#define ODDS_LEAST (-19661) /* sure answers take off .3 at most */
+
+static int32_t *word(const tcuq_t *m, const layout_t *at, uint32_t which)
+{
+    return (int32_t *)m->ring + at->sight + which; /* the same size, and the sign of the same bits */
+}
+
+/* The next step of a slow mean. */
+static inline int32_t nearer(int32_t mean, int32_t value, uint32_t rate)
+{
+    mean = clipped(mean, MEAN_MOST);
+    return mean + shift_floor((value - mean) * (int32_t)rate + 32768, 16);
+}
+
+static inline uint32_t at_most(const int32_t *word_at, uint32_t most)
+{
+    uint32_t value = (uint32_t)*word_at;
+    return value < most ? value : most;
+}
+
+/* A number in deviations of clean data. */
+static inline int32_t standard(const tcuq_sight_t *head, uint32_t which, int32_t value)
+{
+    int32_t gap = 16 * value - head->mean[which];
+    return clipped(shift_floor(gap * (int32_t)head->scale[which], head->shift[which]), Z_MOST);
+}
+
+/* What this step says, number by number, less the means of its class and of this device. */
+static void read_numbers(const tcuq_t *m, const layout_t *at, const inference_t *now, const uint16_t *signals, int32_t *z)
+{
+    const tcuq_params_t *p = m->params;
+    const tcuq_sight_t *head = p->sight;
+    uint32_t count = TCUQ_SIGHT_COUNT(p), gauges = head->gauges, last = gauges, squares = 1, i;
+    const int8_t *usual = head->class_mean + now->subject * count;
+    const int32_t *base = word(m, at, SIGHT_WORDS + 2u * count);
+    int settled = head->baseline_inputs != 0u && m->baseline_seen >= head->baseline_inputs << 8;
+    for (i = 0; i < gauges; i++) {
+        z[i] = now->gauges == NULL ? 0 : standard(head, i, now->gauges[i]) - 256 * usual[i];
+    }
+    z[last] = standard(head, last, signals[TCUQ_ODDS]) - 256 * usual[last];
+    last++;
+    if (uses(p, TCUQ_BIT(TCUQ_DISTANCE))) {
+        z[last] = standard(head, last, signals[TCUQ_DISTANCE]) - 256 * usual[last];
+        last++;
+    }
+    for (i = 0; settled && i < last; i++) {
+        z[i] -= clipped(base[i], STAY_MOST / 2);
+    }
+    if (gauges != 0u) {
+        for (i = 0; i < gauges; i++) {
+            int32_t part = shift_floor(z[i], 6);
+            squares += (uint32_t)(part * part);
+        }
+        z[last] = standard(head, last, tcuq_internal_log_of(squares)) - 256 * usual[last];
+        z[last] -= settled ? clipped(base[last], STAY_MOST / 2) : 0;
+        z[last] = now->gauges == NULL ? 0 : z[last];
+    }
+}
+
+/* The first new inputs of a device: a few of each stay, less and less. Their means come off from then on. */
+static void settle(tcuq_t *m, const layout_t *at, const int32_t *z, uint32_t novelty, uint32_t stay)
+{
+    uint32_t count = TCUQ_SIGHT_COUNT(m->params), whole = m->params->sight->baseline_inputs << 8, i;
+    uint32_t weight = (novelty * (STAY_FADES - stay)) >> 11;
+    int32_t *slow = word(m, at, SIGHT_WORDS), *base = slow + 2u * count;
+    if (m->baseline_seen >= whole || weight == 0u) {
+        m->baseline_seen = m->baseline_seen < whole ? m->baseline_seen : whole;
+        return;
+    }
+    m->baseline_seen += weight;
+    for (i = 0; i < count; i++) {
+        base[i] = (int32_t)((uint32_t)base[i] + (uint32_t)(shift_floor(z[i], 4) * (int32_t)weight));
+        if (m->baseline_seen >= whole) {
+            base[i] = clipped(base[i] / (int32_t)m->baseline_seen * 16, STAY_MOST / 2);
+            slow[i] -= base[i];
+        }
+    }
+    m->baseline_seen = m->baseline_seen < whole ? m->baseline_seen : whole;
+}
+
+/* Lengths of a gap, and the square of all of them together. */
+static uint32_t lengths_of(const tcuq_params_t *p, const int32_t *gaps, int32_t *lengths)
+{
+    const int16_t *row = p->sight->matrix;
+    uint32_t count = TCUQ_SIGHT_COUNT(p), squares = 0, i, j;
+    for (i = 0; i < count; i++) {
+        int32_t sum = 0;
+        for (j = i; j < count; j++) {
+            sum += *row++ * shift_floor(gaps[j], 4);
+        }
+        lengths[i] = clipped(shift_floor(sum, p->sight->matrix_shift), LENGTH_MOST);
+        squares += (uint32_t)(lengths[i] * lengths[i]);
+    }
+    return squares;
+}
+
+/* Whether the steps under an alarm are like clean ones, or like those that raised it, added up. */
+static void calm_down(const tcuq_t *m, const layout_t *at, const int32_t *z, uint32_t novelty)
+{
+    const tcuq_params_t *p = m->params;
+    uint32_t count = TCUQ_SIGHT_COUNT(p), i;
+    const int32_t *stay = word(m, at, SIGHT_WORDS + count), *raised = stay + 2u * count;
+    int32_t gaps[TCUQ_MAX_SIGHT], lengths[TCUQ_MAX_SIGHT];
+    int32_t *calm = word(m, at, CALM), sum = 0;
+    for (i = 0; i < count; i++) {
+        gaps[i] = clipped(z[i] - clipped(stay[i], STAY_MOST), GAP_MOST);
+    }
+    (void)lengths_of(p, gaps, lengths);
+    for (i = 0; i < count; i++) {
+        int32_t there = clipped(raised[i], LENGTH_MOST);
+        sum += there * (shift_floor(there, 1) - lengths[i]);
+    }
+    sum = clipped(shift_floor(sum, 8), LENGTH_MOST) * (int32_t)p->sight->clear_weight; /* 1/4096 of a nat */
+    sum = clipped(sum, 2u * NAT) * (int32_t)(novelty > CALM_LEAST ? novelty : CALM_LEAST);
+    sum = (int32_t)at_most(calm, 17u * ENOUGH) + shift_floor(sum, 8);
+    *calm = sum < 0 ? 0 : sum;
+}
+
+/* Another class: what the last stay had of its own comes off, so that it is not taken for a change. */
+static void begin_stay(const tcuq_t *m, const layout_t *at, uint32_t subject)
+{
+    uint32_t count = TCUQ_SIGHT_COUNT(m->params), odds = m->params->sight->gauges, i;
+    int32_t *slow = word(m, at, SIGHT_WORDS), *stay = slow + count;
+    int raised = (m->alarm & TCUQ_ALARM_RISE) != 0u;
+    if (!raised) {
+        *word(m, at, SLOW_ODDS) = clipped(*word(m, at, SLOW_ODDS), MEAN_MOST) - clipped(stay[odds], STAY_MOST);
+        *word(m, at, STAYS) = (int32_t)at_most(word(m, at, STAYS), MANY_STAYS - 1u) + 1;
+    }
+    for (i = 0; i < count; i++) {
+        slow[i] = clipped(slow[i], MEAN_MOST) - (raised ? 0 : clipped(stay[i], STAY_MOST));
+        stay[i] = 0;
+    }
+    *word(m, at, STAY_CLASS) = (int32_t)subject;
+    *word(m, at, STAY_LENGTH) = 0;
+}
+
+void tcuq_internal_afresh(tcuq_t *m, const layout_t *at)
+{
+    *word(m, at, SLOW_ODDS) = 0;
+    memset(word(m, at, SIGHT_WORDS), 0, (size_t)(8u * TCUQ_SIGHT_COUNT(m->params)));
+    m->rise = 0;
+}
+
+uint32_t tcuq_internal_over(const tcuq_t *m)
+{
+    return (m->rise << 8) / (m->params->rise_limit >> 8);
+}
+
+void tcuq_internal_look(tcuq_t *m, const layout_t *at, inference_t *now, uint16_t *signals)
+{
+    const tcuq_params_t *p = m->params;
+    const tcuq_sight_t *head = p->sight;
+    uint32_t count = TCUQ_SIGHT_COUNT(p), odds = head->gauges, novelty = now->novelty, stay_length, scale, i;
+    uint32_t rate = novelty > RATE_LEAST ? novelty : RATE_LEAST, most = 0;
+    int32_t *slow = word(m, at, SIGHT_WORDS), *stay = slow + count, *raised = slow + 3u * count;
+    int32_t z[TCUQ_MAX_SIGHT], gaps[TCUQ_MAX_SIGHT], lengths[TCUQ_MAX_SIGHT];
+    int32_t distance, excess;
+    int steady;
+    read_numbers(m, at, now, signals, z);
+    if ((uint32_t)*word(m, at, STAY_CLASS) != now->subject) {
+        begin_stay(m, at, now->subject);
+    }
+    stay_length = at_most(word(m, at, STAY_LENGTH), STAY_FADES);
+    settle(m, at, z, novelty, stay_length);
+    *word(m, at, STAY_LENGTH) = (int32_t)(stay_length + novelty < STAY_FADES ? stay_length + novelty : STAY_FADES);
+    m->rise = m->rise < p->rise_cap ? m->rise : p->rise_cap;
+    /* A stay may have a mean of its own, unless it is as far as an alarm. */
+    steady = stay_length >= STAY_FROM && (m->alarm & TCUQ_ALARM_RISE) == 0u && m->rise < p->rise_limit - p->rise_limit / 10u;
+    for (i = 0; i < count; i++) {
+        uint32_t size;
+        slow[i] = nearer(slow[i], z[i], rate * SLOW_RATE);
+        stay[i] = clipped(steady ? nearer(stay[i], z[i], rate * STAY_RATE) : stay[i], STAY_MOST);
+        gaps[i] = clipped(slow[i] - stay[i], GAP_MOST);
+        size = (uint32_t)(gaps[i] < 0 ? -gaps[i] : gaps[i]);
+        if (size > most) {
+            most = size;
+            now->moved = gaps[i] < 0 ? i | TCUQ_MOVED_DOWN : i;
+        }
+    }
+    now->moved = now->frozen ? TCUQ_MOVED_FROZEN : now->moved;
+    *word(m, at, SLOW_ODDS) = nearer(*word(m, at, SLOW_ODDS), z[odds], rate * STAY_RATE);
+    excess = shift_floor((*word(m, at, SLOW_ODDS) - stay[odds]) * (int32_t)head->odds_weight, 4);
+    distance = (int32_t)(root(lengths_of(p, gaps, lengths)) << 8) + (excess > ODDS_LEAST ? excess : ODDS_LEAST);
+    m->rise = distance < 0 ? 0u : (uint32_t)distance < p->rise_cap ? (uint32_t)distance : p->rise_cap;
+    if ((m->alarm & TCUQ_ALARM_RISE) != 0u) {
+        calm_down(m, at, z, novelty);
+    }
+    if (at_most(word(m, at, CALM), 2u * NAT) <= NAT) {
+        COPY(raised, lengths, count * sizeof lengths[0]);
+    }
+    distance = (int32_t)(ONE + tcuq_internal_over(m));
+    scale = bits_above((uint32_t)distance);
+    signals[TCUQ_DEGRADATION] =
+        saturate((uint32_t)(tcuq_internal_log2((uint32_t)distance >> scale) + (int32_t)(scale << 16)) >> 3);
+}
+
+int tcuq_internal_hold(tcuq_t *m, const layout_t *at, const inference_t *now, uint32_t move)
+{
+    const tcuq_params_t *p = m->params;
+    uint32_t stays = at_most(word(m, at, STAYS), MANY_STAYS), again = at_most(word(m, at, AGAIN), 2);
+    uint32_t recent = at_most(word(m, at, RECENT), BACK_WITHIN), clear = p->rise_clear + move;
+    uint32_t limit = p->rise_limit + move + (stays < MANY_STAYS ? FEW_STAYS / (4u + stays) : 0u);
+    uint32_t calm = at_most(word(m, at, CALM), 17u * ENOUGH);
+    int settled = calm >= (uint32_t)ENOUGH << 2u * again;
+    clear = (int32_t)clear < 0 ? 0u : clear;
+    *word(m, at, RECENT) = (int32_t)(recent != 0u ? recent - 1u : 0u);
+    if ((m->alarm & TCUQ_ALARM_RISE) == 0u) {
+        *word(m, at, CALM) = 0;
+        if (m->rise < limit && !now->frozen) {
+            return 0;
+        }
+        *word(m, at, AGAIN) = recent == 0u ? 0 : again < 2u ? (int32_t)again + 1 : 2;
+        return 1;
+    }
+    if (now->frozen || (!settled && (m->rise >= clear || (again != 0u && calm < (uint32_t)ENOUGH)))) {
+        return 1;
+    }
+    if (m->rise >= clear) {
+        tcuq_internal_afresh(m, at); /* the slow means are still those of what is over */
+    }
+    *word(m, at, RECENT) = BACK_WITHIN;
+    *word(m, at, CALM) = 0;
+    return 0;
+}
+
+int tcuq_internal_sight_valid(const tcuq_params_t *p, uint32_t which, uint32_t value)
+{
+    /* The largest sizes: of single words, then of slow means, stays, baselines and raised lengths. */
+    const uint32_t singles[SIGHT_WORDS] = {MEAN_MOST + STAY_MOST, STAY_FADES, p->classes - 1u, MANY_STAYS, BACK_WITHIN, 17u * ENOUGH + 2u * NAT, 2};
+    const uint32_t lists[SIGHT_LISTS] = {MEAN_MOST + 2u * STAY_MOST, STAY_MOST, 1u << 30, LENGTH_MOST};
+    if (which < SIGHT_WORDS) {
+        return value <= singles[which] || (which == SLOW_ODDS && 0u - value <= singles[which]);
+    }
+    which = (which - SIGHT_WORDS) / TCUQ_SIGHT_COUNT(p);
+    return value <= lists[which] || 0u - value <= lists[which];
+}
+
+#endif
