@@ -457,7 +457,7 @@ void tcuq_internal_signals(tcuq_t *m, const layout_t *at, inference_t *now, uint
 uint16_t tcuq_internal_log_of(uint32_t sum);
 
 /* Sight (section 21): words of the ring. First single numbers, then four for each number of the step. */
-enum { SLOW_ODDS, STAY_LENGTH, STAY_CLASS, STAYS, RECENT, CALM, AGAIN, SIGHT_WORDS };
+enum { SLOW_ODDS, STAY_LENGTH, STAY_CLASS, STAYS, RECENT, CALM, AGAIN, OBJECT, OBJECTS, SIGHT_WORDS };
 #define SIGHT_LISTS 4u
 
 #define FEW_STAYS 131072u /* the limit is higher by this over 4 + stays, Q16.16, until there were MANY_STAYS */

@@ -28,7 +28,7 @@ STAY_FROM, STAY_MOST = 3.0, 1.0
 """New inputs from which on a stay has a mean, and the most that it takes off."""
 
 WARM = 200  # steps of each clean stretch in which slow means are still on their way
-HARMLESS = 0.3  # share of the covariance of one step that the slow means may be displaced by
+HARMLESS = 0.1  # share of the covariance of one step that the slow means may be displaced by
 LEAST_DEVIATION, OF_CONSTANT = 2.0, 0.05
 """Of a gauge: so many units of the core, and such a share of the size of one that is the same on all clean steps."""
 
