@@ -191,7 +191,7 @@ how still clean input may stand; and so many more than the stillest of the log, 
 
 
 HELD, FEW_HELD = 3, 16
-    """Return the stillness that no clean input had; 0 where clean input may not move at all.
+"""Doublings of a step that shows the object of the last one, and fewest of them that say how it stands."""
 
 
 def still_from(clean: Floats, reach: int, held: Ints | None = None) -> float:
