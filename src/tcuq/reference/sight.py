@@ -193,11 +193,11 @@ class Sighted:
             note("raised by stillness" if frozen else "raised by distance")
             self.again = min(2, again + 1) if recent else 0
             if self.again == 2:
-                note("the same alarm, twice and more")
+                note("the same alarm again and again")
             return True
         settled = calm >= ENOUGH * 4**again
         if not settled and again and calm < ENOUGH and self.rise < clear and not frozen:
-            note("back, and held until calm")
+            note("held until calm")
         if frozen or (not settled and (self.rise >= clear or (again > 0 and calm < ENOUGH))):
             return True
         note("cleared by distance" if self.rise < clear else "cleared by calm")
