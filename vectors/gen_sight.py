@@ -14,6 +14,7 @@ from tcuq.reference import Feedback, Params, Sight
 
 ODDS, SEES, WHOLE = 0x10, 0x30, STANDARD & ~0x200
 LIMIT = 3 * 65536 // 2
+LABELED = {"horizon": 4, "expected_start": 50000}
 ALARM = {"rise_limit": LIMIT, "rise_cap": 64 * 65536, "rise_clear": LIMIT * 3 // 4, "warmup": 0}
 LEARNED = {"instant": True, "about": 1, "anchor": 1, "horizon": 5, "expected_start": 60000}
 DEVIATION = 40
@@ -36,6 +37,7 @@ def drawn_sight(dice: Dice, mask: int, classes: int, gauges: int, **changes: Any
         at += count - i
     given: dict[str, Any] = {"gauges": gauges, "reach": 256, "odds_weight": 150, "clear_weight": 320}
     given |= {"matrix_shift": 8, "changed": 80000, "frozen": 0, "matrix": tuple(triangle)}
+    given |= {"accuracy_bias": 20000, "accuracy_odds": 5678, "accuracy_far": -4000, "accuracy_both": -900}
     given["class_mean"] = tuple(dice.between(-8, 8) for _ in range(classes * count))
     mean, scale, shift = zip(*((16 * mean, scale, shift) for mean, scale, shift in numbers), strict=True)
     return Sight(**{"mean": mean, "scale": scale, "shift": shift} | given | changes)
@@ -150,7 +152,7 @@ def alarms() -> Iterator[Case]:
         ("changed_0", "always changed", 30, (), {"changed": 0}, {}),
         ("nothing", "numbers that never move", 20, on, {"nothing": 1, "changed": 0}, {}),
         ("zeros", "a matrix of zeros", 20, on, {"matrix": None, "changed": 0, "odds_weight": 0}, {}),
-        ("largest", "the largest numbers", 50, ((12, 30, "all"),), {"largest": 1}, {"rise_cap": 2**22}),
+        ("largest", "the largest numbers", 50, ((12, 30, "all"),), {"largest": 1}, {"rise_cap": 2**22, **LABELED}),
         ("least_limit", "the least limit", 40, on, {"changed": 9000}, {"rise_limit": 16384, "rise_clear": 0}),
         ("early", "the first stays", 40, ((2, 9, "one"),), {}, {}),
     ):  # fmt: skip
@@ -182,6 +184,12 @@ def _special(sight: dict[str, Any], gauges: int, classes: int) -> dict[str, Any]
         }
         given |= {"matrix": (32767,) * (count * (count + 1) // 2), "class_mean": (-128,) * (classes * count)}
         given |= {"odds_weight": 4096, "clear_weight": 4095, "matrix_shift": 0}
+        given |= {
+            "accuracy_bias": 2**20,
+            "accuracy_odds": -32768,
+            "accuracy_far": 32767,
+            "accuracy_both": 32767,
+        }
     return given
 
 
@@ -233,7 +241,7 @@ def labels() -> Iterator[Case]:
         ("labels_cap", {"rise_cap": LIMIT}),
     ):
         why = "labels move the limit of a distance"
-        yield sighted(name, why, 0xB0, 3, 6, 3, 90, fault, told, feedback=head, **changes)
+        yield sighted(name, why, 0xB0, 3, 6, 3, 90, fault, told, feedback=head, **LABELED, **changes)
 
 
 def states() -> Iterator[Case]:
@@ -255,6 +263,7 @@ def states() -> Iterator[Case]:
         "stay_class": (3, top),
     }
     singles |= {"stays": (61, top), "recent": (301, top), "again": (3, top), "calm": (5000, 704513, top)}
+    singles |= {"object": (65536, top), "objects": (65536, top)}
     lists = ("slow_numbers", "stay_numbers", "base_numbers", "raised_lengths")
     wrong = [(name, value) for name, values in singles.items() for value in values]
     wrong += [(name, value) for name in lists for value in (9000, -9000, high, -high - 1)]

@@ -425,8 +425,8 @@ static void do_label(void)
  * list; and to what labels need: a word more, then 16-bit numbers in the order of a saved state. */
 static void damage_memory(const char *name, uint32_t value)
 {
-    static const char *const words[] = {"slow_odds", "stay_length", "stay_class", "stays", "recent", "calm", "again",
-                                        "slow_numbers", "stay_numbers", "base_numbers", "raised_lengths"};
+    static const char *const words[] = {"slow_odds", "stay_length", "stay_class", "stays", "recent", "calm", "again", "object",
+                                        "objects", "slow_numbers", "stay_numbers", "base_numbers", "raised_lengths"};
     static const char *const names[] = {"correction", "case", "next", "quarters", "entry"};
     const uint16_t kept = (uint16_t)value;
     uint32_t *debt = ring;
@@ -434,13 +434,13 @@ static void damage_memory(const char *name, uint32_t value)
     unsigned n;
     debt += params.evidence == NULL && count == 0u ? 0u : (params.signals & TCUQ_BIT(TCUQ_DISTANCE)) != 0u ? 8u : 1u;
     debt += (params.signals & TCUQ_BIT(TCUQ_DRIFT)) != 0u ? 8u : 0u;
-    for (n = 0; count != 0u && n < 11u; n++) {
+    for (n = 0; count != 0u && n < 13u; n++) {
         if (strcmp(name, words[n]) == 0) {
-            debt[n < 7u ? n : 7u + (n - 7u) * count] = value;
+            debt[n < 9u ? n : 9u + (n - 9u) * count] = value;
             return;
         }
     }
-    debt += count != 0u ? 7u + 4u * count : 0u;
+    debt += count != 0u ? 9u + 4u * count : 0u;
     if (params.feedback != NULL && strcmp(name, "error_debt") == 0) {
         *debt = value;
         return;

@@ -73,12 +73,20 @@ class Decider(Labels):
         self.stillness = 0
 
     def decide(
-        self, risk: int, uncertainty: int, answer: int, rising: int | None, frozen: bool | None = None
+        self,
+        risk: int,
+        uncertainty: int,
+        answer: int,
+        rising: int | None,
+        frozen: bool | None = None,
+        certainty: int | None = None,
     ) -> Decision:
         """Decide a step whose rise side adds `rising`; None where nobody knows: the alarm stays as it is.
 
-        With `sight`, whose distance has been taken, `frozen` says whether the input stands still.
+        With `sight`, whose distance has been taken, `frozen` says whether the input stands still, and
+        `certainty` how likely the answer is right.
         """
+        certainty = 65535 - uncertainty if certainty is None else certainty
         p = self.params
         at, flagged = self._flag(risk)
         warming_up = int(self.steps < p.warmup)
@@ -90,17 +98,17 @@ class Decider(Labels):
             self._hold(frozen)
         elif rising is not None:
             self._sum(risk, rising)
-        self._remember(answer, uncertainty, not abstain and not doubtful, raised)
-        expected = self._expect(uncertainty)
+        self._remember(answer, certainty, not abstain and not doubtful, raised)
+        expected = self._expect(certainty)
         action = 2 if self.alarm & 3 else abstain
         return Decision(at, flagged, abstain, self.alarm & 3, warming_up, expected, doubtful, action)
 
-    def _expect(self, uncertainty: int) -> int:
+    def _expect(self, certainty: int) -> int:
         """Return the expected accuracy after a step."""
         k = self.params.horizon
         if not k:
             return 0
-        target = (65536 - uncertainty) * 256
+        target = (certainty + 1) * 256
         past = self.accuracy % 2**24  # all of it, unless memory has failed
         self.accuracy = past + ((target - past + 2 ** (k - 1)) >> k)
         return self._corrected(sat((self.accuracy + 128) >> 8))

@@ -54,13 +54,13 @@ class Labels(Sighted):
             note("just doubtful")
         return reached >= wanted
 
-    def _remember(self, answer: int, uncertainty: int, counted: bool, raised_before: int) -> None:
+    def _remember(self, answer: int, certainty: int, counted: bool, raised_before: int) -> None:
         """Keep what a label of this step will need."""
         head = self.params.feedback
         if head is None:
             return
         raised, b = self.alarm & 1, self.params.answer_bits
-        entry = answer + 2**b * ((65535 - uncertainty) >> (3 + b))
+        entry = answer + 2**b * (certainty >> (3 + b))
         self.entries[self.next] = entry + UNDER_ALARM * raised + COUNTED * counted
         self.next = (self.next + 1) % head.memory
         if raised != raised_before:

@@ -98,15 +98,26 @@ class Sight(Part):
     clear_weight: Annotated[int, 16, 4095] = 16
     matrix_shift: Annotated[int, 0, 15] = 0
     changed: Annotated[int, 0, 2**22] = 0
+    accuracy_bias: Annotated[int, -(2**20), 2**20] = 0
+    accuracy_odds: Annotated[int, -32768, 32767] = 0
+    accuracy_far: Annotated[int, -32768, 32767] = 0
+    accuracy_both: Annotated[int, -32768, 32767] = 0
 
     def numbers(self) -> list[int]:
         """Return the single numbers, in the order of the fingerprint and of vector files."""
         first = [self.gauges, self.reach, self.frozen, self.baseline_inputs]
-        return [*first, self.odds_weight, self.clear_weight, self.matrix_shift, self.changed]
+        first += [self.odds_weight, self.clear_weight, self.matrix_shift, self.changed]
+        return [*first, *self.accuracy()]
+
+    def accuracy(self) -> list[int]:
+        """Return the coefficients of the log-odds that a step is right."""
+        return [self.accuracy_bias, self.accuracy_odds, self.accuracy_far, self.accuracy_both]
 
     def fingerprint(self) -> bytes:
         """Return the bytes of the fingerprint that are its own."""
-        words = [value & 0xFFFFFFFF for value in self.numbers()]
+        single, signed = self.numbers(), self.accuracy()[1:]
+        words = [value & 0xFFFFFFFF for value in single[: -len(signed)]]
+        words += [value & 0xFFFF for value in signed]
         for mean, scale, shift in zip(self.mean, self.scale, self.shift, strict=True):
             words += [mean & 0xFFFFFFFF, scale + 65536 * shift]
         tables = bytes(value & 0xFF for value in self.class_mean)
@@ -246,7 +257,7 @@ class Params(Part):
     @property
     def sight_words(self) -> int:
         """The words of what that alarm remembers."""
-        return 0 if self.sight is None else 7 + 4 * self.sight_count
+        return 0 if self.sight is None else 9 + 4 * self.sight_count
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Params:

@@ -17,7 +17,11 @@ NAT = 4096
 ENOUGH = 10 * NAT
 CALM_MOST = 17 * ENOUGH
 
-SINGLE = ("slow_odds", "stay_length", "stay_class", "stays", "recent", "calm", "again")
+SINGLE = (
+    *("slow_odds", "stay_length", "stay_class", "stays", "recent", "calm", "again"),
+    "object",
+    "objects",
+)
 LISTS = ("slow_numbers", "stay_numbers", "base_numbers", "raised_lengths")
 """What the alarm remembers, in the order of a state: single words, then a word a number each."""
 
@@ -52,10 +56,10 @@ class Sighted:
         self.params = params
         self.steps = self.rise = self.alarm = self.baseline_seen = 0
         self.slow_odds = self.stay_length = self.stay_class = self.stays = 0
-        self.recent = self.calm = self.again = 0
+        self.recent = self.calm = self.again = self.object = self.objects = 0
         self.base_numbers = [0] * params.sight_count
         self.raised_lengths = [0] * params.sight_count
-        self.moved = 255
+        self.moved, self.far = 255, 0
         self.afresh()
 
     def afresh(self) -> None:
@@ -99,7 +103,8 @@ class Sighted:
         excess = word((self.slow_odds - self.stay_numbers[head.gauges]) * head.odds_weight) >> 4
         if excess < -19661:
             note("sure answers take off no more")
-        root = math.isqrt(word(sum(each * each for each in found)))
+        square = word(sum(each * each for each in found)) >> 8
+        root = math.isqrt(word(square * (self._few_objects(w, max(w, 48) * 21) >> 8)))
         self.rise = clip(word(256 * root + max(-19661, excess)), 0, p.rise_cap)
         if self.rise == p.rise_cap:
             note("distance at its cap")
@@ -110,8 +115,8 @@ class Sighted:
         most = max(map(abs, gaps))
         first = [abs(gap) for gap in gaps].index(most)
         self.moved = 255 if most == 0 else first + 128 * (gaps[first] < 0)
-        if p.uses(5):
-            signals[5] = sat(wide_logarithm(65536 + self.over()) >> 3)
+        self.far = sat(wide_logarithm(65536 + self.over()) >> 3)
+        signals[5] = self.far if p.uses(5) else 0
 
     def _numbers(
         self, head: Sight, signals: Sequence[int], gauges: Sequence[int] | None, subject: int
@@ -138,6 +143,27 @@ class Sighted:
             q = sum((each >> 6) ** 2 for each in z[: head.gauges])
             z += [0 if gauges is None else number(len(z), far(q))]
         return z
+
+    def _few_objects(self, w: int, rate: int) -> int:
+        """Return how much of a square counts where slow means are those of few objects, Q0.16."""
+        left, new = 65536 - rate, clip(w - 32, 0, 96) * 256 // 96
+        past, others = sat(self.object), sat(self.objects)
+        others = word(min(65535, others + ((past * past >> 16) * new >> 8)) * left) >> 16
+        self.objects = word(others * left) >> 16
+        self.object = sat((word((past * left >> 16) * (256 - new)) >> 8) + rate)
+        spread = self.objects + (self.object * self.object >> 16)
+        note("few objects" if spread > 2731 else "every step another object")
+        return (9285 << 16) // (6554 + max(2731, spread))
+
+    def right(self, head: Sight, signals: Sequence[int]) -> int:
+        """Return the log-odds that a step is right, Q16.16."""
+        odds = 32768 - signals[4]
+        if self.far > 33480:
+            note("far beyond what accuracy counts")
+        far_ = min(self.far, 33480)
+        both = word(odds * far_) >> 16
+        total = head.accuracy_bias + (word(head.accuracy_odds * odds) >> 9)
+        return word(total + (word(head.accuracy_far * far_) >> 9) + (word(head.accuracy_both * both) >> 9))
 
     def _begin_stay(self, head: Sight, subject: int) -> None:
         """Begin with another class: what the last stay had of its own comes off."""

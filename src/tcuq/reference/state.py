@@ -219,7 +219,7 @@ class State(Decider):
     def _most_of(self, name: str) -> int:
         """Return the largest size of a word of section 21."""
         single = (MEAN_MOST + STAY_MOST, STAY_FADES, self.params.classes - 1, MANY_STAYS)
-        most = (*single, BACK_WITHIN, CALM_MOST + 2 * NAT, 2)
+        most = (*single, BACK_WITHIN, CALM_MOST + 2 * NAT, 2, 65535, 65535)
         lists = (MEAN_MOST + 2 * STAY_MOST, STAY_MOST, 2**30, LENGTH_MOST)
         return dict(zip((*SINGLE, *LISTS), (*most, *lists), strict=True))[name]
 

@@ -81,8 +81,10 @@ class Monitor(State):
             degradation, changed = self.over(), int(frozen or self.rise >= p.sight.changed)
             moved = 254 if frozen else self.moved if changed else 255
         rising = self.rising(risk, signals, evidence, novelty)
-        at_rest = frozen if p.sight is not None else None
-        decided = self.decide(risk, uncertainty, reading.answer, rising, at_rest)
+        seen: tuple[bool, int] | tuple[()] = ()
+        if p.sight is not None:
+            seen = frozen, logistic(self.right(p.sight, signals))
+        decided = self.decide(risk, uncertainty, reading.answer, rising, *seen)
         reason = self._reason(signals, coef) if decided.flagged else NO_REASON
         if reason == NO_REASON and decided.abstain and decided.doubtful:
             reason = ERROR_REASON
