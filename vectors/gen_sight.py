@@ -137,6 +137,7 @@ def alarms() -> Iterator[Case]:
     """Yield alarms that are raised and cleared in all ways."""
     on = ((20, 30, "far"),)
     again = tuple((first, first + 7, "all") for first in (20, 55, 105, 170))
+    far = {"rise_cap": 2**22, **LABELED}
     lazy, quick = {"clear_weight": 16}, {"clear_weight": 4095}
     for name, why, steps, faults, sight, changes in (
         ("cleared_by_calm", "like clean input before the slow means are", 60, on, quick, {}),
@@ -152,7 +153,7 @@ def alarms() -> Iterator[Case]:
         ("changed_0", "always changed", 30, (), {"changed": 0}, {}),
         ("nothing", "numbers that never move", 20, on, {"nothing": 1, "changed": 0}, {}),
         ("zeros", "a matrix of zeros", 20, on, {"matrix": None, "changed": 0, "odds_weight": 0}, {}),
-        ("largest", "the largest numbers", 50, ((12, 30, "all"),), {"largest": 1}, {"rise_cap": 2**22, **LABELED}),
+        ("largest", "the largest numbers", 50, ((12, 30, "all"),), {"largest": 1}, far),
         ("least_limit", "the least limit", 40, on, {"changed": 9000}, {"rise_limit": 16384, "rise_clear": 0}),
         ("early", "the first stays", 40, ((2, 9, "one"),), {}, {}),
     ):  # fmt: skip
