@@ -27,8 +27,8 @@ class Event:
     """Something that happens to a monitor.
 
     `kind` is "step" (with a posterior, its features and gauges or None, and the expected numbers), "reset",
-    "save" (with the expected bytes), "load" (of what was saved last), "label" (with how long ago and what, and
-    the expected answer) or "refuse" (with the bytes and the expected error).
+    "save" (with the expected bytes), "load" (of what was saved last), "label" (with how long ago and what,
+    and the expected answer) or "refuse" (with the bytes and the expected error).
     """
 
     kind: str
