@@ -57,6 +57,7 @@ def _by_sight(state: FitState) -> None:
     assert sight is not None
     seen = [right_of.inputs(table.of(("odds", "degradation")) / ONE) for table in state.tables]
     best, wrong = right_of.PLAIN, state.errors
+    clean = inside_runs(state.tables[-1], state.clean.runs)
     if wrong is not None:
         labels = state.clean.log.labels
         more = [] if len(seen) == 1 or labels is None else [(seen[1], state.tables[1].subject == labels)]
@@ -64,20 +65,21 @@ def _by_sight(state: FitState) -> None:
         def taught(rows: Flags) -> Floats:
             return right_of.learn([(seen[0][rows], ~wrong[rows]), *more])
 
-        ways: dict[str, Callable[[Flags], Floats]] = {
-            "learned": taught,
-            "plain": lambda _: right_of.PLAIN,
-            "confidence": lambda _: right_of.CONFIDENCE,
-        }
+        ways: dict[str, Callable[[Flags], Floats]] = {"plain": lambda _: right_of.PLAIN}
+        if labels is not None:
+            hits = np.asarray(state.tables[-1].subject == labels)[clean]
+            own = right_of.calibrated(seen[-1][clean], hits)
+            ways["calibrated"] = lambda _: own
+        ways |= {"learned": taught, "confidence": lambda _: right_of.CONFIDENCE}
         found = {}
         if state.options.explain and shift_kinds(state.log):
             for name, way in ways.items():
                 found[name] = _error_elsewhere(state, partial(_chance, seen[0], way))
-        chosen = min(found, key=lambda name: found[name]["error"] or 1.0) if found else "learned"
+        usual = "plain" if labels is None else "calibrated"
+        chosen = min(found, key=lambda name: found[name]["error"] or 1.0) if found else usual
         best = ways[chosen](np.ones(len(state.log), dtype=bool))
-        findings = {**found.get(chosen, {"error": None, "kinds": 0}), "from": chosen}
-        findings = findings if state.options.explain else {"from": chosen}
-    clean = inside_runs(state.tables[-1], state.clean.runs)
+        findings = {**found.get(chosen, {"error": None, "kinds": 0} if state.options.explain else {})}
+        findings["from"] = chosen
     start = float(right_of.chance(seen[-1][clean], best).mean())
     band = findings.pop("accuracy_error", None)
     state.set(
