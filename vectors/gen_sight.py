@@ -127,6 +127,7 @@ def shapes() -> Iterator[Case]:
         ("standard", WHOLE, 4, 6, 5, learned),
         ("paper", 0x1F, 3, 4, 3, {"lags": (1, 2)}),
         ("every", 0x1FF, 3, 5, 2, {"lags": (1, 3), **learned}),
+        ("by_uncertainty", SEES, 3, 0, 2, {**LABELED, "sight": {"accuracy_odds": 0}}),
         ("L200", SEES, 200, 0, 1, {}),
     ):
         steps = 12 if classes == 200 else 70
