@@ -353,6 +353,7 @@ static void alarm(tcuq_t *m, const layout_t *at, const inference_t *now, const u
         out->changed = m->rise >= p->sight->changed || now->frozen ? 1u : 0u;
         out->moved = out->changed != 0u ? (uint8_t)now->moved : (uint8_t)TCUQ_MOVED_NONE;
         rise = tcuq_internal_hold(m, at, now, move) || left != 0u ? 1 : 0;
+        m->fall = 0; /* as it is, unless memory has failed */
         fall = 0;
     } else {
         clear = p->rise_clear + move;
