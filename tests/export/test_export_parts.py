@@ -32,6 +32,7 @@ PACKAGES: dict[str, tuple[Params, dict[str, Any]]] = {
     "posteriors": (Params(classes=10), {}),
     "every signal": (FULL, {}),
     "both": LIBRARIES["everything"],
+    "gauges": LIBRARIES["gauges"],
     "standard": (standard("standard, bet"), {"logits_scale": 0.1}),
     "names": (standard("standard").replace(names=[f"{k}*/" for k in range(10)]), {}),
     "no past": (Params(classes=2, signals=("doubt",), lags=(), warmup=2**32 - 1), {}),
@@ -69,14 +70,14 @@ def changed(folder: Path, file: str, pattern: str, value: str) -> None:
     (folder / file).write_text(new)
 
 
-HARDEST = ("both", "names")
+HARDEST = ("both", "gauges", "names")
 """Packages with most of what a package can have."""
 
 # The self-check.
 
 
 @needs_cc
-@pytest.mark.parametrize("case", first_quick(sorted(PACKAGES, key=lambda name: name not in HARDEST), 2))
+@pytest.mark.parametrize("case", first_quick(sorted(PACKAGES, key=lambda name: name not in HARDEST), 3))
 def test_the_self_check_passes(tmp_path: Path, case: str) -> None:
     params, more = PACKAGES[case]
     export(params, tmp_path / "c", **more)
@@ -86,7 +87,7 @@ def test_the_self_check_passes(tmp_path: Path, case: str) -> None:
     assert checked(tmp_path / "c", "-Ofast", *flags) == 0
 
 
-@pytest.mark.parametrize("case", first_quick(["names", "posteriors", "both", "standard"]))
+@pytest.mark.parametrize("case", first_quick(["gauges", "names", "posteriors", "both", "standard"]))
 def test_the_self_check_passes_on_a_cortex_m4(tmp_path: Path, case: str) -> None:
     params, more = PACKAGES[case]
     folder = tmp_path / "c"
