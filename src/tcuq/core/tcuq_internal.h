@@ -428,7 +428,8 @@ typedef struct {
     uint32_t novelty;       /* how new it is, in 1/256; only with evidence or sight, like the next */
     int frozen;             /* whether the input stands still */
     int32_t evidence;       /* how much more likely it is on degraded input, Q16.16 */
-    uint32_t moved;         /* for tcuq_step_t; only with sight */
+    uint32_t moved;         /* for tcuq_step_t; only with sight, like the next */
+    int32_t right;          /* log-odds that the answer is right, Q16.16 */
 } inference_t;
 
 /* Features in blocks, read once, beside the center of a class. */
@@ -457,7 +458,7 @@ void tcuq_internal_signals(tcuq_t *m, const layout_t *at, inference_t *now, uint
 uint16_t tcuq_internal_log_of(uint32_t sum);
 
 /* Sight (section 21): words of the ring. First single numbers, then four for each number of the step. */
-enum { SLOW_ODDS, STAY_LENGTH, STAY_CLASS, STAYS, RECENT, CALM, AGAIN, SIGHT_WORDS };
+enum { SLOW_ODDS, STAY_LENGTH, STAY_CLASS, STAYS, RECENT, CALM, AGAIN, OBJECT, OBJECTS, SIGHT_WORDS };
 #define SIGHT_LISTS 4u
 
 #define FEW_STAYS 131072u /* the limit is higher by this over 4 + stays, Q16.16, until there were MANY_STAYS */

@@ -19,10 +19,17 @@
 #define RATE_LEAST 48u /* of a novelty, so that an object that is held is seen too */
 #define CALM_LEAST 77u
 
+/* A step this new, in 1/256, is another object, and one that is newer by so much surely is. */
+#define SAME_OBJECT 32u
+#define OTHER_OBJECT 96u
+#define HARMLESS 6554u  /* of the square of a length, whatever is seen, Q0.16 */
+#define ALL_NEW 2731u   /* the rest where every step shows another object */
+
 #define STAY_FROM 768u  /* new inputs of a stay, in 1/256, from which on its mean is taken off */
 #define STAY_FADES 2048u /* over which it counts less and less for the baseline */
 #define STAY_MOST 4096  /* of what a stay takes off, and half of it of what the baseline does */
 #define BACK_WITHIN 300u /* steps after its end in which an alarm that comes is the same one */
+#define FAR_MOST 33480 /* sixteen limits: log2(17) / 8 */
 #define ODDS_LEAST (-19661) /* sure answers take off .3 at most */
 
 static int32_t *word(const tcuq_t *m, const layout_t *at, uint32_t which)
@@ -119,6 +126,23 @@ static uint32_t lengths_of(const tcuq_params_t *p, const int32_t *gaps, int32_t 
     return squares;
 }
 
+/* How much of a square counts, Q0.16: a slow mean of few objects lies further from clean data by chance. */
+static uint32_t few_objects(const tcuq_t *m, const layout_t *at, uint32_t novelty, uint32_t rate)
+{
+    uint32_t left = ONE - rate, object = at_most(word(m, at, OBJECT), Q16_MAX), objects = at_most(word(m, at, OBJECTS), Q16_MAX);
+    uint32_t other = novelty > SAME_OBJECT ? novelty - SAME_OBJECT : 0u;
+    other = other < OTHER_OBJECT ? other * 256u / OTHER_OBJECT : 256u;
+    objects += (object * object >> 16) * other >> 8;
+    objects = (objects < Q16_MAX ? objects : Q16_MAX) * left >> 16;
+    objects = objects * left >> 16;
+    object = (object * left >> 16) * (256u - other) >> 8;
+    object = saturate(object + rate);
+    *word(m, at, OBJECT) = (int32_t)object;
+    *word(m, at, OBJECTS) = (int32_t)objects;
+    objects += object * object >> 16;
+    return ((HARMLESS + ALL_NEW) << 16) / (HARMLESS + (objects > ALL_NEW ? objects : ALL_NEW));
+}
+
 /* Whether the steps under an alarm are like clean ones, or like those that raised it, added up. */
 static void calm_down(const tcuq_t *m, const layout_t *at, const int32_t *z, uint32_t novelty)
 {
@@ -171,11 +195,21 @@ uint32_t tcuq_internal_over(const tcuq_t *m)
     return (m->rise << 8) / (m->params->rise_limit >> 8);
 }
 
+/* Log-odds that a step is right, by its odds and by how far clean data are. */
+static int32_t right_of(const tcuq_sight_t *head, int32_t odds, int32_t far)
+{
+    int32_t both;
+    far = far < FAR_MOST ? far : FAR_MOST;
+    both = shift_floor(odds * far, 16);
+    return head->accuracy_bias + shift_floor(head->accuracy_odds * odds, 9) + shift_floor(head->accuracy_far * far, 9) +
+           shift_floor(head->accuracy_both * both, 9);
+}
+
 void tcuq_internal_look(tcuq_t *m, const layout_t *at, inference_t *now, uint16_t *signals)
 {
     const tcuq_params_t *p = m->params;
     const tcuq_sight_t *head = p->sight;
-    uint32_t count = TCUQ_SIGHT_COUNT(p), odds = head->gauges, novelty = now->novelty, stay_length, scale, i;
+    uint32_t count = TCUQ_SIGHT_COUNT(p), odds = head->gauges, novelty = now->novelty, stay_length, scale, squares, i;
     uint32_t rate = novelty > RATE_LEAST ? novelty : RATE_LEAST, most = 0;
     int32_t *slow = word(m, at, SIGHT_WORDS), *stay = slow + count, *raised = slow + 3u * count;
     int32_t z[TCUQ_MAX_SIGHT], gaps[TCUQ_MAX_SIGHT], lengths[TCUQ_MAX_SIGHT];
@@ -205,7 +239,9 @@ void tcuq_internal_look(tcuq_t *m, const layout_t *at, inference_t *now, uint16_
     now->moved = now->frozen ? TCUQ_MOVED_FROZEN : now->moved;
     *word(m, at, SLOW_ODDS) = nearer(*word(m, at, SLOW_ODDS), z[odds], rate * STAY_RATE);
     excess = shift_floor((*word(m, at, SLOW_ODDS) - stay[odds]) * (int32_t)head->odds_weight, 4);
-    distance = (int32_t)(root(lengths_of(p, gaps, lengths)) << 8) + (excess > ODDS_LEAST ? excess : ODDS_LEAST);
+    squares = lengths_of(p, gaps, lengths) >> 8;
+    squares *= few_objects(m, at, novelty, rate * SLOW_RATE) >> 8;
+    distance = (int32_t)(root(squares) << 8) + (excess > ODDS_LEAST ? excess : ODDS_LEAST);
     m->rise = distance < 0 ? 0u : (uint32_t)distance < p->rise_cap ? (uint32_t)distance : p->rise_cap;
     if ((m->alarm & TCUQ_ALARM_RISE) != 0u) {
         calm_down(m, at, z, novelty);
@@ -217,6 +253,7 @@ void tcuq_internal_look(tcuq_t *m, const layout_t *at, inference_t *now, uint16_
     scale = bits_above((uint32_t)distance);
     signals[TCUQ_DEGRADATION] =
         saturate((uint32_t)(tcuq_internal_log2((uint32_t)distance >> scale) + (int32_t)(scale << 16)) >> 3);
+    now->right = right_of(head, 32768 - (int32_t)signals[TCUQ_ODDS], (int32_t)signals[TCUQ_DEGRADATION]);
 }
 
 int tcuq_internal_hold(tcuq_t *m, const layout_t *at, const inference_t *now, uint32_t move)
@@ -251,7 +288,7 @@ int tcuq_internal_hold(tcuq_t *m, const layout_t *at, const inference_t *now, ui
 int tcuq_internal_sight_valid(const tcuq_params_t *p, uint32_t which, uint32_t value)
 {
     /* The largest sizes: of single words, then of slow means, stays, baselines and raised lengths. */
-    const uint32_t singles[SIGHT_WORDS] = {MEAN_MOST + STAY_MOST, STAY_FADES, p->classes - 1u, MANY_STAYS, BACK_WITHIN, 17u * ENOUGH + 2u * NAT, 2};
+    const uint32_t singles[SIGHT_WORDS] = {MEAN_MOST + STAY_MOST, STAY_FADES, p->classes - 1u, MANY_STAYS, BACK_WITHIN, 17u * ENOUGH + 2u * NAT, 2, Q16_MAX, Q16_MAX};
     const uint32_t lists[SIGHT_LISTS] = {MEAN_MOST + 2u * STAY_MOST, STAY_MOST, 1u << 30, LENGTH_MOST};
     if (which < SIGHT_WORDS) {
         return value <= singles[which] || (which == SLOW_ODDS && 0u - value <= singles[which]);

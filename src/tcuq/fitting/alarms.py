@@ -190,7 +190,19 @@ STILL_LEAST, STILLER = 7.0, 1.0
 how still clean input may stand; and so many more than the stillest of the log, as none shows all."""
 
 
-def still_from(clean: Floats, reach: int) -> float:
-    """Return the stillness that no clean input had; 0 where clean input may not move at all."""
-    still = max(STILL_LEAST, float(clean.max(initial=0)) + STILLER)
+HELD, FEW_HELD = 3, 16
+"""Doublings of a step that shows the object of the last one, and fewest of them that say how still it stands."""
+
+
+def still_from(clean: Floats, reach: int, held: Ints | None = None) -> float:
+    """Return the stillness that no clean input had; 0 where clean input may not move at all.
+
+    `held` are doublings of clean steps: the mean of a longer hold than those of the log would come up to
+    theirs.
+    """
+    longest = 0.0
+    if held is not None and (held >= HELD).sum() >= FEW_HELD:
+        own = held[held >= HELD]
+        longest = float(own.mean() + own.std() / 3)
+    still = max(STILL_LEAST, max(longest, float(clean.max(initial=0))) + STILLER)
     return round(still * ONE) / ONE if still < reach.bit_length() else 0.0

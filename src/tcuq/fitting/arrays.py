@@ -105,8 +105,14 @@ def novelty(values: Ints, reach: int, starts: Flags) -> tuple[Ints, Floats]:
     """Return the novelty of each step in 1/256, and its stillness, in floats within 0.0002 of the core's."""
     gaps = np.square(np.diff(values, axis=0, prepend=values[:1])).sum(1)
     novelty = np.where(starts, MOST, np.clip(gaps // (reach >> 8), LEAST, MOST))
-    doublings = np.where(novelty == MOST, 0, reach.bit_length() - np.frexp(gaps.astype(np.float64))[1])
-    return novelty, leaky_mean(doublings, np.where(starts, 1.0, STILL_RATE))
+    return novelty, leaky_mean(doublings(values, reach, starts), np.where(starts, 1.0, STILL_RATE))
+
+
+def doublings(values: Ints, reach: int, starts: Flags) -> Ints:
+    """Return how often the movement of each step must be doubled to be new."""
+    gaps = np.square(np.diff(values, axis=0, prepend=values[:1])).sum(1)
+    short = reach.bit_length() - np.frexp(gaps.astype(np.float64))[1]
+    return np.where(starts | (gaps // (reach >> 8) >= MOST), 0, short)
 
 
 def evidence(

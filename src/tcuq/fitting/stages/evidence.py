@@ -18,7 +18,7 @@ from ...monitor.params import Params
 from ...monitor.signals import SLOW, ordered
 from .. import learn_head as learn
 from ..alarms import FEWEST, find_reach, still_from
-from ..arrays import MOST, compared, novelty
+from ..arrays import MOST, compared, doublings, novelty
 from ..clean import rested_stretches
 from ..learn_head import Moments, Part, inside_runs, why_not
 from ..sight import BASELINE, Numbers, fit_sight
@@ -98,12 +98,13 @@ def _look(state: FitState, table: SignalTable) -> Looked:
     clean = inside_runs(table, state.clean.runs)
     reach = find_reach(values, table.subject.astype(np.int64), clean, state.request.seed)
     new, stillness = novelty(values, reach, ~table.settled)
+    held = doublings(values, reach, ~table.settled)[clean]
     names = _common_gauges(state)
     gauges = log.gauges_named(names)
     gauges = np.zeros((len(log), 0)) if gauges is None else gauges.astype(np.float64)
     others = table.of(["odds", "distance"] if by_features else ["odds"]) / ONE
     numbers = Numbers(gauges, others, table.subject, new / MOST)
-    return Looked(state.params, numbers, names, reach, still_from(stillness[clean], reach))
+    return Looked(state.params, numbers, names, reach, still_from(stillness[clean], reach, held))
 
 
 def _learn_sight(state: FitState, table: SignalTable) -> None:
