@@ -51,7 +51,7 @@ def _template(path: str) -> str:
     return _FILE.sub(lambda found: indent(_template(found[2]), found[1], lambda line: True), text)
 
 
-PARAMS_BYTES, EVIDENCE_BYTES, INSTANT_BYTES, SIGHT_BYTES = 164, 64, 24, 48
+PARAMS_BYTES, EVIDENCE_BYTES, INSTANT_BYTES, SIGHT_BYTES = 164, 64, 24, 60
 FEEDBACK_BYTES, PROJECTION_BYTES = 16, 16
 """`sizeof` tcuq_params_t and so on with 32-bit pointers."""
 
