@@ -76,7 +76,9 @@ def test_an_emitted_package_takes_gauges_before_the_network_writes_over_its_inpu
     flags = ["-std=c99", "-O1", *defines(Application(GRAPH, params)), "-I."]
     sources = [str(file) for file in sorted(tmp_path.glob("*.c"))]
     subprocess.run([path_of("gcc"), *flags, *sources, "-o", "example"], cwd=tmp_path, check=True)
-    done = subprocess.run(["./example", "inputs.bin"], cwd=tmp_path, check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        ["./example", "inputs.bin"], cwd=tmp_path, check=True, capture_output=True, text=True
+    )
     found = [line.split()[3::2] for line in done.stdout.splitlines()]
     wanted = [line.split()[2:] for line in expected(Firmware("small", [GRAPH], rule=Watch(params)), inputs)]
     assert found == wanted

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cortex import compile_for_m4, link_for_m4, need, run_on_m4
+from cortex import CROSS, compile_for_m4, link_for_m4, need, run_on_m4
 from exported import FULL, LIBRARIES
 from places import ROOT
 from refusals import refused
@@ -143,6 +143,19 @@ def test_no_warnings_from_any_file(tmp_path: Path, compiler: str) -> None:
     command = [tool, *flags, *STRICT[1:], "-O2", *files, "-o", "try"]
     subprocess.run(command, cwd=tmp_path / "c", check=True)
     assert subprocess.run([tmp_path / "c" / "try"], stdin=subprocess.DEVNULL).returncode == 0
+
+
+def test_the_constants_are_as_large_as_the_package_says(tmp_path: Path) -> None:
+    for case in ("gauges", "standard"):
+        params, more = PACKAGES[case]
+        folder = tmp_path / case
+        export(params, folder, **more)
+        made = compile_for_m4(folder / "monitor.c", tmp_path / "monitor.o")
+        tool = need("arm-none-eabi-size", CROSS)
+        listed = subprocess.run([tool, made], capture_output=True, text=True, check=True).stdout
+        text, data = listed.splitlines()[1].split()[:2]
+        said = Contents(params, **more).constant_bytes
+        assert said <= int(text) + int(data) < said + 16
 
 
 # The softmax.

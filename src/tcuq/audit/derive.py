@@ -112,7 +112,9 @@ def audit(
         derived["answer"] = steps["prediction"].astype(np.int64)
         derived["persistence"] = np.zeros(len(steps), dtype=np.int64)
     if params.sight is not None:
-        derived["action"] = np.where(steps["alarm"] != 0, ACTIONS.index("hold"), steps["abstain"].astype(np.int64))
+        derived["action"] = np.where(
+            steps["alarm"] != 0, ACTIONS.index("hold"), steps["abstain"].astype(np.int64)
+        )
     elif params.evidence is None:
         derived["novelty"] = np.zeros(len(steps), dtype=np.int64)
     for name, expected in derived.items():

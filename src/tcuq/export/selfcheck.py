@@ -154,9 +154,7 @@ def _turned(params: Params, alarm: Ints) -> dict[str, bool]:
     return {side: {*np.diff(np.minimum(alarm & bit, 1)).tolist()} >= {1, -1} for side, bit in used}
 
 
-def _rows(
-    given: tuple[Int8, Int8, Floats | None], first: int, end: int
-) -> tuple[Int8, Int8, Floats | None]:
+def _rows(given: tuple[Int8, Int8, Floats | None], first: int, end: int) -> tuple[Int8, Int8, Floats | None]:
     """Return the inputs of some steps, which all have gauges or have none."""
     probs, features, gauges = given
     seen = gauges is not None and first // EVERY % BLIND != BLIND - 1

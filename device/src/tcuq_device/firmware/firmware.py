@@ -149,7 +149,13 @@ def plan_source(firmware: Firmware, arena: int) -> str:
     lines += ["", "void network_run(const int8_t **probs, const int8_t **features)", "{"]
     lines += [*(f"    {line}" for line in body), "}"]
     if firmware.rule.gauges():
-        lines += ["", "void network_gauges(int16_t gauges[TCUQ_MAX_GAUGES])", "{", f"    {_look(firmware)}", "}"]
+        lines += [
+            "",
+            "void network_gauges(int16_t gauges[TCUQ_MAX_GAUGES])",
+            "{",
+            f"    {_look(firmware)}",
+            "}",
+        ]
     return "\n".join([*lines, ""])
 
 

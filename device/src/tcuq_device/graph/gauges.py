@@ -25,7 +25,9 @@ class Gauges:
     def call(self, to: str, source: str) -> str:
         """Return the statement in C that fills `to` from the input at `source`."""
         function = "picture" if self.kind == "spectrum" else self.kind
-        return f"(void)tcuq_{function}_gauges({', '.join([to, source, *(f'{side}u' for side in self.sides)])});"
+        return (
+            f"(void)tcuq_{function}_gauges({', '.join([to, source, *(f'{side}u' for side in self.sides)])});"
+        )
 
     def of(self, inputs: npt.NDArray[np.int8]) -> npt.NDArray[np.float32]:
         """Return the gauges of inputs, one row each."""
