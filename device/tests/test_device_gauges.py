@@ -1,4 +1,4 @@
-"""Firmware that looks at the network's input: gauges on the device, the alarm that they move, and refusals."""
+"""Firmware that looks at the network's input: gauges on the device, the alarm that they move, refusals."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ GRAPH = small_graph()
 
 
 def seeing(kind: str) -> Params:
-    """Return a monitor that knows noise as clean input of the small network, as pictures or whatever it is."""
+    """Return a monitor that knows noise as clean input of the small network, of one kind or another."""
     shape = GRAPH.tensors[GRAPH.input].shape
     seen = input_gauges(made_inputs(GRAPH, 64, 5).reshape(-1, *shape), kind)
     count = seen.shape[1] + 3

@@ -149,7 +149,7 @@ class Contents:
     @property
     def shared(self) -> dict[str, list[str]]:
         """Sources that monitors share, by part: the core, and what not every monitor has."""
-        parts = {"sight": self.params.sight, "feedback": self.params.feedback}
+        parts: dict[str, Any] = {"sight": self.params.sight, "feedback": self.params.feedback}
         parts |= {"softmax": self.table, "projection": self.projection}
         there = [part for part, value in parts.items() if value is not None]
         return {"core": [*CORE_SOURCES, "tcuq_frame.c"], **{part: [f"tcuq_{part}.c"] for part in there}}

@@ -365,7 +365,8 @@ use it: import tcuq_@name@
         manifest="micropython.mk",
         includes="src",
         platform="MicroPython",
-        taken="module_* monitor_* frames_* int8_values read_gauges check micropython fields mp_* m_* vstr_* qstr*",
+        taken="module_* monitor_* frames_* int8_values read_gauges check micropython fields "
+        "mp_* m_* vstr_* qstr*",
     ),
     Form(
         "rust",

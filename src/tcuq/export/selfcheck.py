@@ -129,7 +129,7 @@ def _gauges(sight: Sight, label: Ints, drawn: Ints, part: Ints, spread: Ints) ->
     gauges = gauges + half * (more + 64 * spread[:, None]) // 64 - 2 * half
     wild = (spread == 7) & (part < 128)
     gauges = np.where(wild[:, None], np.where(part < 64, 65536, -65536)[:, None], gauges)
-    return np.clip(gauges, -32768, 32767) / np.array(sight.gauge_scales)
+    return np.asarray(np.clip(gauges, -32768, 32767) / np.array(sight.gauge_scales))
 
 
 def _long(params: Params) -> tuple[Kind, ...]:

@@ -77,7 +77,7 @@ class Shown(NamedTuple):
 def gauge_scales(gauges: npt.NDArray[Any], names: Sequence[str]) -> tuple[float, ...]:
     """Return what 1.0 of each gauge is in the core: 256, or less where values are larger than that allows."""
     most = np.abs(gauges).max(axis=0, initial=1.0)
-    # Those of an input are in 1/256 on a device, and cannot be larger; others leave room for what is not in the log.
+    # A device has those of an input in 1/256, and none is larger; others leave room for more than the log.
     known = np.array([name.rstrip("_0123456789") in _OF_INPUTS or name in _OF_INPUTS for name in names], bool)
     most = np.where(known & (most <= 128), 32767 / 256, 2 * most)
     return tuple(float(min(256.0, 2.0 ** math.floor(math.log2(32767 / each)))) for each in most)

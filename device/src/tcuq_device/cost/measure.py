@@ -114,7 +114,7 @@ DWELL = 8
 def made_stream(
     classes: int, features: int, steps: int, seed: int = 0, sight: Sight | None = None
 ) -> npt.NDArray[np.int8]:
-    """Return rows of a posterior and its features, as a network leaves them, and of usual gauges, 16 bits each."""
+    """Return rows of a posterior and its features, as a network leaves them, and usual gauges in 16 bits."""
     bits = np.random.PCG64(seed)
 
     def draw(below: int, *shape: int) -> npt.NDArray[np.int64]:

@@ -26,7 +26,7 @@ class Firmware:
 
     The posterior is the mean over all outputs "probs", "probs_1" and so on of all networks, and over all
     passes (1 to 100; more than one makes sense with dropout). Features are those of the only network. Without
-    any network, an input is a posterior and its features, of `shape`, and the gauges of the rule, two bytes each.
+    any network, an input is a posterior and its features, of `shape`, and the gauges of the rule in 16 bits.
     """
 
     name: str

@@ -16,7 +16,7 @@ from .model import Graph
 
 @dataclass(frozen=True)
 class Gauges:
-    """What a step of a monitor needs to know of the input: the function of the core, and the sides that it takes."""
+    """How gauges come from an input: the kind of the function in the core, and the sides that it takes."""
 
     kind: str
     shape: tuple[int, ...]
@@ -37,7 +37,7 @@ class Gauges:
 def gauges_of(graph: Graph, params: Params) -> Gauges | None:
     """Return how the gauges of a monitor come from the input of a network; None where it has none.
 
-    Gauges that the input does not give are refused: an exposure time, say, only the user's own firmware knows.
+    Gauges that the input does not give are refused: an exposure time, say, only your own firmware knows.
     """
     head = params.sight
     if head is None or not head.gauges:
