@@ -27,7 +27,7 @@ Kind = tuple[int, int, int]
 """What a long stretch is: kind of posterior, kind of features, and steps that a class stays."""
 
 
-def taken(monitor: Monitor, probs: Int8, features: Int8, gauges: Floats | None) -> tuple[Ints, Ints]:
+def taken(monitor: Monitor, probs: Int8, features: Int8, gauges: Floats | None = None) -> tuple[Ints, Ints]:
     """Run a monitor on rows and return everything that it gives, one row per step."""
     more = features if monitor.params.features else None
     steps, signals = monitor.run(probs, more, signals=True, gauges=gauges)
