@@ -253,6 +253,18 @@ class Sight(Part):
         limits = ROWS[self.part]["class_mean"]
         return tuple(snapped("sight class_means", each, limits.low, limits.high, 16) for each in row)
 
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """Names of the numbers of a step, in their order.
+
+        Examples
+        --------
+        >>> Sight([0.5], [0.125], [[0.0], [1.0]], [1.0]).numbers
+        ('odds',)
+        """
+        beside = len(self.means) - len(self.gauges) - bool(self.gauges)
+        return (*self.gauges, *("odds", "distance")[:beside], *("distance of gauges",)[: len(self.gauges)])
+
     def units(self) -> tuple[float, ...]:
         """Return what 1.0 of each number is in the core: gauges have scales of their own, signals 65536."""
         return (*self.gauge_scales, *(float(ONE) for _ in range(len(self.means) - len(self.gauge_scales))))
