@@ -51,7 +51,7 @@ _CODED: dict[str, Callable[[Any], Any]] = {
 """Columns that text formats write as words, and what gives their number."""
 _KNOWN = (*COLUMNS, "low_mass", *OWN_COLUMN, "params")
 _WORDS = (NAME, MOVED)
-"""Columns that say in words what a number says; that of what moved tells, besides, that the monitor has sight."""
+"""Columns that say in words what a number says; that of what moved tells, besides, of sight."""
 _WAS = {old: new for old, new in WAS.items() if new in _KNOWN}
 
 

@@ -271,6 +271,12 @@ def moved_name(code: int, sight: Sight | None = None) -> str:
     return f"{name} far {'below' if fell else 'above'} the clean log"
 
 
+def codes_of(sight: Sight | None) -> list[int]:
+    """Return all that `moved` of a step may say with these parameters."""
+    numbers = range(0 if sight is None else len(sight.numbers))
+    return [*numbers, *(number + DOWN for number in numbers), *((FROZEN,) if sight else ())]
+
+
 def moved_names(codes: npt.ArrayLike, sight: Sight | None = None) -> list[str]:
     """Return what moved most at each step, as `moved_name` says it."""
     array = np.asarray(codes).ravel()

@@ -67,8 +67,9 @@ def timeline(facts: Facts) -> str:
     """Return the chart of risk and threshold, which can be zoomed, and the same as a still figure."""
     kinds = ["range", "risk", "threshold", "abstain", "rise"]
     kinds += ["fall"] * bool((facts.bits & FALL).any())
-    summed = None if facts.params is None else facts.evidence
-    alarms = {side: f"hold: {alarm_words(raised, summed)}" for raised, side in ((1, "rise"), (2, "fall"))}
+    alarms = {
+        side: f"hold: {alarm_words(raised, facts.params)}" for raised, side in ((1, "rise"), (2, "fall"))
+    }
     words = {**LEGENDS, **alarms}
     kinds += ["shift"] * facts.shifts + ["border"] * bool((facts.bits & BORDER).any())
     buttons = "".join(

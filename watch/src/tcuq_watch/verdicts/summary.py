@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tcuq.labels.accuracy import half_band
+from tcuq.monitor.steps import NOT_MOVED, moved_name
 
 from ..engine.labels import Labels
 from ..engine.model_version import ModelVersion
@@ -190,10 +191,13 @@ def _device(view: VersionView, slot: int) -> dict[str, Any]:
     return {
         "device": view.names[slot],
         "version": view.name,
-        "degradation": float(row["degradation"]) / RISK_ONE if view.params.evidence is not None else None,
+        "degradation": float(row["degradation"]) / RISK_ONE
+        if view.params.evidence or view.params.sight
+        else None,
         "recent_risk": float(row["recent_risk"]) / MEAN_ONE,
         **_rates(row),
         "alarm": int(row["alarm"]),
+        "moved": moved_name(NOT_MOVED - int(row["cause"]), view.params.sight),
         "silent": bool(view.silent[slot]),
         **{key: float(at) if np.isfinite(at) else None for key, at in times.items()},
         "missing": int(view.places["missing"][slot]),
