@@ -134,13 +134,19 @@ static void score(const tcuq_params_t *p, const inference_t *now, const uint16_t
     out->risk = (uint16_t)mix(out->uncertainty, saturate(ONE - now->anchor), p->blend);
 }
 
+/* How likely the answer is right, Q0.16: of the head, or with sight of what it sees. */
+static uint32_t certainty_of(const tcuq_params_t *p, const inference_t *now, const tcuq_step_t *out)
+{
+    return sight_head(p) != NULL ? logistic(now->right) : Q16_MAX - (uint32_t)out->uncertainty;
+}
+
 /* The expected accuracy: a mean of past certainties. */
-static void expect(tcuq_t *m, uint32_t *labels, tcuq_step_t *out)
+static void expect(tcuq_t *m, const inference_t *now, uint32_t *labels, tcuq_step_t *out)
 {
     uint32_t horizon = m->params->horizon;
     out->expected_accuracy = 0;
     if (horizon != 0u) {
-        int32_t certainty = (int32_t)((ONE - out->uncertainty) << 8);
+        int32_t certainty = (int32_t)((certainty_of(m->params, now, out) + 1u) << 8);
         m->accuracy = (uint32_t)moved((int32_t)(m->accuracy & 0xFFFFFFu), certainty, horizon);
         out->expected_accuracy = saturate((m->accuracy + 128u) >> 8);
         if (labels != NULL) {
@@ -308,10 +314,10 @@ NOT_INLINE static uint8_t add_up(uint32_t *sum, int32_t excess, uint32_t limit, 
 }
 
 /* What a label may be for later. */
-static NOT_INLINE void remember(const tcuq_params_t *p, int8_t *numbers, tcuq_step_t *out, int doubtful)
+static NOT_INLINE void remember(const tcuq_params_t *p, const inference_t *now, int8_t *numbers, tcuq_step_t *out, int doubtful)
 {
     uint32_t next = number_at(numbers, NEXT);
-    uint32_t entry = ((Q16_MAX - (uint32_t)out->uncertainty) >> 3) & ~answer_mask(p); /* the certainty, in 1/8192 */
+    uint32_t entry = (certainty_of(p, now, out) >> 3) & ~answer_mask(p); /* in 1/8192 */
     entry |= (out->alarm & TCUQ_ALARM_RISE) != 0u ? STEP_ALARM : 0u;
     entry |= out->abstain == 0u && !doubtful ? STEP_COUNTED : 0u;
     number_put(numbers, ENTRIES + next, entry | out->answer);
@@ -392,13 +398,13 @@ void tcuq_step_gauges(tcuq_t *m, const int8_t *probs, const int8_t *features, co
     tcuq_internal_signals(m, &at, &now, own);
     score(p, &now, own, out);
     labels = feedback_head(p) != NULL ? tcuq_internal_feedback(m, &at) : NULL;
-    expect(m, labels, out);
+    expect(m, &now, labels, out);
     flag(m, out);
     doubtful = labels != NULL && doubtful_at(feedback_head(p), (int32_t)*labels, out->risk);
     spend(m, out, doubtful);
     alarm(m, &at, &now, own, labels, out);
     if (labels != NULL) {
-        remember(p, feedback_numbers(labels), out, doubtful);
+        remember(p, &now, feedback_numbers(labels), out, doubtful);
     }
     if (signals != NULL) {
         for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {

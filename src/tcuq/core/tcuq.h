@@ -126,6 +126,11 @@ typedef struct {
     uint16_t clear_weight;    /* nats of a squared length of 1, value * 16 */
     uint16_t matrix_shift;    /* a number of the matrix is worth 2^-matrix_shift, 0 to 15 */
     uint32_t changed;         /* distance from which on a step says `changed`, Q16.16 */
+    int32_t accuracy_bias;    /* log-odds that a step is right, before the rest: what the expected accuracy is a mean
+                               * of, Q16.16 */
+    int16_t accuracy_odds;    /* of its log-odds, which the signal odds counts against it, Q6.9 */
+    int16_t accuracy_far;     /* of the signal degradation, which says how far clean data are, Q6.9 */
+    int16_t accuracy_both;    /* of the product of both, Q6.9 */
     const int32_t *mean;      /* clean mean of each number in its own unit, value * 16 */
     const uint16_t *scale;    /* a gap of 1/16 is worth scale / 2^shift deviations of 4096, 1 to 1023 */
     const uint8_t *shift;     /* of that scale, 0 to 24 */
@@ -220,7 +225,7 @@ enum tcuq_error {
     TCUQ_ERR_STEP = -7,          /* a label of a step that was not taken, or is not remembered */
     TCUQ_ERR_LABEL = -8,         /* a label that is no class, TCUQ_RIGHT or TCUQ_WRONG */
     TCUQ_ERR_LABELED = -9,       /* a label of a step that has one */
-    TCUQ_ERR_LAST_PARAM = -38,   /* errors of parameters and rules are below this, */
+    TCUQ_ERR_LAST_PARAM = -34,   /* errors of parameters and rules are below this, */
     TCUQ_ERR_FIRST_PARAM = -128, /* and above this; their numbers belong to one TCUQ_PARAMS_VERSION */
     TCUQ_ERR_PARAM_version = -127, TCUQ_ERR_PARAM_signals = -126, TCUQ_ERR_PARAM_fingerprint = -125,
     TCUQ_ERR_PARAM_classes = -124, TCUQ_ERR_PARAM_features = -123, TCUQ_ERR_PARAM_zero_point = -122,
@@ -238,20 +243,21 @@ enum tcuq_error {
     TCUQ_ERR_EVIDENCE_baseline_most = -88, TCUQ_ERR_EVIDENCE_bet_base = -87, TCUQ_ERR_EVIDENCE_bet_slope = -86,
     TCUQ_ERR_INSTANT_bias = -85, TCUQ_ERR_SIGHT_gauges = -84, TCUQ_ERR_SIGHT_reach = -83, TCUQ_ERR_SIGHT_frozen = -82,
     TCUQ_ERR_SIGHT_baseline_inputs = -81, TCUQ_ERR_SIGHT_odds_weight = -80, TCUQ_ERR_SIGHT_clear_weight = -79,
-    TCUQ_ERR_SIGHT_matrix_shift = -78, TCUQ_ERR_SIGHT_changed = -77, TCUQ_ERR_FEEDBACK_memory = -76,
-    TCUQ_ERR_FEEDBACK_error_num = -75, TCUQ_ERR_FEEDBACK_error_den = -74, TCUQ_ERR_FEEDBACK_error_reference = -73,
-    TCUQ_ERR_FEEDBACK_error_shut = -72, TCUQ_ERR_FEEDBACK_error_first = -71, TCUQ_ERR_FEEDBACK_wrong_score = -70,
-    TCUQ_ERR_FEEDBACK_right_score = -69, TCUQ_ERR_RULE_features_used = -68, TCUQ_ERR_RULE_lags_used = -67,
-    TCUQ_ERR_RULE_lags_given = -66, TCUQ_ERR_RULE_lags_ascend = -65, TCUQ_ERR_RULE_lag_weights_sum = -64,
-    TCUQ_ERR_RULE_level_below_one = -63, TCUQ_ERR_RULE_steep_slope_fits = -62, TCUQ_ERR_RULE_slope_order = -61,
-    TCUQ_ERR_RULE_knee_fits = -60, TCUQ_ERR_RULE_budget_up_to_one = -59, TCUQ_ERR_RULE_anchor_used = -58,
-    TCUQ_ERR_RULE_about_used = -57, TCUQ_ERR_RULE_disbelief_used = -56, TCUQ_ERR_RULE_horizon_fits = -55,
-    TCUQ_ERR_RULE_start_used = -54, TCUQ_ERR_RULE_centers_given = -53, TCUQ_ERR_RULE_rise_order = -52,
-    TCUQ_ERR_RULE_fall_order = -51, TCUQ_ERR_RULE_clear_order = -50, TCUQ_ERR_RULE_evidence_given = -49,
-    TCUQ_ERR_RULE_bet_fits = -48, TCUQ_ERR_RULE_baseline_used = -47, TCUQ_ERR_RULE_novelty_used = -46,
-    TCUQ_ERR_RULE_slow_used = -45, TCUQ_ERR_RULE_drift_used = -44, TCUQ_ERR_RULE_evidence_alone = -43,
-    TCUQ_ERR_RULE_sight_given = -42, TCUQ_ERR_RULE_sight_alone = -41, TCUQ_ERR_RULE_sight_limit = -40,
-    TCUQ_ERR_RULE_feedback_fits = -39
+    TCUQ_ERR_SIGHT_matrix_shift = -78, TCUQ_ERR_SIGHT_changed = -77, TCUQ_ERR_SIGHT_accuracy_bias = -76,
+    TCUQ_ERR_SIGHT_accuracy_odds = -75, TCUQ_ERR_SIGHT_accuracy_far = -74, TCUQ_ERR_SIGHT_accuracy_both = -73,
+    TCUQ_ERR_FEEDBACK_memory = -72, TCUQ_ERR_FEEDBACK_error_num = -71, TCUQ_ERR_FEEDBACK_error_den = -70,
+    TCUQ_ERR_FEEDBACK_error_reference = -69, TCUQ_ERR_FEEDBACK_error_shut = -68, TCUQ_ERR_FEEDBACK_error_first = -67,
+    TCUQ_ERR_FEEDBACK_wrong_score = -66, TCUQ_ERR_FEEDBACK_right_score = -65, TCUQ_ERR_RULE_features_used = -64,
+    TCUQ_ERR_RULE_lags_used = -63, TCUQ_ERR_RULE_lags_given = -62, TCUQ_ERR_RULE_lags_ascend = -61,
+    TCUQ_ERR_RULE_lag_weights_sum = -60, TCUQ_ERR_RULE_level_below_one = -59, TCUQ_ERR_RULE_steep_slope_fits = -58,
+    TCUQ_ERR_RULE_slope_order = -57, TCUQ_ERR_RULE_knee_fits = -56, TCUQ_ERR_RULE_budget_up_to_one = -55,
+    TCUQ_ERR_RULE_anchor_used = -54, TCUQ_ERR_RULE_about_used = -53, TCUQ_ERR_RULE_disbelief_used = -52,
+    TCUQ_ERR_RULE_horizon_fits = -51, TCUQ_ERR_RULE_start_used = -50, TCUQ_ERR_RULE_centers_given = -49,
+    TCUQ_ERR_RULE_rise_order = -48, TCUQ_ERR_RULE_fall_order = -47, TCUQ_ERR_RULE_clear_order = -46,
+    TCUQ_ERR_RULE_evidence_given = -45, TCUQ_ERR_RULE_bet_fits = -44, TCUQ_ERR_RULE_baseline_used = -43,
+    TCUQ_ERR_RULE_novelty_used = -42, TCUQ_ERR_RULE_slow_used = -41, TCUQ_ERR_RULE_drift_used = -40,
+    TCUQ_ERR_RULE_evidence_alone = -39, TCUQ_ERR_RULE_sight_given = -38, TCUQ_ERR_RULE_sight_alone = -37,
+    TCUQ_ERR_RULE_sight_limit = -36, TCUQ_ERR_RULE_feedback_fits = -35
 };
 
 /* Say in words what an error means, as "NAME: expected TEXT". The name is that of the refused

@@ -57,15 +57,19 @@
     X(INSTANT, instant, bias, int32_t, -16777216, 16777216, 4, -196608)
 
 /* The same of tcuq_sight_t. */
-#define TCUQ_SIGHT_NUMBERS(X)                                  \
-    X(SIGHT, sight, gauges, uint16_t, 0, 16, 4, 2)             \
-    X(SIGHT, sight, reach, uint32_t, 256, 4294967295, 4, 4000) \
-    X(SIGHT, sight, frozen, uint32_t, 0, 2097152, 4, 0)        \
-    X(SIGHT, sight, baseline_inputs, uint32_t, 0, 1000, 4, 0)  \
-    X(SIGHT, sight, odds_weight, uint16_t, 0, 4096, 4, 512)    \
-    X(SIGHT, sight, clear_weight, uint16_t, 16, 4095, 4, 320)  \
-    X(SIGHT, sight, matrix_shift, uint16_t, 0, 15, 4, 8)       \
-    X(SIGHT, sight, changed, uint32_t, 0, 4194304, 4, 40000)
+#define TCUQ_SIGHT_NUMBERS(X)                                        \
+    X(SIGHT, sight, gauges, uint16_t, 0, 16, 4, 2)                   \
+    X(SIGHT, sight, reach, uint32_t, 256, 4294967295, 4, 4000)       \
+    X(SIGHT, sight, frozen, uint32_t, 0, 2097152, 4, 0)              \
+    X(SIGHT, sight, baseline_inputs, uint32_t, 0, 1000, 4, 0)        \
+    X(SIGHT, sight, odds_weight, uint16_t, 0, 4096, 4, 512)          \
+    X(SIGHT, sight, clear_weight, uint16_t, 16, 4095, 4, 320)        \
+    X(SIGHT, sight, matrix_shift, uint16_t, 0, 15, 4, 8)             \
+    X(SIGHT, sight, changed, uint32_t, 0, 4194304, 4, 40000)         \
+    X(SIGHT, sight, accuracy_bias, int32_t, -1048576, 1048576, 4, 0) \
+    X(SIGHT, sight, accuracy_odds, int16_t, -32768, 32767, 4, 5678)  \
+    X(SIGHT, sight, accuracy_far, int16_t, -32768, 32767, 4, 0)      \
+    X(SIGHT, sight, accuracy_both, int16_t, -32768, 32767, 4, 0)
 
 /* The same of tcuq_feedback_t. */
 #define TCUQ_FEEDBACK_NUMBERS(X)                                         \

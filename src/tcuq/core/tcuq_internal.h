@@ -428,7 +428,8 @@ typedef struct {
     uint32_t novelty;       /* how new it is, in 1/256; only with evidence or sight, like the next */
     int frozen;             /* whether the input stands still */
     int32_t evidence;       /* how much more likely it is on degraded input, Q16.16 */
-    uint32_t moved;         /* for tcuq_step_t; only with sight */
+    uint32_t moved;         /* for tcuq_step_t; only with sight, like the next */
+    int32_t right;          /* log-odds that the answer is right, Q16.16 */
 } inference_t;
 
 /* Features in blocks, read once, beside the center of a class. */

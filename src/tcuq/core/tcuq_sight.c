@@ -29,6 +29,7 @@
 #define STAY_FADES 2048u /* over which it counts less and less for the baseline */
 #define STAY_MOST 4096  /* of what a stay takes off, and half of it of what the baseline does */
 #define BACK_WITHIN 300u /* steps after its end in which an alarm that comes is the same one */
+#define FAR_MOST 33480 /* sixteen limits: log2(17) / 8 */
 #define ODDS_LEAST (-19661) /* sure answers take off .3 at most */
 
 static int32_t *word(const tcuq_t *m, const layout_t *at, uint32_t which)
@@ -194,6 +195,16 @@ uint32_t tcuq_internal_over(const tcuq_t *m)
     return (m->rise << 8) / (m->params->rise_limit >> 8);
 }
 
+/* Log-odds that a step is right, by its odds and by how far clean data are. */
+static int32_t right_of(const tcuq_sight_t *head, int32_t odds, int32_t far)
+{
+    int32_t both;
+    far = far < FAR_MOST ? far : FAR_MOST;
+    both = shift_floor(odds * far, 16);
+    return head->accuracy_bias + shift_floor(head->accuracy_odds * odds, 9) + shift_floor(head->accuracy_far * far, 9) +
+           shift_floor(head->accuracy_both * both, 9);
+}
+
 void tcuq_internal_look(tcuq_t *m, const layout_t *at, inference_t *now, uint16_t *signals)
 {
     const tcuq_params_t *p = m->params;
@@ -242,6 +253,7 @@ void tcuq_internal_look(tcuq_t *m, const layout_t *at, inference_t *now, uint16_
     scale = bits_above((uint32_t)distance);
     signals[TCUQ_DEGRADATION] =
         saturate((uint32_t)(tcuq_internal_log2((uint32_t)distance >> scale) + (int32_t)(scale << 16)) >> 3);
+    now->right = right_of(head, 32768 - (int32_t)signals[TCUQ_ODDS], (int32_t)signals[TCUQ_DEGRADATION]);
 }
 
 int tcuq_internal_hold(tcuq_t *m, const layout_t *at, const inference_t *now, uint32_t move)

@@ -30,17 +30,17 @@ STAY_FROM, STAY_MOST = 3.0, 1.0
 WARM = 200  # steps of each clean stretch in which slow means are still on their way
 HARMLESS = 0.1  # share of the covariance of one step that the slow means may be displaced by
 LEAST_DEVIATION, OF_CONSTANT = 2.0, 0.05
-"""Of a gauge: so many units of the core, and such a share of the size of one that is the same on all clean steps."""
+"""Of a gauge: so many units of the core, and such a share of the size of one that never changes."""
 
 ODDS_WEIGHT, LEAST_ODDS = 0.6, 0.25
-LIMIT, CHANGED, DECADE, RUN_LENGTH = 1.5, 1.25, 0.4, 10_000
+LIMIT, CHANGED, DECADE, RUN_LENGTH = 1.7, 1.4, 0.4, 10_000
 """Distance, in .99 quantiles of clean data, at the usual run length between false alarms; what is `changed`;
 and what a run length of ten times as many steps asks for."""
 
 ENOUGH, MOST_FOR_FEW = 3000, 1.6
-"""New clean inputs below which the log has not seen the rare, and the most that the limit is raised for it."""
+"""New clean inputs below which the log has not seen the rare, and the most that the limit is raised."""
 
-CAP, CLEAR = 64.0, 0.75
+CAP, CLEAR = 64.0, 0.8
 """Largest distance that counts, and where an alarm ends, in limits."""
 
 BASELINE = 60  # new inputs of a device that set its baseline
@@ -98,7 +98,8 @@ def gauge_distance(z: Floats) -> Floats:
 def gaps_of(z: Floats, numbers: Numbers, starts: Flags) -> tuple[Floats, Floats]:
     """Return the slow means less those of the stay, as the core keeps them, and the slow odds."""
     slow, stay = np.zeros(z.shape[1]), np.zeros(z.shape[1])
-    place, odds, length, last = numbers.gauges.shape[1], 0.0, 0.0, -1
+    place, length, last = numbers.gauges.shape[1], 0.0, -1
+    odds: Any = 0.0
     gaps, slow_odds = np.empty_like(z), np.empty(len(z))
     rates = np.maximum(numbers.novelty, NEWEST)
     for step, (row, new, rate, subject) in enumerate(
@@ -138,7 +139,7 @@ def fit_sight(
     baseline: int,
     run_length: int,
 ) -> tuple[Sight, Alarm]:
-    """Fit the alarm to clean stretches of a log; `params` have no alarm yet, and `numbers` are of those stretches."""
+    """Fit the alarm to clean stretches, of which the numbers are; `params` have no alarm yet."""
     scales = gauge_scales(numbers.gauges)
     least = np.array([LEAST_DEVIATION / scale for scale in scales])
     shown = [shown_by(numbers.gauges, numbers, least, params.classes)] if names else []
@@ -185,7 +186,7 @@ def fit_sight(
 
 
 def _calibrated(params: Params, log: Log, runs: Sequence[slice], sight: Sight, warm: Flags) -> Sight:
-    """Return the same with a matrix that gives lengths of 1 at the end of what clean steps show in the core."""
+    """Return the same with lengths of 1, in the core, at the end of what clean steps show."""
     plain = replace(sight, odds_weight=0.0, baseline=0)
     distance = np.concatenate([distances(params, log.take(run), plain) for run in runs])
     unit = float(np.quantile(distance[warm], QUANTILE))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -133,6 +134,18 @@ class InstantHead(Part):
         settle(self, self.part)
 
 
+_NATS, _DOUBLINGS = 16 * math.log(2), 8.0
+"""What a signal of log-odds, and that of the distance, are worth."""
+_ACCURACY = tuple(
+    zip(
+        (ROWS["sight"][f"accuracy_{name}"] for name in ("bias", "odds", "far", "both")),
+        (1.0, _NATS, _DOUBLINGS, _NATS * _DOUBLINGS),
+        strict=True,
+    )
+)
+"""Rows of what the expected accuracy is made of, and how much larger their coefficients are in the core."""
+
+
 @dataclass(frozen=True)
 class Sight(Part):
     """How far the input and the outputs are from clean data: what the alarm compares with its limit.
@@ -167,6 +180,10 @@ class Sight(Part):
         Nats of a squared length of 1, by which an alarm ends; 1 to 255.
     changed : float, default 1.0
         Distance from which on a step is `changed`, up to the limit of the alarm.
+    accuracy : tuple of four floats
+        What the expected accuracy is a mean of: the log-odds that a step is right, as a bias, and
+        coefficients of its own log-odds, of how far clean data are (log2 of 1 + distance / limit), and of
+        their product.
 
     Examples
     --------
@@ -189,10 +206,11 @@ class Sight(Part):
     odds_weight: float = 0.0
     clear_weight: float = 20.0
     changed: float = 1.0
+    accuracy: Sequence[float] = (0.0, 1.0, 0.0, 0.0)
 
     def __post_init__(self) -> None:
         lists = ("means", "deviations", "matrix", "gauge_scales")
-        settle(self, self.part, leave=("gauges", "class_means", *lists))
+        settle(self, self.part, leave=("gauges", "class_means", "accuracy", *lists))
         names = tuple(self.gauges)
         if isinstance(self.gauges, str) or not all(isinstance(name, str) and name for name in names):
             raise wrong_value("sight gauges", self.gauges, "a list of names")
@@ -207,6 +225,15 @@ class Sight(Part):
                 raise wrong_value(f"sight {name}", given, f"{lengths[name]} numbers")
             low = 1e-9 if name in ("deviations", "gauge_scales") else -1e9
             put(self, **{name: tuple(number(f"sight {name}", each, low, 1e9) for each in given)})
+        if (
+            isinstance(self.accuracy, str)
+            or not isinstance(self.accuracy, Sequence)
+            or len(self.accuracy) != 4
+        ):
+            raise wrong_value("sight accuracy", self.accuracy, "four numbers")
+        units = zip(self.accuracy, _ACCURACY, strict=True)
+        given = (checked("sight accuracy", value * unit, row) / unit for value, (row, unit) in units)
+        put(self, accuracy=tuple(given))
         rows = tuple(self._row(row) for row in self.class_means)
         put(self, class_means=rows)
         units = self.units()
@@ -250,7 +277,8 @@ class Sight(Part):
             raise InputError("value", f"gauges have {rows.shape[1]} values per step, {expected}")
         if not np.isfinite(rows).all():
             raise wrong_value("gauges", "not finite", "finite numbers")
-        return np.clip(np.rint(rows * np.array(self.gauge_scales)), -32768, 32767).astype(np.int16)
+        units = np.rint(rows * np.array(self.gauge_scales))
+        return np.asarray(np.clip(units, -32768, 32767), np.int16)
 
     @property
     def _matrix_shift(self) -> int:
@@ -281,6 +309,10 @@ class Sight(Part):
             "clear_weight": round(self.clear_weight * SCALE["q4"]),
             "matrix_shift": self._matrix_shift,
             "changed": round(self.changed * ONE),
+            **{
+                row.name: round(value * unit * SCALE[row.unit])
+                for value, (row, unit) in zip(self.accuracy, _ACCURACY, strict=True)
+            },
             "mean": [round(mean * unit * 16) for mean, unit in zip(self.means, units, strict=True)],
             "scale": scales,
             "shift": shifts,

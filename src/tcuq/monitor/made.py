@@ -137,6 +137,10 @@ sight odds_weight odds_weight one q8 0 4096 512
 sight clear_weight clear_weight one q4 16 4095 320
 sight matrix_shift - one int 0 15 8
 sight changed changed one q16 0 4194304 40000
+sight accuracy_bias accuracy one q16 -1048576 1048576 0
+sight accuracy_odds accuracy one q9 -32768 32767 5678
+sight accuracy_far accuracy one q9 -32768 32767 0
+sight accuracy_both accuracy one q9 -32768 32767 0
 sight mean means number q4 -1048576 1048576 0
 sight scale deviations number int 1 1023 0
 sight shift deviations number int 0 24 0

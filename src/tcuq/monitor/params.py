@@ -296,12 +296,11 @@ class Params:
                 "sight and evidence are both given; the alarm has one",
             )
             yield "missing", "odds" not in used, "sight needs the signal odds"
-            numbers = len(self.sight.gauges) + (2 if self.sight.gauges else 1) + ("distance" in used)
-            given = len(self.sight.means)
-            yield "value", given != numbers, f"sight has {given} means, expected {numbers}, one a number"
-            given = len(self.sight.class_means)
-            problem = f"sight has {given} class_means, expected {self.classes}, one per class"
-            yield "value", given != self.classes, problem
+            wanted = len(self.sight.gauges) + (2 if self.sight.gauges else 1) + ("distance" in used)
+            own, rows = len(self.sight.means), len(self.sight.class_means)
+            yield "value", own != wanted, f"sight has {own} means, expected {wanted}, one a number"
+            few = f"sight has {rows} class_means, expected {self.classes}, one per class"
+            yield "value", rows != self.classes, few
             falls = self.alarm.fall is not None
             yield "conflict", falls, "alarm fall is on; with sight the alarm has the rise side only"
             rise = 0.0 if self.alarm.rise is None else self.alarm.rise.limit

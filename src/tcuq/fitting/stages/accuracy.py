@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ...base.errors import InputError
+from ...base.fixed import ONE
 from ...base.spelling import option
 from ...labels.accuracy import SHARE, half_band, new_inputs
 from ...monitor.feedback import Feedback
 from ...monitor.monitor import Monitor, run_over
+from .. import right_of
 from ..arrays import MOST, leaky_mean
 from ..learn_head import inside_runs
 from ..signal_table import Flags, Floats, shift_kinds, some_of
@@ -29,26 +34,91 @@ WINDOW = 200  # steps over which it is compared with the truth
 def estimate_accuracy(state: FitState) -> None:
     """Set the horizon, and measure the error of the estimate with each kind of shift left out in turn."""
     state.progress("accuracy", 0, 1)
-    if state.errors is not None and state.request.two_heads:
+    if state.params.sight is not None:
+        _by_sight(state)
+    elif state.errors is not None and state.request.two_heads:
         uncertainty = state.clean_scores.uncertainty
         start = float(1 - np.concatenate([uncertainty[run] for run in state.clean.runs]).mean())
         findings: dict[str, Any] = {"horizon": HORIZON, "clean_accuracy": start}
-        findings |= _error_elsewhere(state) if state.options.explain else {}
+        findings |= _error_elsewhere(state, _by_heads(state)) if state.options.explain else {}
         band = findings.pop("accuracy_error", None)
         state.set(horizon=HORIZON, expected_start=start, accuracy_error=band)
         state.findings["expected_accuracy"] = findings
     state.progress("accuracy", 1, 1)
 
 
-def _error_elsewhere(state: FitState) -> dict[str, Any]:
-    """Return the mean absolute error on windows that show a kind which the heads did not see."""
+Learn = Callable[[Flags], Floats | None]
+"""Returns how likely each step is right, by what some rows of the log teach; None where they cannot."""
+
+
+def _by_sight(state: FitState) -> None:
+    """Choose what the expected accuracy is a mean of, by its error on kinds of shift that are left out."""
+    sight, findings = state.params.sight, dict[str, Any]()
+    assert sight is not None
+    seen = [right_of.inputs(table.of(("odds", "degradation")) / ONE) for table in state.tables]
+    best, wrong = right_of.PLAIN, state.errors
+    if wrong is not None:
+        labels = state.clean.log.labels
+        more = [] if len(seen) == 1 or labels is None else [(seen[1], state.tables[1].subject == labels)]
+
+        def taught(rows: Flags) -> Floats:
+            return right_of.learn([(seen[0][rows], ~wrong[rows]), *more])
+
+        ways: dict[str, Callable[[Flags], Floats]] = {
+            "learned": taught,
+            "plain": lambda _: right_of.PLAIN,
+            "confidence": lambda _: right_of.CONFIDENCE,
+        }
+        found = {}
+        if state.options.explain and shift_kinds(state.log):
+            for name, way in ways.items():
+                found[name] = _error_elsewhere(state, partial(_chance, seen[0], way))
+        chosen = min(found, key=lambda name: found[name]["error"] or 1.0) if found else "learned"
+        best = ways[chosen](np.ones(len(state.log), dtype=bool))
+        findings = {**found.get(chosen, {"error": None, "kinds": 0}), "from": chosen}
+        findings = findings if state.options.explain else {"from": chosen}
+    clean = inside_runs(state.tables[-1], state.clean.runs)
+    start = float(right_of.chance(seen[-1][clean], best).mean())
+    band = findings.pop("accuracy_error", None)
+    state.set(
+        horizon=HORIZON,
+        expected_start=start,
+        accuracy_error=band,
+        sight=replace(sight, accuracy=best.tolist()),
+    )
+    state.findings["expected_accuracy"] = {"horizon": HORIZON, "clean_accuracy": start, **findings}
+
+
+def _chance(x: Floats, way: Callable[[Flags], Floats], kept: Flags) -> Floats:
+    return right_of.chance(x, way(kept))
+
+
+def _by_heads(state: FitState) -> Learn:
+    """Return what heads learn from some rows of the log and of its other orders."""
+    table, learned = state.table, None
+    seed = state.request.seed
+    every = [(*each, some_of(np.flatnonzero(each[0].settled), seed)) for each in state.orders()]
+
+    def learn(kept: Flags) -> Floats | None:
+        nonlocal learned
+        parts = [(each, errors, rows[kept[order[rows]]]) for each, errors, order, rows in every]
+        wrong, rows = parts[0][1], parts[0][2]
+        if wrong[rows].all() or not wrong[rows].any():
+            return None
+        learned = relearn(state, parts, learned)
+        return np.asarray(1 / (1 + np.exp(np.clip(learned.logits(table), -50, 50))))
+
+    return learn
+
+
+def _error_elsewhere(state: FitState, learn: Learn) -> dict[str, Any]:
+    """Return the mean absolute error on windows that show a kind which was left out of what was learned."""
     log, table, wrong = state.log, state.table, state.errors
     kinds = shift_kinds(log)
     if not kinds or state.shuffle is None or wrong is None:
         return {"error": None, "kinds": 0}
     assert log.kinds is not None
-    seed, pieces, right, starts = state.request.seed, log.pieces(), ~wrong, ~table.settled
-    taught = [(*each, some_of(np.flatnonzero(each[0].settled), seed)) for each in state.orders()]
+    pieces, right, starts = log.pieces(), ~wrong, ~table.settled
     windows = [slice(at, at + WINDOW) for p in pieces for at in range(p.start, p.stop - WINDOW + 1, WINDOW)]
     gaps: list[list[float]] = []
     points: list[Floats] = []
@@ -60,16 +130,12 @@ def _error_elsewhere(state: FitState) -> dict[str, Any]:
     for piece in pieces:
         compared[piece][EVERY - 1 :: EVERY] = True
     confidence, above, predicted = _simple(state)
-    learned = None
     for number, kind in enumerate(kinds):
         held = log.kinds == kind
-        parts = [(each, errors, rows[~held[order[rows]]]) for each, errors, order, rows in taught]
-        rows = parts[0][2]
-        if wrong[rows].all() or not wrong[rows].any():
+        chance = learn(~held)
+        if chance is None:
             continue
-        learned = relearn(state, parts, learned)
-        uncertainty = 1 / (1 + np.exp(-np.clip(learned.logits(table), -50, 50)))
-        expected = running(1 - uncertainty, starts)
+        expected = running(chance, starts)
         pairs = ((expected, right), (confidence, predicted), (above, predicted))
         for at in (each for each in windows if held[each].any()):
             gaps.append([abs(float(one[at].mean() - other[at].mean())) for one, other in pairs])
