@@ -282,7 +282,7 @@ class Monitor:
 
     @property
     def alarm(self) -> int:
-        """0 quiet, 1 risk, evidence or the distance from clean data is too high, 2 risk has fallen, 3 both."""
+        """0 quiet, 1 risk, evidence or distance from clean data is too high, 2 risk has fallen, 3 both."""
         return self._core.counters()[3]
 
     def __repr__(self) -> str:

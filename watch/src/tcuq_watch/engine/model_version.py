@@ -386,4 +386,4 @@ def _gauges_of(params: Params, content: npt.NDArray[np.int8]) -> npt.NDArray[np.
     rows = np.ascontiguousarray(content[:, 1:]).view("<i2")
     values = (rows / np.array(params.sight.gauge_scales)).astype(np.float32)
     values[content[:, 0] == 0] = np.nan
-    return values
+    return np.asarray(values)

@@ -285,7 +285,8 @@ class StepReader:
             return
 
         values, features, label = get("probs"), get("features"), get("label", get("labels"))
-        kind, features_kind, gauges, named = "", "b", (), None
+        kind, features_kind, named = "", "b", None
+        gauges: tuple[float, ...] = ()
         if values is None and "risk" in content:
             seq = _whole("step", get("step")) if seq < 0 else seq
             values, features, label = _decision(content), (), -1

@@ -129,10 +129,10 @@ def device_text(rows: Sequence[Mapping[str, Any]]) -> str:
     lines: list[str] = []
     for row in rows:
         steps = plural(row["steps"], "step")
+        alarm = ALARMS[row["alarm"]] + (f": {row['moved']}" if row["moved"] else "")
         lines += [
             f"{row['device']}, version {row['version']}: {steps}, last heard {moment(row['last_time'])}",
-            f"  {ALARMS[row['alarm']]}{': ' * bool(row['moved'])}{row['moved']}; recent risk {figure(row['recent_risk'])}; "
-            f"boot {row['boot']}, seq {row['seq']}",
+            f"  {alarm}; recent risk {figure(row['recent_risk'])}; boot {row['boot']}, seq {row['seq']}",
             f"  {_order(row)}",
         ]
     return _shown(lines)
