@@ -191,7 +191,7 @@ how still clean input may stand; and so many more than the stillest of the log, 
 
 
 HELD, FEW_HELD = 3, 16
-"""Doublings of a step that shows the object of the last one, and fewest of them that say how still it stands."""
+"""Doublings of a step that shows the object of the last one, and fewest of them that say how it stands."""
 
 
 def still_from(clean: Floats, reach: int, held: Ints | None = None) -> float:

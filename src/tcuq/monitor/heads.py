@@ -231,8 +231,10 @@ class Sight(Part):
             or len(self.accuracy) != 4
         ):
             raise wrong_value("sight accuracy", self.accuracy, "four numbers")
-        units = zip(self.accuracy, _ACCURACY, strict=True)
-        given = (checked("sight accuracy", value * unit, row) / unit for value, (row, unit) in units)
+        given = (
+            checked("sight accuracy", value * unit, row) / unit
+            for value, (row, unit) in zip(self.accuracy, _ACCURACY, strict=True)
+        )
         put(self, accuracy=tuple(given))
         rows = tuple(self._row(row) for row in self.class_means)
         put(self, class_means=rows)
