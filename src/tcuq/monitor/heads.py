@@ -145,6 +145,9 @@ _ACCURACY = tuple(
 )
 """Rows of what the expected accuracy is made of, and how much larger their coefficients are in the core."""
 
+ACCURACY_MOST = tuple(min(-row.low, row.high) / SCALE[row.unit] / unit for row, unit in _ACCURACY)
+"""Largest sizes of the coefficients of the expected accuracy."""
+
 
 @dataclass(frozen=True)
 class Sight(Part):

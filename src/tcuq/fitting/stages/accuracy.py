@@ -15,6 +15,7 @@ from ...base.fixed import ONE
 from ...base.spelling import option
 from ...labels.accuracy import SHARE, half_band, new_inputs
 from ...monitor.feedback import Feedback
+from ...monitor.heads import ACCURACY_MOST
 from ...monitor.monitor import Monitor, run_over
 from .. import right_of
 from ..arrays import MOST, leaky_mean
@@ -75,6 +76,7 @@ def _by_sight(state: FitState) -> None:
                 found[name] = _error_elsewhere(state, partial(_chance, seen[0], way))
         chosen = min(found, key=lambda name: found[name]["error"] or 1.0) if found else "learned"
         best = ways[chosen](np.ones(len(state.log), dtype=bool))
+        best = np.clip(best, -np.array(ACCURACY_MOST), ACCURACY_MOST)  # a short log may know no error
         findings = {**found.get(chosen, {"error": None, "kinds": 0}), "from": chosen}
         findings = findings if state.options.explain else {"from": chosen}
     clean = inside_runs(state.tables[-1], state.clean.runs)
