@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +102,7 @@ def test_logits_are_refused_with_the_option_named(params: tcuq.Params) -> None:
 
 def test_a_gap_forgets_past_outputs_and_keeps_the_rates(params: tcuq.Params) -> None:
     net, log = torch_net(), tcuq.record(torch_net(), X)
-    cut = tcuq.Log(log.probs, log.features, segments=np.repeat([0, 1], [100, 200]))
+    cut = replace(log, segments=np.repeat([0, 1], [100, 200]))
     with tcuq.torch.watch(net, params) as watch:
         net(T[:100])
         watch.reset()
