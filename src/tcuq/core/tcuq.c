@@ -137,7 +137,8 @@ static void score(const tcuq_params_t *p, const inference_t *now, const uint16_t
 /* How likely the answer is right, Q0.16: by the head, or by what sight sees. */
 static uint32_t certainty_of(const tcuq_params_t *p, const inference_t *now, const tcuq_step_t *out)
 {
-    return sight_head(p) != NULL ? logistic(now->right) : Q16_MAX - (uint32_t)out->uncertainty;
+    int own = sight_head(p) != NULL && p->sight->accuracy_odds != 0;
+    return own ? logistic(now->right) : Q16_MAX - (uint32_t)out->uncertainty;
 }
 
 /* The expected accuracy: a mean of past certainties. */

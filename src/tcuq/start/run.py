@@ -222,7 +222,7 @@ def contents_of(
     params: Params, logs: tuple[Log, Log], decided: Any, signals: Any, title: str, verdict: str = ""
 ) -> dict[str, str | bytes]:
     """Return the files of a monitor that was fitted to one log and judged on another."""
-    decisions = Decisions(decided, fingerprint=params.fingerprint, names=params.names)
+    decisions = Decisions(decided, fingerprint=params.fingerprint, names=params.names, sight=params.sight)
     return {
         "dev.npz": encode_log(logs[0]),
         "test.npz": encode_log(logs[1]),
