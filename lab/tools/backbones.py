@@ -28,19 +28,20 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tcuq_lab.reproduce.experiment import Outcome
+from tcuq_lab.reproduce.kinds.unit import Unit
+from tcuq_lab.reproduce.paper import PaperExperiment, load_experiments
+from tcuq_lab.reproduce.result_files import result_text
+from tcuq_lab.reproduce.run import run
+
 from tcuq.base.atomic_files import write_whole
 from tcuq.base.checks import integer, known, number
 from tcuq_lab.harness.laws import StreamSizes
 from tcuq_lab.home import folder
 from tcuq_lab.reproduce import backbones
 from tcuq_lab.reproduce.backbones import SETTING, TASK_OF, Measured
-from tcuq_lab.reproduce.experiment import Outcome
-from tcuq_lab.reproduce.kinds.unit import Unit
-from tcuq_lab.reproduce.paper import PaperExperiment, load_experiments
 from tcuq_lab.reproduce.recordings import Recordings
-from tcuq_lab.reproduce.result_files import result_text
 from tcuq_lab.reproduce.rows import Row, row_of
-from tcuq_lab.reproduce.run import run
 from tcuq_lab.reproduce.run_size import RunSize
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ import sys
 from typing import Any
 
 from tcuq_lab.comparison.clock import clock_report, simulated
+
 from tcuq_lab.streams import Shift
 
 NEAR = 0.03

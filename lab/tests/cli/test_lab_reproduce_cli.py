@@ -11,10 +11,10 @@ import pytest
 pytest.importorskip("torch", reason="pip install torch")
 
 from kept_recordings import PLAIN
-
-from tcuq_lab.cli import main
 from tcuq_lab.comparison.records import Results, record
 from tcuq_lab.reproduce.experiment import Outcome
+
+from tcuq_lab.cli import main
 
 
 def test_figures_that_moved_are_shown(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from tcuq_lab.comparison.clock import clock, clock_precision, clock_report
+
 from tcuq_lab.detection.events import Band
 
 

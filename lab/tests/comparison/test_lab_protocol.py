@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 from tcuq_lab.comparison.delays import delay_records
 from tcuq_lab.comparison.paired import joint_bootstrap, measured
 from tcuq_lab.comparison.protocol import (
@@ -21,6 +20,7 @@ from tcuq_lab.comparison.protocol import (
 )
 from tcuq_lab.comparison.records import pick
 from tcuq_lab.comparison.tasks import MEASURES, Task
+
 from tcuq_lab.detection.statistics import STATISTICS, Cusum
 from tcuq_lab.detection.trials import arm, trials
 

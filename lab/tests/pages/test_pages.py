@@ -13,6 +13,8 @@ from xml.etree import ElementTree
 import pytest
 from made_results import stream_line, write_answers, write_paper_result, write_streams
 from places import LAB, ROOT
+from tcuq_lab.reproduce.packed import pack
+from tcuq_lab.reproduce.result_files import load_stream_result
 
 from tcuq_lab.cli import main
 from tcuq_lab.pages import MARKDOWN, build_pages, build_readme
@@ -20,8 +22,6 @@ from tcuq_lab.pages.figures import load
 from tcuq_lab.pages.paper import FIRST, LAST
 from tcuq_lab.pages.plots import Panel, Series, curves, dots
 from tcuq_lab.pages.words import ROWS, STREAMS, TASKS
-from tcuq_lab.reproduce.packed import pack
-from tcuq_lab.reproduce.result_files import load_stream_result
 
 RESULTS, DOCS = LAB / "results", ROOT / "docs"
 PAPER = "results/paper.md"

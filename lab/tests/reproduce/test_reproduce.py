@@ -13,18 +13,18 @@ pytest.importorskip("scipy", reason="pip install scipy")
 
 from kept_recordings import PLAIN, TINY, Kept
 from places import LAB
-
-from tcuq_lab.data import Dataset
-from tcuq_lab.reproduce import recordings as recordings_module
 from tcuq_lab.reproduce.experiment import NoNetworks
 from tcuq_lab.reproduce.kinds import comparison
 from tcuq_lab.reproduce.kinds.comparison import fit_rows, followed
 from tcuq_lab.reproduce.kinds.schedule import Schedule
 from tcuq_lab.reproduce.kinds.unit import Unit
 from tcuq_lab.reproduce.paper import experiment_from, load_experiments
+from tcuq_lab.reproduce.run import run
+
+from tcuq_lab.data import Dataset
+from tcuq_lab.reproduce import recordings as recordings_module
 from tcuq_lab.reproduce.recordings import Recordings
 from tcuq_lab.reproduce.rows import row_of
-from tcuq_lab.reproduce.run import run
 from tcuq_lab.reproduce.run_size import RunSize
 
 

@@ -12,13 +12,13 @@ import pytest
 pytest.importorskip("scipy", reason="pip install scipy")
 
 from kept_recordings import Kept
+from tcuq_lab.reproduce.result_files import load_stream_result
 
 from tcuq.metrics import auroc
 from tcuq_lab.harness.laws import StreamSizes
 from tcuq_lab.methods.gather import observed
 from tcuq_lab.reproduce import backbones
 from tcuq_lab.reproduce.backbones import SETTING, measure, plan_of, result_text
-from tcuq_lab.reproduce.result_files import load_stream_result
 from tcuq_lab.reproduce.units import Unit
 
 SMALL = StreamSizes(stretch=400, dev=3, test=3)

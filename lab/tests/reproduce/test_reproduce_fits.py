@@ -10,12 +10,12 @@ import pytest
 pytest.importorskip("scipy", reason="pip install scipy")
 
 from kept_recordings import Kept
-
-from tcuq_lab.methods.gather import observed
-from tcuq_lab.methods.paper import TcuqPaper, TcuqTs
 from tcuq_lab.reproduce.kinds.comparison import joined
 from tcuq_lab.reproduce.kinds.fits import fit_once
 from tcuq_lab.reproduce.kinds.unit import Unit
+
+from tcuq_lab.methods.gather import observed
+from tcuq_lab.methods.paper import TcuqPaper, TcuqTs
 from tcuq_lab.reproduce.rows import row_of
 
 UNIT = Unit("cifar10", 16.0, 0)

@@ -10,7 +10,6 @@ import pytest
 pytest.importorskip("scipy", reason="pip install scipy")
 
 from kept_recordings import PLAIN, Kept
-
 from tcuq_lab.comparison.records import Record, pick
 from tcuq_lab.reproduce.kinds import rate_audit
 from tcuq_lab.reproduce.kinds.rate_audit import measure

@@ -53,11 +53,6 @@ def add(subparsers: Subparsers) -> None:
         metavar="D",
         help="only streams of this dwell; may be repeated",
     )
-    option(
-        "--experiments",
-        metavar="DIR",
-        help="folder of experiments (default: lab/experiments of the checkout)",
-    )
     option("--weights", metavar="DIR", help="folder of checkpoints (default: lab/weights of the checkout)")
     option("--cache", metavar="DIR", help="intermediate results (default: out/reproduce of the checkout)")
     option("--device", default="auto", metavar="D", help="cpu, cuda or auto (default)")
@@ -83,17 +78,16 @@ def reproduce(args: argparse.Namespace) -> int:
     from tcuq.base.checks import integer, known
 
     from ..changes import update
-    from ..experiments.registry import experiments
+    from ..experiments.experiment import NoNetworks, run
+    from ..experiments.registry import EXPERIMENTS
+    from ..experiments.result_files import result_text
     from ..harness.lines import plain
     from ..home import folder
-    from ..reproduce.experiment import NoNetworks
     from ..reproduce.recordings import Recordings
-    from ..reproduce.result_files import result_text
-    from ..reproduce.run import run
     from ..reproduce.run_size import run_size
     from .forecast import forecast
 
-    found = experiments(folder(args.experiments, "experiments"))
+    found = EXPERIMENTS
     if not args.names:
         listed = {name: {"title": each.title, "paper": each.paper} for name, each in found.items()}
         listed |= {name: {"title": title, "paper": ""} for name, (title, _) in ELSEWHERE.items()}

@@ -31,7 +31,7 @@ from ..metrics.limits import RUN_LENGTH
 from ..metrics.windows import BIAS, ERROR, accuracy, cut
 from ..reproduce.rows import row_of
 from ..reproduce.units import Unit
-from .streams import StreamExperiment, plays_of
+from .experiment import Experiment, plays_of
 
 OURS, ANSWER = "tcuq", "tcuq answer"
 OF_WINDOW = "window mean"
@@ -206,7 +206,7 @@ NOTES = (
     "`COT` takes the class mix of the development stream for that of every window of 200 steps, as its paper "
     "does; where classes stay, few windows have it. `BBSE` estimates the mix of each window.",
 )
-SPEC = StreamExperiment(
+SPEC = Experiment(
     "accuracy",
     "How accurate is the classifier now",
     rows,

@@ -36,7 +36,7 @@ from ..metrics.alarms import EQUAL, FALSE, RATIO, alarm, alarm_equal
 from ..metrics.limits import RUN_LENGTH
 from ..reproduce.rows import row_of
 from ..reproduce.units import Unit, network_of
-from .streams import StreamExperiment, plays_of
+from .experiment import Experiment, plays_of
 
 NOT_EQUAL = "less than half of the equal rate"
 """Streams and rows, among the choices, whose false alarms stay far below the rate asked for at any limit."""
@@ -114,7 +114,7 @@ NOTES = (
 """How rows and columns are to be read."""
 COMPARED = ("found", "delay", "clean on", "found (equal)", "delay (equal)", "clean on (equal)")
 OTHERS = ("tcuq no labels", "tcuq proved", *(rival.name for rival in RIVALS))
-SPEC = StreamExperiment(
+SPEC = Experiment(
     "alarms",
     "How soon an alarm comes, and how often for nothing",
     rows,

@@ -29,7 +29,7 @@ from ..metrics import errors
 from ..metrics.errors import AUROC, BLOCK, ERRORS, NINETY, PREDICTION_AUROC
 from ..reproduce.rows import LEARNED, TUNED, UNFITTED, row_of
 from ..reproduce.units import ALL_TYPES, Unit, network_of
-from .streams import StreamExperiment, plays_of
+from .experiment import Experiment, plays_of
 
 TCUQ, TCUQ_ANSWER, TCUQ_BARE = "tcuq", "tcuq answer", "tcuq no labels"
 INT8 = "int8 confidence"
@@ -153,7 +153,7 @@ NOTES = (
     "maximization; its fits read no labels.",
     "A fit with labels reads true classes and marks of which steps are shifted.",
 )
-SPEC = StreamExperiment(
+SPEC = Experiment(
     "answers",
     "Which answers are wrong, and how many errors are left",
     rows,

@@ -36,7 +36,7 @@ from ..metrics.errors import (
 from ..metrics.limits import RUN_LENGTH
 from ..reproduce.rows import ASSISTED
 from ..reproduce.units import PLAIN, SHUFFLED, Unit
-from .streams import StreamExperiment
+from .experiment import Experiment
 
 ABSTAINED, ANSWERED, RISK_CHANGE = "abstained", "errors answered", "risk change"
 PACED = "class 16"
@@ -452,7 +452,7 @@ NOTES = (
     "`plain network` and `assisted network` are of the seeds that have both.",
 )
 """What could not be taken out, and how rows are to be read."""
-SPEC = StreamExperiment(
+SPEC = Experiment(
     "questions",
     "What each part of the monitor adds",
     rows,

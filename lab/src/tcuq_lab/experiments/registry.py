@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from ..reproduce.experiment import Experiment
-from ..reproduce.paper import load_experiments
 from . import accuracy, alarms, answers, questions
+from .experiment import Experiment
+from .paper import PAPER
 
 STREAMS = {each.SPEC.name: each.SPEC for each in (answers, alarms, accuracy, questions)}
 TITLES = {name: each.title for name, each in STREAMS.items()}
-
-
-def experiments(folder: str | Path) -> dict[str, Experiment]:
-    """Return all experiments; those that repeat the paper's are files of a folder."""
-    return {**STREAMS, **load_experiments(folder)}
+EXPERIMENTS: dict[str, Experiment] = {**STREAMS, **{name: PAPER[name] for name in sorted(PAPER)}}

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ...corruptions import suite_of
 from ...data.ood import has_ood, ood_name
 from ...harness.laws import NETWORKS, UnitPlan, sizes_of
 from ...methods.registry import METHODS
 from ...streams import Description
-from ..paper import PaperExperiment
 from ..recordings import beside_sources, stream_sources
 from ..rows import ASSISTED, TUNED, Row, row_of
 from ..run_size import RunSize
@@ -26,7 +25,7 @@ class Demand(NamedTuple):
     absent: list[str]
 
 
-def rows_of(task: str, experiments: Iterable[PaperExperiment], tables: bool = True) -> list[Row]:
+def rows_of(task: str, experiments: Iterable[Any], tables: bool = True) -> list[Row]:
     """Return the rows that experiments show of a task, each bank of some networks once.
 
     Streams as users have them are shown to every method; the other experiments name their rows.
@@ -34,7 +33,7 @@ def rows_of(task: str, experiments: Iterable[PaperExperiment], tables: bool = Tr
     if not tables:
         return [row_of("base"), *map(row_of, TUNED), ASSISTED] if task in NETWORKS else []
     found = [row_of(name) for name in METHODS] if task in NETWORKS else []
-    return found + [row for each in experiments if task in each.tasks for row in each.rows]
+    return found + [row for each in experiments if task in each.tasks for row in each.networks]
 
 
 def available(task: str, seeds: Sequence[int], rows: Iterable[Row], weights: str) -> Demand:
