@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from places import ROOT
 from refusals import refused
+from tcuq_lab.boards.stored import load
 
 from tcuq_device.tools import missing
 from tcuq_lab.boards import bench
-from tcuq_lab.boards.stored import load
 from tcuq_lab.cli import main
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))

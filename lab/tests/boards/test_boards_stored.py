@@ -13,13 +13,13 @@ pytest.importorskip("torch", reason="pip install torch")
 
 import device_graphs
 from places import LAB
+from tcuq_lab.boards.stored_graphs import TaskGraphs, difference, stored_path
 
 from tcuq_device.graph.model import Graph
 from tcuq_device.graph.storage import load_graph
 from tcuq_device.kernels.host import Network
 from tcuq_lab.boards import stored_graphs
 from tcuq_lab.boards.quantize import input_of
-from tcuq_lab.boards.stored_graphs import TaskGraphs, difference, stored_path
 from tcuq_lab.data.parts import load_part
 
 WEIGHTS = LAB / "weights"

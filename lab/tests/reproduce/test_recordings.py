@@ -12,12 +12,12 @@ import pytest
 pytest.importorskip("scipy", reason="pip install scipy")
 
 from places import LAB
+from tcuq_lab.reproduce.recording import demand
 
 from tcuq_lab.corruptions import corrupt
 from tcuq_lab.data import Dataset
 from tcuq_lab.harness.laws import UnitPlan
 from tcuq_lab.reproduce import recordings as recordings_module
-from tcuq_lab.reproduce.recording import demand
 from tcuq_lab.reproduce.recordings import Recordings
 from tcuq_lab.reproduce.rows import row_of
 from tcuq_lab.reproduce.run_size import RunSize
@@ -82,7 +82,8 @@ def test_a_stream_is_what_the_network_says_to_each_step_and_is_kept(
 
 def test_all_rows_and_seeds_see_one_corrupted_set(kept: Recordings, monkeypatch: pytest.MonkeyPatch) -> None:
     from tcuq_lab.reproduce.recording.everything import items, record_all
-    from tcuq_lab.zoo import bank
+
+    from tcuq_lab.zoo import examples
 
     shown: list[tuple[str, int, int]] = []
 
@@ -90,7 +91,7 @@ def test_all_rows_and_seeds_see_one_corrupted_set(kept: Recordings, monkeypatch:
         shown.append((kind, severity, seed))
         return corrupt(x, suite, kind, severity, seed, **more)
 
-    monkeypatch.setattr(bank, "corrupt", counted)
+    monkeypatch.setattr(examples, "corrupt", counted)
     monkeypatch.setattr(demand, "streams", lambda task, seed, setting: [held(seed=seed)])
     sources = {
         "dev": ["clean", "shot_noise/1", "ood/cifar10"],

@@ -45,8 +45,7 @@ def centers_of(features: npt.NDArray[Any], predictions: npt.NDArray[Any], classe
 
 
 def hotelling(vectors: npt.NDArray[Any], clean: Centers, window: int) -> Floats:
-    """Return Hotelling's T2 of the mean of the last vectors, (K, T); the clean mean stands in before a run.
-    """
+    """Return Hotelling's T2 of the mean of the last vectors, (K, T); the clean mean stands in before a run."""
     runs, steps, width = vectors.shape
     total = np.zeros((runs, steps + 1, width))
     np.cumsum((vectors - clean.means[0]) @ clean.whitens, axis=1, out=total[:, 1:])

@@ -257,8 +257,8 @@ class PostNet(Rowwise):
 
     def cost(self, shape: tuple[int, ...]) -> MethodCost:
         """Return one pass; the linear head is not used, and a flow measures and moves a point a class."""
-        from ..zoo.count import parameters
         from ..zoo.heads import Posterior
+        from ..zoo.outputs import parameters
         from .passes import counted
 
         network = self.network
