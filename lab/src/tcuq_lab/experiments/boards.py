@@ -115,8 +115,8 @@ def _lined_up(task: str, weights: str, steps: int, trial: bool) -> Any:
     from ..boards.graphs import ShownSizes
     from ..boards.lineup import line_up
 
-    few = ShownSizes(examples=100, dev_examples=200, dev_steps=6000)
-    return line_up(task, weights, steps, 200 if trial else 1000, sizes=few if trial else None)
+    few = ShownSizes(examples=60, dev_examples=120, dev_steps=2000, severities=(3,))
+    return line_up(task, weights, steps, 100 if trial else 1000, sizes=few if trial else None)
 
 
 def _line(entry: Mapping[str, Any]) -> str:
