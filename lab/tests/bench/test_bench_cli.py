@@ -11,7 +11,7 @@ import pytest
 from places import ROOT
 from small_benchmark import made_folder, made_task
 
-from tcuq_lab.benchmark.builtin import BUILT_IN
+from tcuq_lab.benchmark.entries import BUILT_IN
 from tcuq_lab.cli import main
 
 EXAMPLE = ROOT / "lab" / "examples" / "bench_method.py"
