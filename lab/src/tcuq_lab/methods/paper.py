@@ -1,4 +1,4 @@
-"""The paper's monitor: four signals, one head, the best of eight settings; variants of it and of the standard.
+"""The paper's monitor: four signals, one head, the best of eight settings; and variants of monitors.
 
 Heads that no option of `tcuq.fit` gives learn from the signals of the standard fit, by its regression. Their
 threshold and alarm are left as they come: these variants are judged by how they rank.

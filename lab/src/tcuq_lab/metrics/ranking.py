@@ -1,6 +1,7 @@
-"""How well a score ranks positives above negatives (a high score says positive), and what decisions amount to.
+"""How well a score ranks positives above negatives, high saying positive; and what decisions amount to.
 
-Whatever is undefined is NaN, an empty input included; curves and decisions, which cannot be, raise ValueError.
+Whatever is undefined is NaN, an empty input included; curves and decisions, which cannot be, raise
+ValueError.
 """
 
 from __future__ import annotations
