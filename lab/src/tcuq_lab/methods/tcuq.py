@@ -20,6 +20,7 @@ from tcuq.monitor.monitor import Monitor, run_over
 from tcuq.monitor.params import Params
 from tcuq.monitor.signals import NUMBER
 
+from ..detectors.scores import Doubles
 from ..detectors.switches import Limits, capped
 from ..harness.types import Answers, Array, Outputs, Switch
 from ..metrics.alarms import candidates, rested_sums
@@ -345,7 +346,7 @@ class Ours:
         if not limit:
             return on
 
-        def path(settled: Bools) -> Floats:
+        def path(settled: Bools) -> Doubles:
             tried = candidates(rested_sums(added, settled))
             return tried[tried >= 1]
 
@@ -384,7 +385,7 @@ def fitted(log: Log, clean: Log | None, explain: bool = False, **options: Any) -
     return fit(log, clean=clean, force=True, options=FitOptions(explain=explain), **options)
 
 
-def added_to(params: Params, log: Log, steps: Any, signals: Floats) -> Ints:
+def added_to(params: Params, log: Log, steps: Any, signals: Doubles) -> Ints:
     """Return what a fresh monitor adds to the rise side of its alarm at each step, Q16.16."""
     head, still = params.evidence, None
     assert head is not None
