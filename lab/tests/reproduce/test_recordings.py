@@ -80,8 +80,7 @@ def test_a_stream_is_what_the_network_says_to_each_step_and_is_kept(
 
 
 def test_all_rows_and_seeds_see_one_corrupted_set(kept: Recordings, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tcuq_lab.reproduce.recording.everything import record_all
-
+    from tcuq_lab.reproduce.recorder import all_jobs, record_all
     from tcuq_lab.zoo import examples
 
     shown: list[tuple[str, int, int]] = []

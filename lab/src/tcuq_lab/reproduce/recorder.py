@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..harness.laws import NETWORKS, SOUND
-from ..methods.bank_files import save_bank
+from ..methods.banks import save_bank
 from ..methods.method import Method
 from ..methods.registry import METHODS
 from ..parallel import workers

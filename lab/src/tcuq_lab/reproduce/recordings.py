@@ -18,7 +18,7 @@ from ..data import Dataset, data_folder, present
 from ..data.ood import has_ood, load_ood, noise_of, ood_labels, ood_name
 from ..data.parts import load_part, split_of
 from ..harness.laws import NETWORKS, SOUND, UnitPlan, sizes_of
-from ..methods.bank_files import arrays_of, load_bank, put_arrays
+from ..methods.banks import arrays_of, load_bank, put_arrays
 from ..methods.method import Recorded
 from ..streams import Description
 from .recorder import STREAM, Progress, Recorder, jobs_of
