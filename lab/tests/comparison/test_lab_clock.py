@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tcuq_lab.comparison.clock import clock, clock_precision, clock_report
-from tcuq_lab.detection.events import Band
+from tcuq_lab.metrics.drops import Band
 
 
 @pytest.mark.parametrize("dwell", [1, 16])

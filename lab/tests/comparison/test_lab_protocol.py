@@ -21,8 +21,8 @@ from tcuq_lab.comparison.protocol import (
 )
 from tcuq_lab.comparison.records import pick
 from tcuq_lab.comparison.tasks import MEASURES, Task
-from tcuq_lab.detection.statistics import STATISTICS, Cusum
-from tcuq_lab.detection.trials import arm, trials
+from tcuq_lab.detectors.run_lengths import arm, trials
+from tcuq_lab.detectors.statistics import STATISTICS, Cusum
 
 NAMES = ("clean", "fog", "snow", "ood")
 STRENGTH = {"BASE": 0.05, "GOOD": 0.15, "BAD": -0.1}

@@ -15,7 +15,7 @@ from kept_recordings import Kept
 
 from tcuq.metrics import auroc
 from tcuq_lab.harness.laws import StreamSizes
-from tcuq_lab.methods.gather import observed
+from tcuq_lab.methods.banks import observed
 from tcuq_lab.reproduce import backbones
 from tcuq_lab.reproduce.backbones import SETTING, measure, plan_of, result_text
 from tcuq_lab.reproduce.result_files import load_stream_result

@@ -11,7 +11,7 @@ pytest.importorskip("scipy", reason="pip install scipy")
 
 from kept_recordings import Kept
 
-from tcuq_lab.methods.gather import observed
+from tcuq_lab.methods.banks import observed
 from tcuq_lab.methods.paper import TcuqPaper, TcuqTs
 from tcuq_lab.reproduce.kinds.comparison import joined
 from tcuq_lab.reproduce.kinds.fits import fit_once

@@ -19,8 +19,7 @@ from tcuq_device.graph.model import Graph
 from tcuq_device.graph.steps import Step
 from tcuq_device.graph.storage import load_graph
 
-from ..methods.networks import names_of, suffix_of
-from ..methods.registry import method
+from ..methods.registry import method, names_of, suffix_of
 from .calibrate import calibration, narrowed, quantize_file
 
 FOLDER = "int8"

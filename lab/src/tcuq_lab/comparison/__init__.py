@@ -1,9 +1,8 @@
 """How methods are compared: drop events, alarm statistics, equal run lengths, paired intervals, a clock."""
 
-from ..detection.events import Band, clean_band, drop_events, smooth, windowed_accuracy
-from ..detection.runlength import find_limit, run_length
-from ..detection.statistics import STATISTICS
-from ..detection.truth import Truth
+from ..detectors.run_lengths import find_limit, run_length
+from ..detectors.statistics import STATISTICS
+from ..metrics.drops import Band, Truth, clean_band, drop_events, smooth, windowed_accuracy
 from .answers import JudgedStream, Scores
 from .clock import clock, clock_report
 from .paired import delay_interval, interval

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from tcuq.metrics.inputs import Bools, Floats, Ints, wholes
 
-from ..detection.events import finite
-from ..detection.truth import Truth
+from ..metrics.drops import Truth, finite
 from .records import TOGETHER
 
 

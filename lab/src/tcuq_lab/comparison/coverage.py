@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..detection.truth import Truth
+from ..metrics.drops import Truth
 from .answers import JudgedStream, Scores
 from .paired import interval
 

@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from tcuq.metrics import Detection
 
-from ..detection.trials import Armed, Trials, trials
-from ..detection.truth import GROUPS, Truth
+from ..detectors.run_lengths import Armed, Trials, trials
+from ..metrics.drops import GROUPS, Truth
 from .records import Record, record
 
 

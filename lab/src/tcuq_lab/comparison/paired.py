@@ -21,9 +21,9 @@ from tcuq.base.checks import integer
 from tcuq.metrics import Interval, bootstrap_settings, resample
 from tcuq.metrics.inputs import Ints
 
-from ..detection.trials import arm, trials
-from ..detection.truth import Truth
+from ..detectors.run_lengths import arm, trials
 from ..harness.intervals import about_value
+from ..metrics.drops import Truth
 from .answers import JudgedStream, clean_only, evidence_runs, judged_runs
 from .delays import in_group
 from .protocol import ComparisonRules, bands_of, having, methods_of, tasks_of

@@ -11,12 +11,10 @@ from dataclasses import dataclass, field
 
 from tcuq.base.checks import integer, known, number
 
-from ..detection.events import WINDOW, Band, clean_band
-from ..detection.runlength import RUN_LENGTH, run_length
-from ..detection.statistics import STATISTICS, Factory
-from ..detection.trials import Armed, Trials, alarms, arm, trials
-from ..detection.truth import GROUPS, Truth
+from ..detectors.run_lengths import RUN_LENGTH, Armed, Trials, alarms, arm, run_length, trials
+from ..detectors.statistics import STATISTICS, Factory
 from ..metrics import prevalence
+from ..metrics.drops import GROUPS, WINDOW, Band, Truth, clean_band
 from .answers import JudgedStream, Scores, clean_only, evidence_runs, judged_runs, right_runs
 from .delays import choose, delay_records, group_records
 from .records import Record, pick, record

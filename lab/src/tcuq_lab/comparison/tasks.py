@@ -23,9 +23,8 @@ import numpy as np
 from tcuq.metrics import auroc
 from tcuq.metrics.inputs import Bools, Floats, Ints
 
-from ..detection.events import Band, drop_events, reaches, smooth
-from ..detection.truth import GROUPS, Truth
 from ..metrics import aurc, average_precision, fpr_at_tpr, precision_lift, prevalence
+from ..metrics.drops import GROUPS, Band, Truth, drop_events, reaches, smooth
 from .answers import Scores
 from .records import Record, record
 

@@ -21,10 +21,9 @@ from ..harness.figures import Mean
 from ..harness.intervals import Drawn, averaged, drawn
 from ..harness.laws import CLEAN_DEV, TOLD, UNTOLD
 from ..harness.types import Answers, Outputs
+from ..methods.choosing import Scored, errors_alone
 from ..methods.method import Method
-from ..methods.objective import errors_alone
-from ..methods.ours import Ours, fitted
-from ..methods.scored import Scored
+from ..methods.tcuq import Ours, fitted
 from ..metrics import errors
 from ..metrics.errors import AUROC, BLOCK, ERRORS, NINETY, PREDICTION_AUROC
 from ..reproduce.rows import LEARNED, TUNED, UNFITTED, row_of

@@ -11,8 +11,10 @@ import numpy.typing as npt
 
 from tcuq.base.checks import integer
 
-from .method import Answer, Floats, Method, Observed, Recorded
-from .scores import Doubles, entropy, softmax, unsure
+from ..detectors.scores import Doubles, entropy, softmax, unsure
+from .belief import BYTES, STAYS, beliefs, redraw_of
+from .choosing import least_area
+from .method import Answer, Floats, Labeled, Method, Observed, Recorded
 
 if TYPE_CHECKING:
     from torch import nn
@@ -292,3 +294,27 @@ def risks(alpha: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
         1 / exact.max(axis=1),
     )
     return np.stack(columns, axis=1)
+
+
+class DeepBelief(Deep):
+    """The mean posterior of five networks under a Bayes filter with a fixed stay, the best of eight."""
+
+    name = "deep_belief"
+    grid = STAYS
+    columns = GRID
+
+    def score(self, seen: Observed, setting: Mapping[str, Any]) -> Answer:
+        """Answer with the belief."""
+        found = beliefs(seen, redraw_of(setting, seen.probs.shape[1]))
+        return Answer(found, unsure(found))
+
+    def fit(self, dev: Labeled) -> None:
+        """Keep the stay with the least area under risk and coverage."""
+        self.setting = least_area(self, dev)
+
+    def cost(self, shape: tuple[int, ...]) -> MethodCost:
+        """Return all passes, the stay and a belief a class."""
+        from ..zoo.outputs import core
+        from .passes import counted
+
+        return counted(self.loaded(), shape, stored=1, state=BYTES * core(self.network).classes)

@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from tcuq.metrics import auroc
 
+from ..detectors.scores import Doubles, Rows, energy, entropy, margin, softmax, unsure
 from .ensembles import Rowwise
 from .method import Recorded, check_clean
-from .scores import Doubles, Rows, energy, entropy, margin, softmax, unsure
 
 if TYPE_CHECKING:
     from torch import Tensor, nn

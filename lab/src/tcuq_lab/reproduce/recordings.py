@@ -17,7 +17,7 @@ from ..corruptions.suite import BESIDE, FROZEN
 from ..data import Dataset
 from ..data.ood import load_ood, noise_of, ood_labels, ood_name
 from ..data.parts import load_part
-from ..methods.bank_files import load_bank
+from ..methods.banks import load_bank
 from ..methods.method import Recorded
 from ..streams import Description
 from .recording.decoded import decoded, first

@@ -19,7 +19,7 @@ from ..harness.laws import (
     UnitPlan,
 )
 from ..harness.types import CLEAN, Dev, Outputs, Truth, joined
-from ..methods.gather import observed
+from ..methods.banks import observed
 from ..metrics.alarms import costly_sources
 from ..streams import Stream, build
 from .recordings import Recordings, beside_sources

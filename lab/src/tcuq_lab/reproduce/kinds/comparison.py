@@ -16,9 +16,8 @@ from ...comparison.answers import evidence_runs
 from ...comparison.delays import choose, group_records
 from ...comparison.protocol import length_records
 from ...comparison.records import Record, record
-from ...detection.runlength import find_limit
-from ...detection.trials import Armed, Trials, arm, trials
-from ...methods.gather import observed
+from ...detectors.run_lengths import Armed, Trials, arm, find_limit, trials
+from ...methods.banks import observed
 from ...methods.method import Answer, Labeled, Method, Observed, Recorded
 from ...streams import Stream
 from ..paper import PaperExperiment

@@ -16,7 +16,7 @@ from tcuq.monitor.monitor import Monitor, run_over
 from tcuq.monitor.params import Params
 
 from ...comparison.records import Record, record
-from ...methods.gather import observed
+from ...methods.banks import observed
 from ...methods.method import Monitored, Observed
 from ...metrics import budget_utilization, exceedance_deviation, threshold_spread
 from ...streams import Stream

@@ -11,7 +11,7 @@ from tcuq.base.checks import number
 from tcuq.metrics import risk_coverage
 
 from ...comparison.records import Record, record
-from ...methods.gather import observed
+from ...methods.banks import observed
 from ...methods.method import Monitored
 from ...metrics import risk_at_coverage
 from ...streams import Stream

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...data import Dataset, data_folder, present
 from ...data.parts import split_of
-from ...methods.bank_files import arrays_of, put_arrays
+from ...methods.banks import arrays_of, put_arrays
 
 SLOW = ("speech_commands",)
 """Tasks whose sets are kept; pictures are read as quickly from their own files."""

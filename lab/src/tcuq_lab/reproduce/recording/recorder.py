@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ...methods.bank_files import save_bank
+from ...methods.banks import save_bank
 from ...methods.method import Method
 from ..rows import Row
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tcuq_lab.detection.bets import e_values, jumper
-from tcuq_lab.detection.window_tests import (
+from tcuq_lab.detectors.bets import e_values, jumper
+from tcuq_lab.detectors.windows import (
     EVERY,
     discrepancy,
     kernel_of,

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tcuq_lab.detection.events import (
+from tcuq_lab.metrics.drops import (
     Band,
     clean_band,
     drop_events,

@@ -12,6 +12,8 @@ import numpy.typing as npt
 
 from tcuq.metrics.inputs import Floats
 
+from .scores import Centers
+
 EVERY = 5
 """Steps between two looks of the tests on vectors: they add two steps to a delay, on average."""
 FREQUENCIES = 128
@@ -158,3 +160,13 @@ def _held(found: Floats, steps: int, first: float) -> Floats:
     runs = len(found)
     held = np.repeat(np.concatenate([np.full((runs, 1), first), found], axis=1), EVERY, axis=1)
     return np.asarray(held[:, 1 : steps + 1])
+
+
+def hotelling(vectors: npt.NDArray[Any], clean: Centers, window: int) -> Floats:
+    """Return Hotelling's T2 of the mean of the last vectors, (K, T); clean means stand in before a run."""
+    runs, steps, width = vectors.shape
+    total = np.zeros((runs, steps + 1, width))
+    np.cumsum((vectors - clean.means[0]) @ clean.whitens, axis=1, out=total[:, 1:])
+    ends = np.arange(1, steps + 1)
+    apart = total[:, ends] - total[:, np.maximum(ends - window, 0)]
+    return np.asarray(np.square(apart).sum(axis=2) / window)

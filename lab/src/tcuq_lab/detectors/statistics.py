@@ -18,7 +18,7 @@ import numpy.typing as npt
 from tcuq.base.checks import integer, number
 from tcuq.metrics.inputs import Floats
 
-from .events import finite, trailing_sum
+from ..metrics.drops import finite, trailing_sum
 
 UNIFORM_SD = 12**-0.5
 """Standard deviation of a rank that is uniform in [0, 1]."""

@@ -1,8 +1,8 @@
-"""Whether posteriors mean what they say.
+"""How often the classifier itself is right, and whether its posteriors mean what they say.
 
-Posteriors are taken as they are, not rescaled to sum to 1. A label below 0 means none of the classes: it
-makes every prediction wrong where only right or wrong matters, and is refused where the posterior of the
-true class is needed. An empty input raises ValueError.
+Posteriors are taken as they are, not rescaled to sum to 1. A label below 0 means none of the classes: no
+prediction is right there, and it is refused where the posterior of the true class is needed. An empty input
+raises ValueError.
 """
 
 from __future__ import annotations
@@ -10,8 +10,38 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from tcuq.base.checks import integer
 from tcuq.metrics import BINS, reliability
 from tcuq.metrics.inputs import Floats, Ints, not_empty, same_length, unit, wholes
+
+
+def _pair(predicted: npt.ArrayLike, labels: npt.ArrayLike, most: int | None) -> tuple[Ints, Ints]:
+    chosen, truth = wholes("predicted", predicted, low=0, high=most), wholes("labels", labels, high=most)
+    not_empty("predicted", chosen)
+    same_length("predicted", chosen, "labels", truth)
+    return chosen, truth
+
+
+def accuracy(predicted: npt.ArrayLike, labels: npt.ArrayLike) -> float:
+    """Return the share of steps whose prediction is the label."""
+    chosen, truth = _pair(predicted, labels, None)
+    return float((chosen == truth).mean())
+
+
+def macro_f1(predicted: npt.ArrayLike, labels: npt.ArrayLike, classes: int) -> float:
+    """Return the mean F1 over the classes that are predicted or true at some step.
+
+    A class that is neither predicted nor true has no F1 and is left out; one that is only predicted, or
+    only true, counts as 0. A label below 0 is a false positive of the class predicted there.
+    """
+    count = integer("classes", classes, 1, 1_000_000)
+    chosen, truth = _pair(predicted, labels, count - 1)
+    hits = np.bincount(chosen[chosen == truth], minlength=count)
+    # F1 = 2 TP / (2 TP + FP + FN), and the bottom is the predicted plus the true steps of the class.
+    total = np.bincount(chosen, minlength=count) + np.bincount(truth[truth >= 0], minlength=count)
+    present = total > 0
+    return float((2 * hits[present] / total[present]).mean())
+
 
 FLOOR = 1e-12
 """Least posterior of a true class in `nll`."""

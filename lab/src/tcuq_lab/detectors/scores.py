@@ -1,4 +1,4 @@
-"""Scores of one step that an alarm may sum, beside its confidence: distances of features."""
+"""Risks of single steps, higher means riskier: from posteriors, logits, a belief, distances of features."""
 
 from __future__ import annotations
 
@@ -8,6 +8,60 @@ import numpy as np
 import numpy.typing as npt
 
 from tcuq.metrics.inputs import Floats
+
+Doubles = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.floating[Any]]
+
+
+def softmax(logits: Rows, temperature: float = 1.0) -> Doubles:
+    """Return posteriors of logits over a temperature, along the last axis."""
+    scaled = np.asarray(logits, dtype=np.float64) / temperature
+    grown: Doubles = np.exp(scaled - scaled.max(axis=-1, keepdims=True))
+    return np.asarray(grown / grown.sum(axis=-1, keepdims=True))
+
+
+def unsure(probs: Rows, answer: npt.NDArray[np.int64] | None = None) -> Doubles:
+    """Return 1 minus the posterior of the answer, the largest one by default.
+
+    It is the sum of the others: the difference from 1 would be rounded to equal values where a network is
+    very sure.
+
+    Examples
+    --------
+    >>> unsure(np.array([[1e-30, 1.0], [0.5, 0.5]])).tolist()
+    [1e-30, 0.5]
+    """
+    others = np.array(probs, dtype=np.float64)
+    chosen = others.argmax(axis=1) if answer is None else answer
+    others[np.arange(len(others)), chosen] = 0.0
+    return np.asarray(others.sum(axis=1))
+
+
+def entropy(probs: Rows) -> Doubles:
+    """Return the entropy along the last axis as a share of the largest possible."""
+    values = np.asarray(probs, dtype=np.float64)
+    logs = np.log(values, out=np.zeros_like(values), where=values > 0)
+    return np.asarray(np.abs((values * logs).sum(axis=-1)) / np.log(values.shape[-1]))
+
+
+def energy(logits: Rows, temperature: float = 1.0) -> Doubles:
+    """Return the free energy, -T log sum exp(logits / T)."""
+    scaled = np.asarray(logits, dtype=np.float64) / temperature
+    top = scaled.max(axis=1)
+    return np.asarray(-temperature * (top + np.log(np.exp(scaled - top[:, None]).sum(axis=1))))
+
+
+def margin(logits: Rows) -> Doubles:
+    """Return the second largest value less the largest.
+
+    Examples
+    --------
+    >>> margin(np.array([[3.0, -1.0, 2.5]])).tolist()
+    [-0.5]
+    """
+    top = np.partition(np.asarray(logits, dtype=np.float64), -2, axis=1)[:, -2:]
+    return np.asarray(top[:, 0] - top[:, 1])
+
 
 RIDGE = 1e-3
 """Share of the mean variance that is added to each feature's own, so that a covariance has an inverse."""
@@ -44,17 +98,6 @@ def centers_of(features: npt.NDArray[Any], predictions: npt.NDArray[Any], classe
     return Centers(means, axes / np.sqrt(values))
 
 
-def hotelling(vectors: npt.NDArray[Any], clean: Centers, window: int) -> Floats:
-    """Return Hotelling's T2 of the mean of the last vectors, (K, T); the clean mean stands in before a run.
-    """
-    runs, steps, width = vectors.shape
-    total = np.zeros((runs, steps + 1, width))
-    np.cumsum((vectors - clean.means[0]) @ clean.whitens, axis=1, out=total[:, 1:])
-    ends = np.arange(1, steps + 1)
-    apart = total[:, ends] - total[:, np.maximum(ends - window, 0)]
-    return np.asarray(np.square(apart).sum(axis=2) / window)
-
-
 class Neighbors:
     """Clean vectors of length 1, and how far others are from them.
 
@@ -85,3 +128,20 @@ def _directions(vectors: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
     given = np.asarray(vectors, dtype=np.float32)
     length = np.sqrt(np.square(given).sum(axis=1, keepdims=True))
     return np.asarray(given / np.maximum(length, np.float32(1e-12)))
+
+
+FLOOR = 0.01
+"""Shared evenly among the classes and added to a posterior, so that one sure mistake rules nothing out."""
+
+
+def filtered(heard: npt.NDArray[Any], redraw: float) -> npt.NDArray[np.float64]:
+    """Return the beliefs of K streams of as many steps, (K, T, classes)."""
+    classes = heard.shape[2]
+    given = np.ascontiguousarray(heard.transpose(1, 0, 2), dtype=np.float64) + FLOOR / classes
+    found, even = np.empty(given.shape), redraw / classes
+    now = np.full(given.shape[1:], 1 / classes)
+    for step, each in enumerate(given):
+        now = (now * (1 - redraw) + even) * each
+        now /= now.sum(axis=1, keepdims=True)
+        found[step] = now
+    return found.transpose(1, 0, 2)

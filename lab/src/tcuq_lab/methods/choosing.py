@@ -1,16 +1,78 @@
-"""A method that scores what networks said, as one that is fitted to development data and watches."""
+"""How settings are chosen, the same for every method of an experiment; a method as experiments fit it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from tcuq.metrics import auroc
 from tcuq.metrics.inputs import Floats
 
 from ..harness.types import Answers, Dev, Outputs
+from ..metrics import aurc, average_precision
+from ..metrics.drops import WINDOW, clean_band, drop_events, pieces, reaches, smooth
 from .method import Labeled, Method, Recorded
-from .objective import Measure
+
+Bools = npt.NDArray[np.bool_]
+Measure = Callable[..., float]
+"""Takes score, wrong answers, kinds of shift, segments, and the steps that are judged."""
+
+
+def errors_alone(
+    score: npt.NDArray[Any],
+    wrong: Bools,
+    kinds: npt.NDArray[np.uint8],
+    segments: npt.NDArray[np.int64] | None = None,
+    inside: Bools | None = None,
+) -> float:
+    """Return the AUROC of errors; see `objective` for what is given.
+
+    Examples
+    --------
+    >>> errors_alone(np.array([0.1, 0.9, 0.5]), np.array([False, True, True]), np.zeros(3, np.uint8))
+    1.0
+    """
+    judged = np.ones(len(wrong), dtype=bool) if inside is None else inside
+    return auroc(score[judged], wrong[judged])
+
+
+def objective(
+    score: npt.NDArray[Any],
+    wrong: Bools,
+    kinds: npt.NDArray[np.uint8],
+    segments: npt.NDArray[np.int64] | None = None,
+    inside: Bools | None = None,
+) -> float:
+    """Return how well a score finds errors and drops of accuracy on a development stream."""
+    judged = np.ones(len(wrong), dtype=bool) if inside is None else inside
+    found = [auroc(score[judged], wrong[judged]), _drops(score, ~wrong, kinds > 0, segments, judged)]
+    known = [each for each in found if np.isfinite(each)]
+    return float(np.mean(known)) if known else 0.0
+
+
+def _drops(
+    score: npt.NDArray[Any],
+    right: Bools,
+    shifted: Bools,
+    segments: npt.NDArray[np.int64] | None,
+    inside: Bools,
+) -> float:
+    """Return the AUPRC of drop events; NaN without a clean window, or where all or no windows are drops."""
+    parts = pieces(len(right), segments)
+    try:
+        band = clean_band([right[part] for part in parts], WINDOW, [~shifted[part] for part in parts])
+    except ValueError:
+        return float("nan")
+    drops = drop_events(right, band, segments)
+    judged = drops.judged & ~reaches(shifted & ~inside, WINDOW, segments)
+    event = drops.event[judged]
+    if not event.any() or event.all():
+        return float("nan")
+    return average_precision(smooth(score, WINDOW, segments)[judged], event)
+
 
 OWN_CLASS = ("vote_8", "mean_8", "belief", "belief_told", "hmm", "mean_answer", "belief_stay", "stacked")
 """Rules over the plain network that answer with a class of their own."""
@@ -91,3 +153,16 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (tuple, np.ndarray)):
         return [_plain(each) for each in value]
     return round(float(value), 6) if isinstance(value, (float, np.floating)) else value
+
+
+def least_area(method: Method, dev: Labeled) -> Mapping[str, Any]:
+    """Return the setting with the least area under risk and coverage, the first of equal ones.
+
+    Where settings answer differently, errors differ too: one that errs more may rank its errors better.
+    """
+
+    def area(setting: Mapping[str, Any]) -> float:
+        found = method.score(dev.observed, setting)
+        return aurc(found.score, found.predictions() != dev.labels)
+
+    return min(method.grid, key=area)

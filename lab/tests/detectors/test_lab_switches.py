@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tcuq_lab.detection.switches import adwin, capped, page_hinkley
+from tcuq_lab.detectors.switches import adwin, capped, page_hinkley
 
 
 def rises(runs: int = 3, seed: int = 0) -> np.ndarray:

@@ -1,9 +1,11 @@
-"""Methods of the lab as entries of the benchmark."""
+"""Methods of the benchmark before they are fitted: built in, or loaded from a file."""
 
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import inspect
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -13,23 +15,75 @@ import numpy as np
 import numpy.typing as npt
 
 import tcuq
-from tcuq.base.checks import known
+from tcuq.base.checks import integer, known, nearest
 from tcuq.monitor.monitor import run_over
 
-from ..harness.checks import Entry
+from ..detectors.alarm import RIVALS, Alarm
+from ..harness.checks import Broken, Entry, blamed
 from ..harness.types import ASKED, Answers, Dev, Outputs, doubt
-from ..methods.alarm import Alarm
-from ..methods.alarm_rivals import RIVALS
 from ..methods.belief import Belief, BeliefStay, BeliefTold, Hmm
-from ..methods.confidence import ConfidenceNorm, Entropy
+from ..methods.choosing import HORIZON, Scored, causal_mean
+from ..methods.confidence import ConfidenceNorm, Entropy, Stacked
 from ..methods.method import Labeled, Method
-from ..methods.ours import fitted
 from ..methods.rules import Mean8, MeanAnswer, Vote8
-from ..methods.scored import HORIZON, Scored, causal_mean
-from ..methods.stacked import Stacked
-from ..metrics.limits import candidates, find_limit
-from .entry import entry_of
+from ..methods.tcuq import fitted
+from ..metrics.alarms import candidates, find_limit
 from .late import LATE
+from .results import LONGEST, is_name
+
+HINT = "define a class Method with watch(self, stream) or step(self, probs, features)"
+
+
+def entry_of(kind: Any, source: str, sha256: str, place: str) -> Entry:
+    """Return the entry of a class."""
+    if not (callable(getattr(kind, "watch", None)) or callable(getattr(kind, "step", None))):
+        raise Broken(f"{place}: Method has neither watch nor step; {HINT}")
+    told = callable(getattr(kind, "feedback", None))
+    if told and not callable(getattr(kind, "step", None)):
+        raise Broken(f"{place}: Method has feedback but no step; define step(self, probs, features)")
+    fits = callable(getattr(kind, "fit", None))
+    uses_labels = getattr(kind, "uses_labels", fits)
+    if not isinstance(uses_labels, bool):
+        raise Broken(f"{place}: uses_labels is {uses_labels!r}, expected True or False")
+    with blamed(place, "passes"):
+        passes = integer("passes", getattr(kind, "passes", 1), 1, 1000)
+    name = getattr(kind, "name", Path(place).stem)
+    if not is_name(name):
+        raise Broken(f"{place}: name is {name!r}, expected a text of up to {LONGEST} characters without |")
+    return Entry(kind, name.strip(), uses_labels and fits, passes, source, sha256, place, told)
+
+
+def load_entry(path: str | Path) -> Entry:
+    """Return the method that a Python file defines."""
+    place = Path(path)
+    try:
+        data = place.read_bytes()
+    except FileNotFoundError:
+        near = near_file(place)
+        if near is None:
+            raise
+        raise Broken(f"{place}: no such file; did you mean {near}?") from None
+    spec = importlib.util.spec_from_file_location(f"tcuq_bench_{place.stem}", place)
+    if spec is None or spec.loader is None:
+        raise Broken(f"{place} is no Python file, expected a name that ends in .py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses and pickle look there for the module of a class
+    with blamed(str(place), "import"):
+        spec.loader.exec_module(module)
+    kind = getattr(module, "Method", None)
+    if kind is None and callable(getattr(module, "watch", None)):
+        kind = type("Method", (), {"watch": staticmethod(module.watch), "name": place.stem})
+    if not isinstance(kind, type):
+        raise Broken(f"{place}: no class Method; {HINT}")
+    return entry_of(kind, place.name, hashlib.sha256(data).hexdigest(), str(place))
+
+
+def near_file(place: Path) -> Path | None:
+    """Return the Python file of the same folder whose name is nearly the one asked for, if there is one."""
+    names = [each.name for each in place.parent.glob("*.py")]
+    found = nearest(place.name, names)
+    return None if found is None else place.with_name(found)
+
 
 Doubles = npt.NDArray[np.float64]
 

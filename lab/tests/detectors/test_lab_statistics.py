@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tcuq_lab.detection.runlength import SLACK, alarm_steps, find_limit, run_length
-from tcuq_lab.detection.statistics import (
+from tcuq_lab.detectors.run_lengths import SLACK, alarm_steps, find_limit, run_length
+from tcuq_lab.detectors.statistics import (
     STATISTICS,
     Cusum,
     Ewma,
