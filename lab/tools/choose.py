@@ -23,10 +23,9 @@ from tcuq.metrics import auroc
 from tcuq_lab.changes import put
 from tcuq_lab.corruptions import suite_of
 from tcuq_lab.data.parts import load_part
-from tcuq_lab.methods.gather import record_banks
+from tcuq_lab.methods.banks import record_banks
 from tcuq_lab.methods.method import Method, Observed, Recorded
-from tcuq_lab.methods.networks import CHOICES, SUFFIXES, load_networks
-from tcuq_lab.methods.registry import method
+from tcuq_lab.methods.registry import CHOICES, SUFFIXES, load_networks, method
 from tcuq_lab.reproduce.rows import KEPT
 
 WEIGHTS = Path(__file__).resolve().parents[1] / "weights"

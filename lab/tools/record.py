@@ -23,11 +23,9 @@ from tcuq._version import VERSION
 from tcuq_lab.changes import put
 from tcuq_lab.corruptions import suite_of
 from tcuq_lab.data.parts import load_part
-from tcuq_lab.methods.bank_files import load_bank, save_bank
-from tcuq_lab.methods.gather import record_banks
+from tcuq_lab.methods.banks import load_bank, record_banks, save_bank
 from tcuq_lab.methods.method import Recorded
-from tcuq_lab.methods.networks import load_networks, names_of, suffix_of
-from tcuq_lab.methods.registry import METHODS, WEAKENED
+from tcuq_lab.methods.registry import METHODS, WEAKENED, load_networks, names_of, suffix_of
 from tcuq_lab.reproduce.rows import KEPT
 from tcuq_lab.zoo.examples import inputs_of
 

@@ -20,9 +20,14 @@ from tcuq_lab.comparison.protocol import (
 )
 from tcuq_lab.comparison.records import pick
 from tcuq_lab.comparison.tasks import MEASURES, Task
+<<<<<<< HEAD
 
 from tcuq_lab.detection.statistics import STATISTICS, Cusum
 from tcuq_lab.detection.trials import arm, trials
+=======
+from tcuq_lab.detectors.run_lengths import arm, trials
+from tcuq_lab.detectors.statistics import STATISTICS, Cusum
+>>>>>>> origin/main
 
 NAMES = ("clean", "fog", "snow", "ood")
 STRENGTH = {"BASE": 0.05, "GOOD": 0.15, "BAD": -0.1}

@@ -19,19 +19,16 @@ import pytest
 from places import LAB
 
 from tcuq.metrics import auroc
-from tcuq_lab.benchmark.builtin import BUILT_IN, built_in
+from tcuq_lab.benchmark.entries import BUILT_IN, built_in
+from tcuq_lab.detectors.alarm import RIVALS, Alarm
 from tcuq_lab.experiments.accuracy import OTHER, Estimated
 from tcuq_lab.harness.checks import Checked, Entry, difference
 from tcuq_lab.harness.types import Answers, Dev, Outputs, Truth
-from tcuq_lab.methods.alarm import Alarm
-from tcuq_lab.methods.alarm_rivals import RIVALS
-from tcuq_lab.methods.bank_files import load_bank
+from tcuq_lab.methods.banks import load_bank, observed
+from tcuq_lab.methods.choosing import Scored
 from tcuq_lab.methods.estimates import ESTIMATES, Gde
-from tcuq_lab.methods.gather import observed
 from tcuq_lab.methods.method import TRIALS, Recorded
-from tcuq_lab.methods.networks import names_of, suffix_of
-from tcuq_lab.methods.registry import METHODS, WEAKENED
-from tcuq_lab.methods.scored import Scored
+from tcuq_lab.methods.registry import METHODS, WEAKENED, names_of, suffix_of
 from tcuq_lab.streams import Description, Geometric, Segments, Shift, Stream, build
 
 FOLDER = LAB / "recorded" / "resnet8"

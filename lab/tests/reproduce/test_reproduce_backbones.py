@@ -16,7 +16,7 @@ from tcuq_lab.reproduce.result_files import load_stream_result
 
 from tcuq.metrics import auroc
 from tcuq_lab.harness.laws import StreamSizes
-from tcuq_lab.methods.gather import observed
+from tcuq_lab.methods.banks import observed
 from tcuq_lab.reproduce import backbones
 from tcuq_lab.reproduce.backbones import SETTING, measure, plan_of, result_text
 from tcuq_lab.reproduce.units import Unit

@@ -10,6 +10,12 @@ import pytest
 pytest.importorskip("scipy", reason="pip install scipy")
 
 from kept_recordings import Kept
+<<<<<<< HEAD
+=======
+
+from tcuq_lab.methods.banks import observed
+from tcuq_lab.methods.paper import TcuqPaper, TcuqTs
+>>>>>>> origin/main
 from tcuq_lab.reproduce.kinds.comparison import joined
 from tcuq_lab.reproduce.kinds.fits import fit_once
 from tcuq_lab.reproduce.kinds.unit import Unit

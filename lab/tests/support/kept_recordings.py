@@ -10,7 +10,7 @@ import numpy as np
 from places import LAB
 
 from tcuq_lab.data import Dataset
-from tcuq_lab.methods.bank_files import load_bank
+from tcuq_lab.methods.banks import load_bank
 from tcuq_lab.reproduce.run_size import RunSize
 
 TINY = RunSize("tiny", 300, 300, 1200, 10_000, (0,), (3,), kinds=1)

@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from kept_recordings import Kept
 
-from tcuq_lab.benchmark.builtin import built_in
+from tcuq_lab.benchmark.entries import built_in
 from tcuq_lab.benchmark.files import Benchmark, load
 from tcuq_lab.benchmark.late import LATE
 from tcuq_lab.experiments.benchmark import run as run_bench
@@ -31,7 +31,7 @@ from tcuq_lab.experiments.paper_streams import PaperPlan, PaperUnit
 from tcuq_lab.experiments.registry import EXPERIMENTS, STREAMS
 from tcuq_lab.harness.declare import Key, combined
 from tcuq_lab.harness.laws import StreamSizes, UnitPlan
-from tcuq_lab.methods.bank_files import load_bank
+from tcuq_lab.methods.banks import load_bank
 from tcuq_lab.methods.method import Recorded
 from tcuq_lab.reproduce.recordings import stream_sources
 from tcuq_lab.reproduce.units import Unit

@@ -96,7 +96,7 @@ def bench(args: argparse.Namespace) -> int:
         return _make(args)
     if args.methods:
         return _run(args)
-    from ..benchmark.builtin import BUILT_IN
+    from ..benchmark.entries import BUILT_IN
     from ..home import NoCheckout, home
 
     try:
@@ -136,11 +136,9 @@ def _run(args: argparse.Namespace) -> int:
 
     from tcuq.base.atomic_files import write_whole
 
-    from ..benchmark.builtin import BUILT_IN, built_in
-    from ..benchmark.entry import load_entry
+    from ..benchmark.entries import BUILT_IN, built_in, load_entry
     from ..benchmark.files import load
-    from ..benchmark.leaderboard import rank_line
-    from ..benchmark.results import beside, result_of, result_text, stored
+    from ..benchmark.results import beside, rank_line, result_of, result_text, stored
     from ..experiments.benchmark import run
 
     names = list(BUILT_IN) if args.methods == ["all"] else list(dict.fromkeys(args.methods))
@@ -184,8 +182,7 @@ def _renewed(args: argparse.Namespace, place: Path, texts: dict[str, str], diges
     import json
     from pathlib import Path
 
-    from ..benchmark.leaderboard import leaderboard, placed
-    from ..benchmark.results import beside, result_of, same_figures, stored
+    from ..benchmark.results import beside, leaderboard, placed, result_of, same_figures, stored
     from ..changes import update
 
     results = [result_of(name, json.loads(text)) for name, text in texts.items()]
@@ -232,7 +229,7 @@ def _summary(outcome: Outcome) -> dict[str, object]:
 
 def _shown(outcome: Outcome) -> str:
     """Return a screen: the headline, then a line a stream."""
-    from ..benchmark.leaderboard import LATE_COLUMNS
+    from ..benchmark.results import LATE_COLUMNS
     from ..harness.types import MAX_ERROR
     from ..metrics.alarms import CLEAN_ON, DELAY, FALSE, FOUND
     from ..metrics.errors import AUROC, ERRORS, NINETY, RELATIVE
@@ -280,8 +277,7 @@ def _shown(outcome: Outcome) -> str:
 def _table(args: argparse.Namespace) -> int:
     from pathlib import Path
 
-    from ..benchmark.leaderboard import leaderboard, placed, ranked
-    from ..benchmark.results import beside, load_results, stored
+    from ..benchmark.results import beside, leaderboard, load_results, placed, ranked, stored
     from ..changes import update
     from ..home import NoCheckout, folder
 

@@ -78,9 +78,9 @@ def reproduce(args: argparse.Namespace) -> int:
     from tcuq.base.checks import integer, known
 
     from ..changes import update
-    from ..experiments.experiment import NoNetworks, run
     from ..experiments.registry import EXPERIMENTS
     from ..experiments.result_files import result_text
+    from ..experiments.run import NoNetworks, run
     from ..harness.lines import plain
     from ..home import folder
     from ..reproduce.recordings import Recordings

@@ -22,16 +22,15 @@ from ..harness.figures import Figure
 from ..harness.intervals import REPLICATES, Drawn
 from ..harness.laws import DEV, UNTOLD
 from ..harness.types import Answers, Array, Dev, Outputs, doubt
+from ..methods.choosing import Scored, errors_alone
+from ..methods.confidence import Stacked
 from ..methods.estimates import ESTIMATES, Atc, Development, Doc, Estimate, Gde, MeanConfidence, Windows
-from ..methods.objective import errors_alone
-from ..methods.ours import Ours, fitted, run
-from ..methods.scored import Scored
-from ..methods.stacked import Stacked
-from ..metrics.limits import RUN_LENGTH
+from ..methods.tcuq import Ours, fitted, run
+from ..metrics.alarms import RUN_LENGTH
 from ..metrics.windows import BIAS, ERROR, accuracy, cut
 from ..reproduce.rows import row_of
 from ..reproduce.units import Unit
-from .experiment import Experiment, plays_of
+from .experiment import StreamExperiment, plays_of
 
 OURS, ANSWER = "tcuq", "tcuq answer"
 OF_WINDOW = "window mean"
@@ -206,7 +205,7 @@ NOTES = (
     "`COT` takes the class mix of the development stream for that of every window of 200 steps, as its paper "
     "does; where classes stay, few windows have it. `BBSE` estimates the mix of each window.",
 )
-SPEC = Experiment(
+SPEC = StreamExperiment(
     "accuracy",
     "How accurate is the classifier now",
     rows,

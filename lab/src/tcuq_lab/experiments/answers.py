@@ -21,15 +21,14 @@ from ..harness.figures import Mean
 from ..harness.intervals import Drawn, averaged, drawn
 from ..harness.laws import CLEAN_DEV, TOLD, UNTOLD
 from ..harness.types import Answers, Outputs
+from ..methods.choosing import Scored, errors_alone
 from ..methods.method import Method
-from ..methods.objective import errors_alone
-from ..methods.ours import Ours, fitted
-from ..methods.scored import Scored
+from ..methods.tcuq import Ours, fitted
 from ..metrics import errors
 from ..metrics.errors import AUROC, BLOCK, ERRORS, NINETY, PREDICTION_AUROC
 from ..reproduce.rows import LEARNED, TUNED, UNFITTED, row_of
 from ..reproduce.units import ALL_TYPES, Unit, network_of
-from .experiment import Experiment, plays_of
+from .experiment import StreamExperiment, plays_of
 
 TCUQ, TCUQ_ANSWER, TCUQ_BARE = "tcuq", "tcuq answer", "tcuq no labels"
 INT8 = "int8 confidence"
@@ -153,7 +152,7 @@ NOTES = (
     "maximization; its fits read no labels.",
     "A fit with labels reads true classes and marks of which steps are shifted.",
 )
-SPEC = Experiment(
+SPEC = StreamExperiment(
     "answers",
     "Which answers are wrong, and how many errors are left",
     rows,

@@ -18,8 +18,8 @@ import numpy.typing as npt
 from tcuq.base.checks import integer, number
 from tcuq.metrics.inputs import Bools, Floats
 
-from ..detection.events import WINDOW, Band, clean_band, drop_events
 from ..metrics import average_precision, prevalence
+from ..metrics.drops import WINDOW, Band, clean_band, drop_events
 from ..streams import Description, Geometric, Literal, Segments, Shift, Stationary, Stream, build
 from ..streams.layout import MOST_REVERSED
 

@@ -1,7 +1,7 @@
 """Drops of accuracy and wrong answers ranked by a score, and intervals from blocks of steps.
 
 A drop event is a step at which the accuracy of the last 100 steps is far below its clean level; see
-`tcuq_lab.detection.events`. Blocks of steps are drawn within each stream, the same for both rows of a pair;
+`tcuq_lab.metrics.drops`. Blocks of steps are drawn within each stream, the same for both rows of a pair;
 the metric is computed on each stream and averaged over streams. By default a block has four mean lengths of a
 clean or shifted stretch: a stretch depends on its type and severity as a whole, so shorter blocks cut events
 apart and make intervals too narrow. The interval is that of a t distribution with one degree of freedom less
@@ -21,9 +21,9 @@ import numpy.typing as npt
 from tcuq.metrics import Interval, auroc, bootstrap_settings, resample
 from tcuq.metrics.inputs import Bools, Floats, Ints
 
-from ..detection.events import WINDOW, Band, drop_events, smooth
 from ..harness.intervals import about_value
 from ..metrics import average_precision
+from ..metrics.drops import WINDOW, Band, drop_events, smooth
 
 Measure = Callable[[Floats, Bools], float]
 STRETCHES = 4

@@ -1,4 +1,4 @@
-"""An experiment: a row on the streams of one network is a cell, and one file, so that a run can go on."""
+"""Experiments on streams: a row on the streams of one network is a cell, and one file."""
 
 from __future__ import annotations
 
@@ -6,13 +6,9 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import asdict, dataclass, replace
-from multiprocessing import get_context
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
-
-from tcuq.base.checks import known
+from typing import Any, ClassVar
 
 from ..data import present
 from ..harness.declare import Comparison, Inverse, Measured, Metric, Play, Row, combined
@@ -37,8 +33,7 @@ from ..reproduce.rows import Row as NetworkRow
 from ..reproduce.run_size import RunSize
 from ..reproduce.units import ALL_TYPES, PLAIN, Unit
 from ..reproduce.versions import PROTOCOL, RECORDING
-
-Progress = Callable[[int, int, str], None]
+from .run import Experiment, NoNetworks, Outcome
 
 
 def plays_of(unit: Unit, fits: tuple[str, ...] = FITS, types: str = "") -> Iterator[Play]:
@@ -58,17 +53,6 @@ def plays_of(unit: Unit, fits: tuple[str, ...] = FITS, types: str = "") -> Itera
             yield Play(name, name, fit, plan.fitted_on(plan.type_law, fit))
 
 
-class Outcome(NamedTuple):
-    """What an experiment gives."""
-
-    lines: list[dict[str, Any]]
-    about: dict[str, Any]
-
-
-class NoNetworks(ValueError):
-    """No seed of an experiment has the networks that it measures."""
-
-
 @dataclass(frozen=True)
 class Cell:
     """A row on the streams of one network."""
@@ -83,7 +67,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Experiment:
+class StreamExperiment(Experiment):
     """Rows, the streams that they are shown, and metrics; what has no networks or files is left out."""
 
     name: str
@@ -100,13 +84,6 @@ class Experiment:
     cells: str = ""  # experiments of one name here measure the same, each for columns of its own
     format: ClassVar[str] = FORMAT
     """Of its result file."""
-
-    def narrowed(self, tasks: Sequence[str], dwells: Sequence[float]) -> Experiment:
-        """Return the experiment with some of its tasks alone; its streams have no one dwell."""
-        if dwells:
-            raise ValueError(f"{self.name} has no dwells to choose from: leave out --dwell")
-        found = tuple(dict.fromkeys(known(f"task of {self.name}", task, self.tasks) for task in tasks))
-        return replace(self, tasks=found or self.tasks)
 
     def absent(self, recordings: Recordings) -> list[str]:
         """Return the tasks beside the three that lack a network of one of the seeds, or their files."""
@@ -166,7 +143,6 @@ class Experiment:
 
     def keep(self, cell: Cell, recordings: Recordings, place: Path) -> None:
         """Measure one row, and write what it gives."""
-        place.parent.mkdir(parents=True, exist_ok=True)
         began = time.process_time()
         found = self.measured(_unit(self, cell.plan, recordings), cell.row)
         save(place, found, round(time.process_time() - began, 1))
@@ -246,47 +222,9 @@ class Experiment:
 _LAST: list[tuple[Any, Unit]] = []
 
 
-def _unit(experiment: Experiment, plan: Any, recordings: Recordings) -> Unit:
+def _unit(experiment: StreamExperiment, plan: Any, recordings: Recordings) -> Unit:
     """Return the streams of a network; those of the last one are kept, as its rows follow each other."""
     place = experiment.name, plan, recordings.folder, recordings.setting
     if not _LAST or _LAST[0][0] != place:
         _LAST[:] = [(place, experiment.unit(plan, recordings))]
     return _LAST[0][1]
-
-
-def run(
-    experiment: Experiment, recordings: Recordings, progress: Progress | None = None, jobs: int = 1
-) -> Outcome:
-    """Return the figures of an experiment; cells that are kept are not measured again."""
-    places = experiment.pieces(recordings)
-    todo = {cell: path for cell, path in places.items() if not path.exists()}
-    began = time.monotonic()
-
-    def tell(done: int, what: str) -> None:
-        if progress is not None:
-            left = (len(todo) - done) * (time.monotonic() - began) / done / 60 if done else 0.0
-            text = f"{what}, about {left:.0f} min left" if done and done < len(todo) else what
-            progress(len(places) - len(todo) + done, len(places), text)
-
-    experiment.prepare(list(todo), recordings)
-    if jobs == 1 or len(todo) < 2:
-        for number, (cell, path) in enumerate(todo.items()):
-            tell(number, cell.name)
-            experiment.keep(cell, recordings, path)
-    else:
-        tell(0, "")
-        # Not forked: a process that has run networks would hand its threads' locks on.
-        with ProcessPoolExecutor(min(jobs, len(todo)), get_context("spawn")) as pool:
-            waiting = {
-                pool.submit(experiment.keep, cell, recordings, path): cell.name for cell, path in todo.items()
-            }
-            try:
-                for number, each in enumerate(as_completed(waiting)):
-                    each.result()
-                    tell(number + 1, waiting[each])
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
-    if progress is not None:
-        progress(len(places), len(places), "")
-    return experiment.outcome(places)

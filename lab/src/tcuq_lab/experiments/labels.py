@@ -10,7 +10,7 @@ import numpy as np
 
 from ..benchmark.files import DEV, Benchmark
 from ..benchmark.late import RULES, Ruled, Told
-from ..benchmark.leaderboard import markdown, placed
+from ..benchmark.results import markdown, placed
 from ..harness.checks import Checked, Entry
 from ..harness.declare import Case, Late, Play, Row
 from ..harness.measure import case_of

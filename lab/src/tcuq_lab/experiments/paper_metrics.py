@@ -17,11 +17,8 @@ from tcuq.metrics.inputs import Bools, Floats, Ints
 from tcuq.monitor.monitor import Monitor, run_over
 from tcuq.monitor.params import Params
 
-from ..detection.events import Band, clean_band
-from ..detection.runlength import find_limit, run_length
-from ..detection.statistics import STATISTICS
-from ..detection.trials import Armed, Trials, arm, trials
-from ..detection.truth import Truth as Shifts
+from ..detectors.run_lengths import Armed, Trials, arm, find_limit, run_length, trials
+from ..detectors.statistics import STATISTICS
 from ..harness.declare import Case
 from ..harness.intervals import Drawn
 from ..harness.laws import CLEAN_DEV, CLEAN_TEST
@@ -41,6 +38,8 @@ from ..metrics import (
     risk_at_coverage,
     threshold_spread,
 )
+from ..metrics.drops import Band, clean_band
+from ..metrics.drops import Truth as Shifts
 from .drops import Ranking, drops, from_blocks, interval
 from .paper_rows import PaperRow
 from .paper_streams import CHOSEN, UNSEEN

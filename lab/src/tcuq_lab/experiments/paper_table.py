@@ -18,8 +18,9 @@ from ..reproduce.rows import Row as NetworkRow
 from ..reproduce.run_size import RunSize
 from ..reproduce.units import Unit
 from .drops import mean
-from .experiment import Experiment, NoNetworks, Outcome
+from .experiment import StreamExperiment
 from .paper_streams import PaperPlan, PaperUnit
+from .run import NoNetworks, Outcome
 
 Line = dict[str, Any]
 """A figure of a table, with what it was made from."""
@@ -29,7 +30,7 @@ LEVEL, REPLICATES = 0.95, 1000
 
 
 @dataclass(frozen=True)
-class PaperExperiment(Experiment):
+class PaperExperiment(StreamExperiment):
     """A table that repeats one of the paper's: rows, dwells, and figures under the titles of columns."""
 
     dwells: tuple[float, ...] = (16.0,)

@@ -1,11 +1,15 @@
-"""All experiments by name: those on streams as users have them, and those that repeat the paper's."""
+"""All experiments by name: on streams as users have them, on microcontrollers, and those of the paper."""
 
 from __future__ import annotations
 
-from . import accuracy, alarms, answers, questions
-from .experiment import Experiment
+from . import accuracy, alarms, answers, boards, questions
 from .paper import PAPER
+from .run import Experiment
 
 STREAMS = {each.SPEC.name: each.SPEC for each in (answers, alarms, accuracy, questions)}
 TITLES = {name: each.title for name, each in STREAMS.items()}
-EXPERIMENTS: dict[str, Experiment] = {**STREAMS, **{name: PAPER[name] for name in sorted(PAPER)}}
+EXPERIMENTS: dict[str, Experiment] = {
+    **STREAMS,
+    **{name: PAPER[name] for name in sorted(PAPER)},
+    boards.SPEC.name: boards.SPEC,
+}

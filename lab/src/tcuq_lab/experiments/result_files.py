@@ -25,8 +25,8 @@ from ..changes import FIELDS, named_lines
 from ..harness.lines import FORMAT, IN_ORDER, Found, from_entries, read_content, strict
 from ..reproduce.run_size import RunSize
 from ..reproduce.versions import PROTOCOL
-from .experiment import Experiment, Outcome
 from .paper_table import PaperExperiment
+from .run import Experiment, Outcome
 
 TABLES = "tables"
 """Entry of a packed file: its CSV files, beside it."""

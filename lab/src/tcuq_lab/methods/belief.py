@@ -10,12 +10,11 @@ import numpy.typing as npt
 
 from tcuq.base.checks import number
 
+from ..detectors.scores import FLOOR, filtered, softmax, unsure
+from .choosing import least_area
 from .method import Answer, Labeled, Observed
-from .rules import Streaming, least_area
-from .scores import softmax, unsure
+from .rules import Streaming
 
-FLOOR = 0.01
-"""Shared evenly among the classes and added to a posterior, so that one sure mistake rules nothing out."""
 REDRAW = 1 / 16
 BYTES = 2  # of a class in the state of a device
 
@@ -109,19 +108,6 @@ def stacked(seen: Observed) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.boo
     heard = np.full((*present.shape, classes), 1 / classes)
     heard[present] = seen.probs
     return heard, present
-
-
-def filtered(heard: npt.NDArray[Any], redraw: float) -> npt.NDArray[np.float64]:
-    """Return the beliefs of K streams of as many steps, (K, T, classes)."""
-    classes = heard.shape[2]
-    given = np.ascontiguousarray(heard.transpose(1, 0, 2), dtype=np.float64) + FLOOR / classes
-    found, even = np.empty(given.shape), redraw / classes
-    now = np.full(given.shape[1:], 1 / classes)
-    for step, each in enumerate(given):
-        now = (now * (1 - redraw) + even) * each
-        now /= now.sum(axis=1, keepdims=True)
-        found[step] = now
-    return found.transpose(1, 0, 2)
 
 
 def mean_run(dev: Labeled) -> float:

@@ -11,8 +11,10 @@ import numpy.typing as npt
 
 from tcuq.base.checks import integer
 
-from .method import Answer, Floats, Method, Observed, Recorded
-from .scores import Doubles, entropy, softmax, unsure
+from ..detectors.scores import Doubles, entropy, softmax, unsure
+from .belief import BYTES, STAYS, beliefs, redraw_of
+from .choosing import least_area
+from .method import Answer, Floats, Labeled, Method, Observed, Recorded
 
 if TYPE_CHECKING:
     from torch import nn
@@ -140,7 +142,7 @@ class Hydra(Method):
 
     All heads or the first `FEWER` are used, for the answer, the risk and the cost alike. What tells heads
     apart is also tried on warmer posteriors. The temperature at which heads were taught is a matter of the
-    weights: see `tcuq_lab.methods.networks`.
+    weights: see `tcuq_lab.methods.registry`.
     """
 
     name = "hydra"
@@ -257,8 +259,8 @@ class PostNet(Rowwise):
 
     def cost(self, shape: tuple[int, ...]) -> MethodCost:
         """Return one pass; the linear head is not used, and a flow measures and moves a point a class."""
-        from ..zoo.count import parameters
         from ..zoo.heads import Posterior
+        from ..zoo.outputs import parameters
         from .passes import counted
 
         network = self.network
@@ -292,3 +294,27 @@ def risks(alpha: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
         1 / exact.max(axis=1),
     )
     return np.stack(columns, axis=1)
+
+
+class DeepBelief(Deep):
+    """The mean posterior of five networks under a Bayes filter with a fixed stay, the best of eight."""
+
+    name = "deep_belief"
+    grid = STAYS
+    columns = GRID
+
+    def score(self, seen: Observed, setting: Mapping[str, Any]) -> Answer:
+        """Answer with the belief."""
+        found = beliefs(seen, redraw_of(setting, seen.probs.shape[1]))
+        return Answer(found, unsure(found))
+
+    def fit(self, dev: Labeled) -> None:
+        """Keep the stay with the least area under risk and coverage."""
+        self.setting = least_area(self, dev)
+
+    def cost(self, shape: tuple[int, ...]) -> MethodCost:
+        """Return all passes, the stay and a belief a class."""
+        from ..zoo.outputs import core
+        from .passes import counted
+
+        return counted(self.loaded(), shape, stored=1, state=BYTES * core(self.network).classes)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tcuq.monitor.params import Params
 
     from ..zoo.outputs import Outputs
-    from .objective import Measure
+    from .choosing import Measure
     from .passes import MethodCost
 
 
@@ -222,7 +222,7 @@ class Method(ABC):
 
     def fit(self, dev: Labeled) -> None:
         """Keep the setting whose scores find the method's own errors best, and drops of accuracy if asked."""
-        from .objective import objective
+        from .choosing import objective
 
         measure = self.measure or objective
         best, self.setting = -1.0, self.grid[0]

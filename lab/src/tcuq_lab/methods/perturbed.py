@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from tcuq.metrics import auroc
 
+from ..detectors.scores import Doubles, Rows, energy, entropy, margin, softmax, unsure
 from .ensembles import Rowwise
 from .method import Recorded, check_clean
-from .scores import Doubles, Rows, energy, entropy, margin, softmax, unsure
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -228,8 +228,7 @@ class Godin(Perturbed):
 
     def cost(self, shape: tuple[int, ...]) -> MethodCost:
         """Return two passes and a gradient; the linear head of the backbone is not used, h is a product."""
-        from ..zoo.count import parameters
-        from ..zoo.outputs import core
+        from ..zoo.outputs import core, parameters
 
         body = core(self.network)
         # h in every run; the gradient is that of h, which g has no part in.

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..metrics import aurc
+from ..detectors.scores import unsure
+from .choosing import least_area
 from .method import Answer, Floats, Labeled, Method, Observed
-from .scores import unsure
 
 if TYPE_CHECKING:
     from .passes import MethodCost
@@ -149,19 +149,6 @@ class MeanPosterior(Streaming):
     def state(self) -> int:
         """Return the bytes of a ring of 8-bit posteriors."""
         return int(self.setting["last"] - 1) * self.classes + COUNTER
-
-
-def least_area(method: Method, dev: Labeled) -> Mapping[str, Any]:
-    """Return the setting with the least area under risk and coverage, the first of equal ones.
-
-    Where settings answer differently, errors differ too: one that errs more may rank its errors better.
-    """
-
-    def area(setting: Mapping[str, Any]) -> float:
-        found = method.score(dev.observed, setting)
-        return aurc(found.score, found.predictions() != dev.labels)
-
-    return min(method.grid, key=area)
 
 
 class MeanAnswer(MeanPosterior):

@@ -18,13 +18,13 @@ from tcuq._version import VERSION
 from tcuq.base.checks import known
 from tcuq.metrics import Interval, wilson
 
-from ..corruptions.suites import suite_of
+from ..corruptions.suite import suite_of
 from ..harness.figures import Auroc, Figure, LeftAt, Mean
 from ..harness.intervals import LEVEL, REPLICATES, Drawn, difference, drawn, mean
 from ..harness.laws import DEV, UNTOLD, StreamSizes, UnitPlan
 from ..harness.lines import FORMAT, Line, entries, line
+from ..methods.choosing import labeled
 from ..methods.confidence import Base
-from ..methods.scored import labeled
 from ..methods.tcuq import TcuqStandard
 from .recordings import Recordings
 from .result_files import file_text

@@ -7,7 +7,6 @@ import itertools
 import numpy as np
 import pytest
 
-from tcuq_lab.methods.estimate import monotone
 from tcuq_lab.methods.estimates import (
     ESTIMATES,
     Atc,
@@ -19,6 +18,7 @@ from tcuq_lab.methods.estimates import (
     MeanConfidence,
     ScaledConfidence,
     Windows,
+    monotone,
     nuclear_norms,
     transport,
 )
