@@ -161,8 +161,7 @@ def paper() -> Figures:
         chosen += [row for row in plan.networks if row.method.has_monitor and row not in chosen]
         with tempfile.TemporaryDirectory() as folder:
             recordings: Any = Recordings(Path(folder))
-            unit = PaperUnit(PaperPlan("cifar10", 16.0, 0, recordings.setting), recordings, chosen[0])
-            unit.has = lambda row, chosen=chosen: row in chosen  # type: ignore[method-assign,misc]
+            unit = PaperUnit(PaperPlan("cifar10", 16.0, 0, recordings.setting), recordings, chosen)
             names = [row.name for row in plan.rows(unit) if ", " not in row.name]  # a monitor as it is
             for key, each in ((k, e) for row in names for k, e in plan.measured(unit, row).figures.items()):
                 metric, variant = key.column.split(" ", 1)

@@ -81,6 +81,7 @@ class StreamExperiment(Experiment):
     spare: str = ""  # see `Unit`
     tasks: tuple[str, ...] = tuple(NETWORKS)
     paper: str = ""  # which table or figure it repeats
+    networks: tuple[NetworkRow, ...] = ()  # of a table: the first is what others are compared with
     cells: str = ""  # experiments of one name here measure the same, each for columns of its own
     format: ClassVar[str] = FORMAT
     """Of its result file."""
@@ -224,7 +225,7 @@ _LAST: list[tuple[Any, Unit]] = []
 
 def _unit(experiment: StreamExperiment, plan: Any, recordings: Recordings) -> Unit:
     """Return the streams of a network; those of the last one are kept, as its rows follow each other."""
-    place = experiment.name, plan, recordings.folder, recordings.setting
+    place = experiment.name, experiment.networks, plan, recordings.folder, recordings.setting
     if not _LAST or _LAST[0][0] != place:
         _LAST[:] = [(place, experiment.unit(plan, recordings))]
     return _LAST[0][1]

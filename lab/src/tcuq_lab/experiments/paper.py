@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -12,9 +12,10 @@ from ..harness.types import CLEAN
 from ..methods.confidence import Base
 from ..reproduce.rows import Row as NetworkRow
 from ..reproduce.rows import row_of
+from ..reproduce.units import ONCE
 from . import paper_metrics as metrics
 from .paper_rows import Clock, altered, fit, fit_posteriors, rows_of
-from .paper_streams import ONCE, STRANGE, UNSEEN, PaperUnit
+from .paper_streams import STRANGE, UNSEEN, PaperUnit
 from .paper_table import POOLED, PaperExperiment
 
 THREE, TINY = ("mnist", "speech_commands", "cifar10"), ("tinyimagenet20",)
@@ -56,7 +57,7 @@ def tiny(*rows: NetworkRow) -> tuple[NetworkRow, ...]:
 
 
 Plays = Callable[[Any], Iterator[Play]]
-Rows = Callable[[Sequence[NetworkRow], Any], list[Row]]
+Rows = Callable[[Any], list[Row]]
 
 
 def _play(stream: str, role: str) -> Play:
@@ -108,33 +109,24 @@ def _once_corrupted(unit: PaperUnit) -> Iterator[Play]:
     yield from (_play(source, f"{ONCE} {source}") for source in sources)
 
 
-def _differing(
-    metric: Metric, shown: Callable[[Play], bool], networks: Sequence[NetworkRow], unit: PaperUnit
-) -> list[Row]:
+def _differing(metric: Metric, shown: Callable[[Play], bool], unit: PaperUnit) -> list[Row]:
     """Return the rows, and by how much the standard monitor differs from the first one."""
-    more = [
-        Row(
-            f"{row.label} - {unit.plain.label}",
-            partial(fit, row),
-            network=row,
-            metrics=(metric,),
-            shown=shown,
-        )
-        for row in networks
-        if row.method is OURS.method and unit.plain.method is Base and unit.has(row)
+    return rows_of(unit) + [
+        Row(f"{row.label} - base", partial(fit, row), network=row, metrics=(metric,), shown=shown)
+        for row in unit.networks
+        if row.method is OURS.method and unit.plain.method is Base
     ]
-    return rows_of(networks, unit) + more
 
 
-def _with_clock(networks: Sequence[NetworkRow], unit: PaperUnit) -> list[Row]:
-    return [*rows_of(networks, unit), Row("clock", lambda unit, role: Clock())]
+def _with_clock(unit: PaperUnit) -> list[Row]:
+    return [*rows_of(unit), Row("clock", lambda unit, role: Clock())]
 
 
-def _with_settings(networks: Sequence[NetworkRow], unit: PaperUnit) -> list[Row]:
+def _with_settings(unit: PaperUnit) -> list[Row]:
     """Return the rows, and monitors with something changed in their best setting that looks at the past."""
-    found = rows_of(networks, unit)
-    for row in networks:
-        if row.method.has_monitor and unit.has(row):
+    found = rows_of(unit)
+    for row in unit.networks:
+        if row.method.has_monitor:
             curved = CURVED if "blend" in row.method.grid[0] else {}
             levels = {f"level {each:g}": {"level": "budget", "budget": each} for each in LEVELS}
             found += [
@@ -169,7 +161,7 @@ def _table(rows: Rows, plays: Plays, metric: Metric, cells: str) -> Callable[...
         return PaperExperiment(
             name,
             title,
-            partial(rows, networks),
+            rows,
             plays,
             (metric,),
             paper=paper,

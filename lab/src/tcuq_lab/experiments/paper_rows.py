@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -132,10 +131,9 @@ def fit_once(method: Method, dev: Labeled, place: Path) -> None:
         write_whole(place, json.dumps(content, allow_nan=False) + "\n")
 
 
-def rows_of(networks: Sequence[NetworkRow], unit: PaperUnit, fitting: Any = fit) -> list[Row]:
-    """Return the rows whose networks are there."""
+def rows_of(unit: PaperUnit, fitting: Any = fit) -> list[Row]:
+    """Return the rows of a unit."""
     return [
         Row(row.label, partial(fitting, row), network=None if row == unit.plain else row)
-        for row in networks
-        if unit.has(row)
+        for row in unit.networks
     ]

@@ -17,7 +17,6 @@ import numpy as np
 
 from ..corruptions import suite_of
 from ..harness.laws import CLEAN_DEV, CLEAN_TEST, DEV
-from ..harness.types import Outputs, Truth
 from ..reproduce.recordings import Recordings
 from ..reproduce.rows import Row
 from ..reproduce.run_size import RunSize
@@ -39,7 +38,7 @@ from ..streams.layout import Layout
 
 LEARNED, CHOSEN_SEED, CLEAN_SEED, TEST_SEED = 1_000, 2_000, 3_000, 4_000
 """First seeds of streams that serve different ends."""
-CHOSEN, UNSEEN, ONCE = "chosen", "unseen", "once"
+CHOSEN, UNSEEN = "chosen", "unseen"
 BURSTS, SINGLES = "bursts", "singles"
 STRANGE: Mapping[str, Layout] = {
     BURSTS: Bursts(mean=20.0, minimum=16),
@@ -65,13 +64,14 @@ class PaperPlan:
 
 
 class PaperUnit(Unit):
-    """The streams of a plan; `plain` is the row that others are compared with."""
+    """The streams of a plan, and the rows that are shown them; others are compared with the first."""
 
     plan: PaperPlan  # type: ignore[assignment]
 
-    def __init__(self, plan: PaperPlan, recordings: Recordings, plain: Row) -> None:
+    def __init__(self, plan: PaperPlan, recordings: Recordings, networks: Sequence[Row]) -> None:
         super().__init__(plan, recordings)  # type: ignore[arg-type]
-        self.plain, self.suite = plain, suite_of(plan.task)
+        self.networks = [row for row in networks if self.has(row)]
+        self.plain, self.suite = networks[0], suite_of(plan.task)
         self.unseen = plan.setting.spread(self.suite.unseen)
         self.kinds = (*self.suite.seen, *self.unseen)
 
@@ -93,20 +93,6 @@ class PaperUnit(Unit):
         """Record what networks lack."""
         for part in ("dev", "test"):
             self.recordings.fill(self.task, part, self.seed, networks, self.sources(part))
-
-    def _truth(self, role: str) -> Truth:
-        kind, _, source = role.partition(" ")
-        if kind != ONCE:
-            return super()._truth(role)
-        labels = self.recordings.part(self.task, "test").y
-        return Truth(labels, np.zeros(len(labels), np.int64), np.arange(len(labels)), (source,))
-
-    def _outputs(self, role: str, row: Row) -> Outputs:
-        kind, _, source = role.partition(" ")
-        if kind != ONCE:
-            return super()._outputs(role, row)
-        said = self.bank("test", row)[source]
-        return Outputs(said.probs, said.features, said.extra, np.arange(len(said)))
 
     def evidence_of(self, method: Any, role: str, network: Network) -> list[Any]:
         """Return what a method gives alarms on each stretch of a stream."""

@@ -14,7 +14,6 @@ from tcuq.base.checks import known
 from ..harness.declare import Key
 from ..harness.intervals import Drawn
 from ..reproduce.recordings import Recordings
-from ..reproduce.rows import Row as NetworkRow
 from ..reproduce.run_size import RunSize
 from ..reproduce.units import Unit
 from .drops import mean
@@ -34,7 +33,6 @@ class PaperExperiment(StreamExperiment):
     """A table that repeats one of the paper's: rows, dwells, and figures under the titles of columns."""
 
     dwells: tuple[float, ...] = (16.0,)
-    networks: tuple[NetworkRow, ...] = ()  # the first is what others are compared with
     columns: Mapping[str, str] = field(default_factory=dict)
     format: ClassVar[str] = "tcuq experiment 1"
 
@@ -71,7 +69,7 @@ class PaperExperiment(StreamExperiment):
 
     def unit(self, plan: PaperPlan, recordings: Recordings) -> Unit:
         """Return the streams of a plan."""
-        return PaperUnit(plan, recordings, self.networks[0])
+        return PaperUnit(plan, recordings, self.networks)
 
     def lines(self, figures: Mapping[Any, Mapping[Key, Drawn]]) -> list[Line]:
         """Return a line for each task, dwell, row and column."""

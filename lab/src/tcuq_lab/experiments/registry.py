@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import accuracy, alarms, answers, boards, questions
+from . import accuracy, alarms, answers, backbones, boards, questions
 from .paper import PAPER
 from .run import Experiment
 
@@ -11,5 +11,5 @@ TITLES = {name: each.title for name, each in STREAMS.items()}
 EXPERIMENTS: dict[str, Experiment] = {
     **STREAMS,
     **{name: PAPER[name] for name in sorted(PAPER)},
-    boards.SPEC.name: boards.SPEC,
+    **{each.SPEC.name: each.SPEC for each in (backbones, boards)},
 }

@@ -29,6 +29,8 @@ PLAIN = row_of("base")
 """The row whose networks the monitor watches."""
 SHUFFLED, UNSHUFFLED = "shuffled steps", "class 1"
 """Streams without any persistence: the steps of class 1, whose shifts last, in random order."""
+ONCE = "once"
+"""How roles begin that show every test example of a source once, each with an empty past: "once clean"."""
 ALL_TYPES = "all types, shuffled"
 """Streams of all unseen types one after the other."""
 
@@ -94,6 +96,9 @@ class Unit:
 
     def _truth(self, role: str) -> Truth:
         kind, _, law = role.partition(" ")
+        if kind == ONCE:
+            labels = self.recordings.part(self.task, "test").y
+            return Truth(labels, np.zeros(len(labels), np.int64), np.arange(len(labels)), (law,))
         if law == SHUFFLED:
             found = self.truth(f"{kind} {UNSHUFFLED}")
             mixed = found.taken(_shuffled(found))
@@ -123,6 +128,9 @@ class Unit:
 
     def _outputs(self, role: str, row: Row) -> Outputs:
         kind, _, law = role.partition(" ")
+        if kind == ONCE:
+            said = self.bank("test", row)[law]
+            return Outputs(said.probs, said.features, said.extra, np.arange(len(said)))
         if law == SHUFFLED:
             seen = self.outputs(f"{kind} {UNSHUFFLED}", row)
             mixed = seen.taken(_shuffled(self.truth(f"{kind} {UNSHUFFLED}")))
@@ -182,7 +190,10 @@ class Unit:
         """Record what networks lack of streams, each source and each stream once for all of them."""
         shows: dict[str, dict[str | Description, None]] = {}
         for role in roles:
-            for each in () if role.endswith(SHUFFLED) else self._built(role):
+            kind, _, law = role.partition(" ")
+            if kind == ONCE:
+                shows.setdefault("test", {})[law] = None
+            for each in () if law == SHUFFLED or kind == ONCE else self._built(role):
                 about = each.description
                 of = shows.setdefault(about.part, {})
                 if about.held is not None or about.sliding is not None:

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tcuq_lab.comparison.clock import clock, clock_precision, clock_report
-<<<<<<< HEAD
 
-from tcuq_lab.detection.events import Band
-=======
+from tcuq_lab.experiments.clock import clock, clock_precision, clock_report
 from tcuq_lab.metrics.drops import Band
->>>>>>> origin/main
 
 
 @pytest.mark.parametrize("dwell", [1, 16])
