@@ -228,8 +228,7 @@ class Godin(Perturbed):
 
     def cost(self, shape: tuple[int, ...]) -> MethodCost:
         """Return two passes and a gradient; the linear head of the backbone is not used, h is a product."""
-        from ..zoo.count import parameters
-        from ..zoo.outputs import core
+        from ..zoo.outputs import core, parameters
 
         body = core(self.network)
         # h in every run; the gradient is that of h, which g has no part in.
