@@ -30,9 +30,6 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-# --- names and tables
-
-
 def test_dev_never_shows_the_set_of_the_test():
     for task in TASKS:
         assert ood_name(task, "dev") != ood_name(task, "test") and task not in (
@@ -53,9 +50,6 @@ def test_a_description_may_show_the_ood_set_of_its_part_alone():
     )
     with pytest.raises(ValueError, match="OOD set 'fashion_mnist' does not go with cifar10 test; svhn does"):
         labels_for(about)
-
-
-# --- files made here
 
 
 def speech(folder, *words, split=1):
@@ -81,9 +75,6 @@ def test_other_words_are_fixed(folder, monkeypatch):
     ) as e:
         ood_labels("speech_commands", "dev")
     assert "nine" not in str(e.value) and "\n" not in str(e.value)
-
-
-# --- real files
 
 
 @pytest.fixture(scope="module")
