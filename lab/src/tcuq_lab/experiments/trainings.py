@@ -33,7 +33,7 @@ BACKBONES: Mapping[str, str] = MappingProxyType(
 """Networks by task; after the one of trials the longest trainings come first."""
 POINTS = 300
 """Most means over stretches of a training that stand for a curve of its losses."""
-LIMITS: Mapping[str, tuple[int, int]] = MappingProxyType({"trial": (1, 256), "reduced": (5, 4000)})
+LIMITS: Mapping[str, tuple[int, int]] = MappingProxyType({"trial": (2, 3000), "reduced": (5, 10_000)})
 """Most epochs, and examples of each part, of settings that show that all works."""
 USUAL = MappingProxyType({"first": 3, "step": 0.5})
 """The paper's weights, which the recipe has by default."""
@@ -197,7 +197,7 @@ class TrainingsExperiment(Experiment):
 
 @lru_cache(maxsize=1)  # the trainings of a dataset follow each other
 def _parts(dataset: str, examples: int) -> Parts:
-    """Return the parts of a dataset, or so many examples spread evenly over each: classes may lie in order."""
+    """Return the parts of a dataset, or so many examples of each, evenly spread: classes may lie in order."""
     import torch
 
     from ..zoo.make import load_parts
