@@ -15,7 +15,7 @@ torch = pytest.importorskip("torch", reason="pip install torch")
 from small_trainings import SMALL  # noqa: E402
 
 from tcuq_lab.data import text  # noqa: E402
-from tcuq_lab.data.folders import KEYWORDS  # noqa: E402
+from tcuq_lab.data.official import KEYWORDS  # noqa: E402
 from tcuq_lab.zoo.config import config_from, shipped  # noqa: E402
 from tcuq_lab.zoo.make import find_config, load_parts, train_all  # noqa: E402
 from tcuq_lab.zoo.outputs import outputs  # noqa: E402
