@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from tcuq.metrics.inputs import Bools, Floats
 
+from ..harness.declare import grid
 from ..harness.types import ASKED, CLEAN, Answers, Dev, Outputs, Switch, doubt
 from ..metrics.alarms import (
     Scene,
@@ -264,21 +265,13 @@ def _clock(clean: Clean, seen: Seen, period: int) -> Switch:
     return _window(np.broadcast_to(np.arange(steps, dtype=np.float64) % period, (runs, steps)))
 
 
-def _grid(**choices: tuple[Any, ...]) -> tuple[Setting, ...]:
-    """Return all combinations."""
-    found: list[dict[str, Any]] = [{}]
-    for name, values in choices.items():
-        found = [{**each, name: value} for each in found for value in values]
-    return tuple(found)
-
-
 SCALES = ("score", "rank")
 WINDOWS = (8, 16, 32, 64)
 """Windows of means and of distributions."""
 # A clean rank is at most 1.7 standard deviations above the mean, a score any number of them.
 ALLOWANCES = (
-    *_grid(scale=("score",), allowance=(0.25, 0.5, 1.0, 2.0)),
-    *_grid(scale=("rank",), allowance=(0.5, 1.0, 1.25, 1.5)),
+    *grid(scale=("score",), allowance=(0.25, 0.5, 1.0, 2.0)),
+    *grid(scale=("rank",), allowance=(0.5, 1.0, 1.25, 1.5)),
 )
 RANKS = (4, 16)
 """Neighbors whose distance is read: not the nearest, as development streams show examples again."""
@@ -291,40 +284,40 @@ def _of(*scores: Score) -> tuple[Setting, ...]:
 
 
 def _vectors(features: tuple[int, ...], posteriors: tuple[int, ...]) -> tuple[Setting, ...]:
-    return (*_grid(of=("features",), window=features), *_grid(of=("posteriors",), window=posteriors))
+    return (*grid(of=("features",), window=features), *grid(of=("posteriors",), window=posteriors))
 
 
 VECTORS = _vectors((16, 32, 64, 128, 256, 512), (64, 128))
 DISTANCE: Score = ("distance",)
 GAMES = {"bets": ("linear", "power"), "rate": (0.01, 0.1, 0.3, 1.0)}
 BETS = (
-    *_grid(scale=("score",), margin=(0.02, 0.05), stake=(0.5, 0.9)),
-    *_grid(scale=("rank",), margin=(0.15, 0.25), stake=(0.7, 0.97)),
+    *grid(scale=("score",), margin=(0.02, 0.05), stake=(0.5, 0.9)),
+    *grid(scale=("rank",), margin=(0.15, 0.25), stake=(0.7, 0.97)),
 )
-PROVED_BETS = _grid(scale=SCALES, margin=(0.02, 0.05), stake=(0.9, 0.98))
+PROVED_BETS = grid(scale=SCALES, margin=(0.02, 0.05), stake=(0.9, 0.98))
 
 RIVALS: tuple[Rival, ...] = (
-    Rival("windowed mean", _grid(scale=SCALES, window=WINDOWS), _mean),
-    Rival("EWMA", _grid(scale=SCALES, rate=(1 / 4, 1 / 8, 1 / 16, 1 / 32)), _ewma),
+    Rival("windowed mean", grid(scale=SCALES, window=WINDOWS), _mean),
+    Rival("EWMA", grid(scale=SCALES, rate=(1 / 4, 1 / 8, 1 / 16, 1 / 32)), _ewma),
     Rival("CUSUM", ALLOWANCES, _cusum),
-    Rival("ADWIN", _grid(scale=SCALES, clock=(4, 8), least=(4, 8)), _adwin),
-    Rival("Page-Hinkley", _grid(scale=SCALES, allowance=(0.02, 0.08, 0.25, 0.5)), _page_hinkley),
-    Rival("conformal martingale", _grid(**GAMES), _martingale),
+    Rival("ADWIN", grid(scale=SCALES, clock=(4, 8), least=(4, 8)), _adwin),
+    Rival("Page-Hinkley", grid(scale=SCALES, allowance=(0.02, 0.08, 0.25, 0.5)), _page_hinkley),
+    Rival("conformal martingale", grid(**GAMES), _martingale),
     Rival("e-detector", BETS, _e_detector),
     Rival("e-detector, limit from theory", PROVED_BETS, _e_detector, proved=math.log(ASKED)),
     Rival("MMD window", VECTORS, _mmd),
     Rival("classifier drift", _vectors((8, 16, 32, 64, 128, 256), (32, 64)), _classifier),
-    Rival("KS window", _grid(two_sided=(False, True), window=WINDOWS), _ks),
-    Rival("BOCPD", _grid(scale=SCALES, hazard=(1 / 64, 1 / 512), learned=(False, True)), _bocpd),
+    Rival("KS window", grid(two_sided=(False, True), window=WINDOWS), _ks),
+    Rival("BOCPD", grid(scale=SCALES, hazard=(1 / 64, 1 / 512), learned=(False, True)), _bocpd),
     Rival("CUSUM, feature distance", _of(DISTANCE), _cusum),
     Rival("CUSUM, energy", _of(("energy",)), _cusum),
     Rival("CUSUM, nearest neighbors", _of(*(("neighbors", rank) for rank in RANKS)), _cusum),
     Rival("CUSUM, belief", _of(("belief", 1 / 16), ("belief", 1 / 4)), _cusum),
-    Rival("Mahalanobis window", _grid(of=(DISTANCE,), scale=SCALES, window=WINDOWS), _mean),
+    Rival("Mahalanobis window", grid(of=(DISTANCE,), scale=SCALES, window=WINDOWS), _mean),
     Rival("T2 window", VECTORS, _hotelling),
-    Rival("conformal martingale, feature distance", _grid(of=(DISTANCE,), **GAMES), _martingale),
-    Rival("random", _grid(hold=(64, 1, 8, 16, 32, 128, 256, 512)), _random),
-    Rival("clock", _grid(period=(1000, 125, 250, 500, 750, 1500, 2000, 4000)), _clock),
+    Rival("conformal martingale, feature distance", grid(of=(DISTANCE,), **GAMES), _martingale),
+    Rival("random", grid(hold=(64, 1, 8, 16, 32, 128, 256, 512)), _random),
+    Rival("clock", grid(period=(1000, 125, 250, 500, 750, 1500, 2000, 4000)), _clock),
     Rival("CUSUM, deep", ALLOWANCES, _cusum, row="deep"),
     Rival("CUSUM, confidence and norm", ALLOWANCES, _cusum, row="confidence_norm"),
 )
