@@ -22,9 +22,8 @@ from ..detectors.alarm import RIVALS, Alarm
 from ..harness.checks import Broken, Entry, blamed
 from ..harness.types import ASKED, Answers, Dev, Outputs, doubt
 from ..methods.belief import Belief, BeliefStay, BeliefTold, Hmm
-from ..methods.choosing import HORIZON, Scored, causal_mean
 from ..methods.confidence import ConfidenceNorm, Entropy, Stacked
-from ..methods.method import Labeled, Method
+from ..methods.method import HORIZON, Labeled, Method, Scored, causal_mean
 from ..methods.rules import Mean8, MeanAnswer, Vote8
 from ..methods.tcuq import fitted
 from ..metrics.alarms import candidates, find_limit
