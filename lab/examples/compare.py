@@ -34,7 +34,7 @@ from tcuq_lab.comparison import (
 from tcuq_lab.corruptions import suite_of
 from tcuq_lab.data.parts import load_part
 from tcuq_lab.streams import Description, Geometric, Segments, Shift, Stationary, Stream, build
-from tcuq_lab.zoo.bank import Bank, record
+from tcuq_lab.zoo.examples import Bank, record
 from tcuq_lab.zoo.weights import load_weights
 
 SEVERITIES = (2, 4)

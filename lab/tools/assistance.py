@@ -131,9 +131,8 @@ def few(part: Examples, examples: int | None) -> Examples:
 def work(job: Job) -> dict[str, Any]:
     """Train a network unless it is there, and return its row of the results."""
     from tcuq_lab.zoo.curves import curves_of, read_curves, thinned
-    from tcuq_lab.zoo.make import train_one
-    from tcuq_lab.zoo.plans import file_of
-    from tcuq_lab.zoo.recipes import recipe
+    from tcuq_lab.zoo.heads import recipe
+    from tcuq_lab.zoo.make import file_of, train_one
     from tcuq_lab.zoo.weights import load_weights
 
     config = config_of(job)
@@ -199,8 +198,7 @@ def done(jobs: Sequence[Job], workers: int) -> Iterator[dict[str, Any]]:
 
 def planned(args: argparse.Namespace) -> list[Job]:
     """Return all trainings; what is wrong with one is said before the first begins."""
-    from tcuq_lab.zoo.make import find_device
-    from tcuq_lab.zoo.plans import check_config, check_data, found_card
+    from tcuq_lab.zoo.make import check_config, check_data, find_device, found_card
 
     device = find_device(args.device)
     seeds = range(integer("seeds", args.seeds, 1, 1000))

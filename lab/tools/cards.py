@@ -24,7 +24,7 @@ import numpy as np
 from tcuq_lab.changes import put
 
 if TYPE_CHECKING:
-    from tcuq_lab.zoo.count import Use
+    from tcuq_lab.zoo.outputs import Use
 
 ROOT = Path(__file__).resolve().parents[1]
 WEIGHTS = ROOT / "weights"
@@ -72,9 +72,8 @@ def _used(dataset: str, built: str) -> Use:
     need_torch()
     import torch
 
-    from tcuq_lab.zoo.count import used
     from tcuq_lab.zoo.examples import form_of
-    from tcuq_lab.zoo.outputs import core
+    from tcuq_lab.zoo.outputs import core, used
     from tcuq_lab.zoo.weights import build
 
     network = build(*json.loads(built))

@@ -12,8 +12,8 @@ from places import ROOT
 from refusals import refused
 
 from tcuq_device.tools import missing
-from tcuq_lab.boards import bench
-from tcuq_lab.boards.stored import load
+from tcuq_lab.boards import costs
+from tcuq_lab.boards.costs import load
 from tcuq_lab.cli import main
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
@@ -21,7 +21,7 @@ STORED = ROOT / "bench" / "monitors.json"
 
 
 def test_what_a_projection_costs() -> None:
-    (found,) = bench.bench_monitors(["stm32l432kc"], 5, ("-O2",), only=[bench.PROJECTION])["measured"]
+    (found,) = costs.bench_monitors(["stm32l432kc"], 5, ("-O2",), only=[costs.PROJECTION])["measured"]
     # A byte a weight, five an output, a loop; several instructions a weight.
     assert 64 * 32 + 5 * 32 < found["overhead"]["flash"] < 64 * 32 + 5 * 32 + 400
     assert 3 * 64 * 32 < found["step"]["instructions"]["mean"] < 12 * 64 * 32
@@ -31,12 +31,12 @@ def test_what_a_projection_costs() -> None:
 def measured() -> dict[str, Any]:
     """Figures of the repository."""
     found = load(STORED)
-    return {**found, "goals": bench.goals(found)}
+    return {**found, "goals": costs.goals(found)}
 
 
 def run_bench(measured: dict[str, Any], monkeypatch: pytest.MonkeyPatch, *options: str) -> int:
     """Run the command with figures that are known, in place of a minute of emulation."""
-    monkeypatch.setattr(bench, "bench_monitors", lambda *_, **__: copy.deepcopy(measured))
+    monkeypatch.setattr(costs, "bench_monitors", lambda *_, **__: copy.deepcopy(measured))
     return main(["boards", "bench", *options])
 
 

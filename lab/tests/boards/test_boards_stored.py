@@ -17,9 +17,9 @@ from places import LAB
 from tcuq_device.graph.model import Graph
 from tcuq_device.graph.storage import load_graph
 from tcuq_device.kernels.host import Network
-from tcuq_lab.boards import stored_graphs
+from tcuq_lab.boards import graphs
+from tcuq_lab.boards.graphs import TaskGraphs, difference, stored_path
 from tcuq_lab.boards.quantize import input_of
-from tcuq_lab.boards.stored_graphs import TaskGraphs, difference, stored_path
 from tcuq_lab.data.parts import load_part
 
 WEIGHTS = LAB / "weights"
@@ -32,7 +32,7 @@ def refuse(*_: Any, **__: Any) -> Graph:
 
 @pytest.mark.parametrize("task", TASKS)
 def test_every_network_on_boards_has_a_stored_graph(task: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stored_graphs, "quantize_file", refuse)
+    monkeypatch.setattr(graphs, "quantize_file", refuse)
     said: list[str] = []
     networks = TaskGraphs(task, WEIGHTS, said.append)
     assert {kind: len(names) for kind, names in networks.names.items()} == {

@@ -18,7 +18,7 @@ from tcuq_device.firmware.decision import Watch
 from tcuq_device.firmware.firmware import Firmware
 from tcuq_device.graph.model import Graph
 from tcuq_device.graph.storage import load_graph
-from tcuq_lab.boards import bench
+from tcuq_lab.boards import costs
 from tcuq_lab.boards.page import page
 from tcuq_lab.cli import main
 
@@ -38,7 +38,7 @@ def stored(name: str) -> Graph:
 
 def watched(graph: Graph, profile: str = "standard") -> Firmware:
     features = graph.tensors[graph.outputs["features"]]
-    params = bench.monitors()[profile].replace(feature_scale=features.scale, feature_zero_point=features.zero)
+    params = costs.monitors()[profile].replace(feature_scale=features.scale, feature_zero_point=features.zero)
     return Firmware("watched", [graph], rule=Watch(params))
 
 

@@ -19,8 +19,8 @@ import pytest
 
 from tcuq_lab.cli import main
 from tcuq_lab.data import data_folder, download, load, packed
-from tcuq_lab.data.dataset import present
-from tcuq_lab.data.download import Archive, fetch, unpack
+from tcuq_lab.data.dataset import Archive, present
+from tcuq_lab.data.download import fetch, unpack
 from tcuq_lab.data.folders import read_noise
 from tcuq_lab.data.official import read_cifar, read_idx, read_svhn
 from tcuq_lab.data.parts import load_part

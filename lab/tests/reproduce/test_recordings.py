@@ -17,7 +17,6 @@ from tcuq_lab.corruptions import corrupt
 from tcuq_lab.data import Dataset
 from tcuq_lab.harness.laws import UnitPlan
 from tcuq_lab.reproduce import recordings as recordings_module
-from tcuq_lab.reproduce.recording import demand
 from tcuq_lab.reproduce.recordings import Recordings
 from tcuq_lab.reproduce.rows import row_of
 from tcuq_lab.reproduce.run_size import RunSize
@@ -70,19 +69,19 @@ def test_a_stream_is_what_the_network_says_to_each_step_and_is_kept(
     np.testing.assert_allclose(found.probs, said.probs, atol=1e-5)
     assert found.features is not None and found.features.shape == said.features.shape
     others = [(held(seed=2), 3), (held(), 0), (held(steps=61), 3), (held(part="dev"), 3)]
-    paths = {kept.stream_path(about, seed, row) for about, seed in [(held(), 3), *others]}
+    paths = {kept.path("mnist", about.part, about, seed, row) for about, seed in [(held(), 3), *others]}
     assert len(paths) == 5
     # A stream that was built knows checksums, which change nothing.
     plan = build(held(), kept.part("mnist", "test").y).description
-    monkeypatch.setattr(recordings_module, "rendered", None)  # what is kept is not rendered again
+    monkeypatch.setattr(Recordings, "rendered", None)  # what is kept is not rendered again
     assert np.array_equal(kept.of_stream(plan, 3, row_of("entropy")).probs, found.probs)
     with pytest.raises(TypeError):
         kept.of_stream(held(seed=2), 3, row)
 
 
 def test_all_rows_and_seeds_see_one_corrupted_set(kept: Recordings, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tcuq_lab.reproduce.recording.everything import items, record_all
-    from tcuq_lab.zoo import bank
+    from tcuq_lab.reproduce.recorder import all_jobs, record_all
+    from tcuq_lab.zoo import examples
 
     shown: list[tuple[str, int, int]] = []
 
@@ -90,13 +89,13 @@ def test_all_rows_and_seeds_see_one_corrupted_set(kept: Recordings, monkeypatch:
         shown.append((kind, severity, seed))
         return corrupt(x, suite, kind, severity, seed, **more)
 
-    monkeypatch.setattr(bank, "corrupt", counted)
-    monkeypatch.setattr(demand, "streams", lambda task, seed, setting: [held(seed=seed)])
+    monkeypatch.setattr(examples, "corrupt", counted)
+    monkeypatch.setattr(Recordings, "all_streams", lambda self, task, seed: [held(seed=seed)])
     sources = {
         "dev": ["clean", "shot_noise/1", "ood/cifar10"],
         "test": ["clean", "shot_noise/1", "ood/fashion_mnist"],
     }
-    monkeypatch.setattr(demand, "sources", lambda task, part, setting, tables: sources[part])
+    monkeypatch.setattr(Recordings, "all_sources", lambda self, task, part, tables: sources[part])
     rows = {"mnist": [row_of(name) for name in ("base", "deep", "early_exit")]}
     told: list[tuple[int, int, str]] = []
     count = record_all(kept, rows, (0, 3), progress=lambda *given: told.append(given))
@@ -104,7 +103,7 @@ def test_all_rows_and_seeds_see_one_corrupted_set(kept: Recordings, monkeypatch:
     # Two seeds have plain networks and ensembles, one has exits; a stream for each of them too.
     assert count == 5 * (len(sources["dev"]) + len(sources["test"]) + 1)
     assert [each[0] for each in told] == sorted(each[0] for each in told) and told[-1][:2] == (100, 100)
-    assert items(kept, "mnist", rows["mnist"], (0, 3)) == []
+    assert all_jobs(kept, "mnist", rows["mnist"], (0, 3)) == []
     fresh = Recordings(WEIGHTS, f"{kept.folder}/other", SMALL)
     for seed, name in ((0, "early_exit"), (3, "deep"), (3, "base")):
         row = row_of(name)
@@ -117,8 +116,8 @@ def test_all_rows_and_seeds_see_one_corrupted_set(kept: Recordings, monkeypatch:
 
 
 def test_a_run_of_a_few_streams_records_those_alone() -> None:
-    every = demand.streams("mnist", 0, SMALL)
-    few = demand.streams("mnist", 0, replace(SMALL, streams=("mixed, fast",)))
+    every = Recordings(WEIGHTS, "", SMALL).all_streams("mnist", 0)
+    few = Recordings(WEIGHTS, "", replace(SMALL, streams=("mixed, fast",))).all_streams("mnist", 0)
     assert set(few) < set(every)
     plan = UnitPlan("mnist", 0, severities=SMALL.severities)
     assert set(plan.stretches("test mixed, fast")) <= set(few)

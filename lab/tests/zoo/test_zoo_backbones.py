@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch", reason="pip install torch")
 from places import LAB  # noqa: E402
 
 from tcuq_lab.zoo.backbones import BACKBONES, backbone  # noqa: E402
-from tcuq_lab.zoo.count import multiply_adds, parameters  # noqa: E402
+from tcuq_lab.zoo.outputs import multiply_adds, parameters  # noqa: E402
 
 SHAPES = {
     "cnn4": (1, 28, 28),
@@ -93,8 +93,8 @@ def test_weights_of_another_architecture_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["plain", "assisted", "early_exit", "dropout", "hydra", "godin", "postnet"])
 def test_use_counts_what_an_answer_takes(name: str) -> None:
-    from tcuq_lab.zoo.count import used
-    from tcuq_lab.zoo.recipes import recipe
+    from tcuq_lab.zoo.heads import recipe
+    from tcuq_lab.zoo.outputs import used
 
     settings = {"teacher": "t"} if name == "hydra" else {}
     network = recipe(name, settings).rebuild(backbone("cnn4"))

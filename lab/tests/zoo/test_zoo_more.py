@@ -12,8 +12,8 @@ torch = pytest.importorskip("torch", reason="pip install torch")
 from tcuq_lab.data import text as source  # noqa: E402
 from tcuq_lab.zoo.backbones import backbone  # noqa: E402
 from tcuq_lab.zoo.config import Config, config_from  # noqa: E402
+from tcuq_lab.zoo.heads import RECIPES  # noqa: E402
 from tcuq_lab.zoo.outputs import outputs  # noqa: E402
-from tcuq_lab.zoo.recipes import RECIPES  # noqa: E402
 from tcuq_lab.zoo.train import Examples, train  # noqa: E402
 from tcuq_lab.zoo.weights import load_weights, round_weights, save_weights  # noqa: E402
 

@@ -16,8 +16,8 @@ torch = pytest.importorskip("torch", reason="pip install torch")
 import small_trainings  # noqa: E402
 from small_trainings import small, squares  # noqa: E402
 
+from tcuq_lab.zoo.heads import RECIPES  # noqa: E402
 from tcuq_lab.zoo.outputs import core, outputs  # noqa: E402
-from tcuq_lab.zoo.recipes import RECIPES  # noqa: E402
 from tcuq_lab.zoo.train import train  # noqa: E402
 from tcuq_lab.zoo.weights import load_weights, round_weights, save_weights  # noqa: E402
 
@@ -114,7 +114,7 @@ def test_a_state_of_another_configuration_is_refused(tmp_path: Path) -> None:
 
 def test_nothing_of_the_assistance_remains_at_inference(tmp_path: Path) -> None:
     from tcuq_lab.zoo.backbones import backbone
-    from tcuq_lab.zoo.count import multiply_adds, parameters
+    from tcuq_lab.zoo.outputs import multiply_adds, parameters
     from tcuq_lab.zoo.recipes import Exit
 
     plan = small(recipe="assisted", epochs=1, settings={"transfer": 0.1})

@@ -57,8 +57,7 @@ def record(args: argparse.Namespace) -> int:
 
     from ..home import folder
     from ..reproduce.paper import load_experiments
-    from ..reproduce.recording.demand import available, rows_of
-    from ..reproduce.recording.manifest import NAME, checksums, differing, manifest
+    from ..reproduce.recorder import available, checksums, differing, manifest, record_all, rows_of
     from ..reproduce.recordings import Recordings
     from ..reproduce.rows import TASKS, row_of
     from ..reproduce.run_size import run_size
@@ -76,12 +75,14 @@ def record(args: argparse.Namespace) -> int:
     experiments = load_experiments(folder(args.experiments, "experiments")).values()
     chosen = [row_of(name) for name in args.row or ()]
     rows = {}
+    recordings = Recordings(weights, str(cache), setting)
     for task in tasks:
-        found = available(task, seeds, chosen or rows_of(task, experiments, not args.no_tables), weights)
-        if found.absent:
-            note(args, f"{task}: no weights of {', '.join(found.absent)}; rows that need them are left out")
-        if found.rows:
-            rows[task] = found.rows
+        wanted = chosen or rows_of(task, experiments, not args.no_tables)
+        found, absent = available(recordings, task, seeds, wanted)
+        if absent:
+            note(args, f"{task}: no weights of {', '.join(absent)}; rows that need them are left out")
+        if found:
+            rows[task] = found
     try:
         from ..zoo.make import find_device
     except ModuleNotFoundError as error:
@@ -90,18 +91,15 @@ def record(args: argparse.Namespace) -> int:
         raise ImportError("PyTorch is needed to run networks: pip install torch") from None
     import torch
 
-    from ..reproduce.recording.everything import record_all
-
-    device = find_device(args.device)
+    device = recordings.device = find_device(args.device)
     cache.mkdir(parents=True, exist_ok=True)
-    recordings = Recordings(weights, str(cache), setting, device)
     began = time.monotonic()
     with forecast(args) as tell:
         made = record_all(recordings, rows, seeds, jobs, tell, not args.no_streams, not args.no_tables)
     took = round(time.monotonic() - began)
     sums = checksums(cache, jobs)
     size = sum(entry[1] for entry in sums.values())
-    path = Path(args.manifest) if args.manifest else cache / NAME
+    path = Path(args.manifest) if args.manifest else cache / "recordings.json"
     about = {"device": device, "torch": torch.__version__, "seconds": took}
     write_whole(path, manifest(sums, setting, about))
     count = sum(entry[0] for entry in sums.values())

@@ -1,16 +1,13 @@
-"""Faults of a wrist-worn accelerometer, with the setting of each severity; signals lie in [-1, 1].
+"""Faults of a wrist-worn accelerometer; signals lie in [-1, 1].
 
 They are our own: what a sensor, its mounting or its driver does wrong, on windows (n, samples, 1, axes).
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from .draws import Draws, Floats
-from .suite import Kind, Suite
 
 
 def noise(x: Floats, draws: Draws, spread: float) -> Floats:
@@ -63,22 +60,3 @@ def stuck(x: Floats, draws: Draws, share: float) -> Floats:
     """Let the sensor repeat one sample from some place of the window on to its end."""
     first = round((1 - share) * (x.shape[1] - 1))
     return np.where((np.arange(x.shape[1]) > first)[:, None, None], x[:, first : first + 1], x)
-
-
-_SETTINGS: dict[str, tuple[Any, ...]] = {
-    "noise": (0.02, 0.05, 0.1, 0.15, 0.25),
-    "offset": (0.05, 0.1, 0.2, 0.3, 0.45),
-    "clipped": (0.45, 0.4, 0.35, 0.3, 0.2),
-    "swapped_axes": ((0, 2, 1), (1, 0, 2), (2, 1, 0), (1, 2, 0), (2, 0, 1)),
-    "other_wrist": (None,),
-    "sample_rate": (1.25, 0.75, 1.6, 0.5, 2.0),
-    "dropouts": (0.02, 0.05, 0.1, 0.2, 0.4),
-    "stuck": (0.2, 0.4, 0.6, 0.8, 1.0),
-}
-MOTION_C = Suite(
-    name="motion_c",
-    about="faults of a wrist-worn accelerometer: 8 corruption types, 5 severities but for one",
-    media="motion",
-    kinds={name: Kind("motion", name, settings) for name, settings in _SETTINGS.items()},
-    seen=("noise", "offset", "dropouts"),
-)

@@ -18,7 +18,7 @@ from ..data.dataset import entry
 from ..data.folders import decode_rgb, tiny_classes
 from ..data.packed import members
 from .apply import corrupt
-from .suites import suite_of
+from .suite import suite_of
 
 SEVERITIES = 5
 """Severities of a kind in the archive of CIFAR-10-C."""

@@ -56,7 +56,10 @@ def background_noise(clips: Floats, draws: Draws, snr_db: float) -> Floats:
 
 
 def room_reverb(clips: Floats, draws: Draws, room: tuple[float, float]) -> Floats:
-    """Let clips sound in a room: the direct sound, early reflections and a tail of decaying noise."""
+    """Let clips sound in a room: the direct sound, early reflections and a tail of decaying noise.
+
+    The setting is the seconds of reverberation, and the direct sound to the echoes in dB.
+    """
     decay, direct_db = room
     samples = clips.shape[1]
     whole = 1 << (samples + round(decay * RATE) - 1).bit_length()
@@ -207,7 +210,7 @@ def tanh_distortion(clips: Floats, draws: Draws, amount: float) -> Floats:
 
 
 def time_mask(clips: Floats, draws: Draws, part: float) -> Floats:
-    """Silence a part of every second.
+    """Silence a part of every second; more than a fifth leaves nothing of short words.
 
     A clip of up to one second has one mask; longer sound is cut in equal pieces of at most one second, of
     which each has its own. Places are drawn here and handed to the library, which would draw others for

@@ -1,4 +1,4 @@
-"""The kinds of text corruption, with the setting of each severity, and how each disturbs chunks of bytes.
+"""Corruptions of text: how each disturbs chunks of bytes.
 
 They are our own and simple: letters replaced, in capitals, swapped, lost; words blanked. A setting is the
 share of places that are disturbed. A chunk meets the same random numbers at all severities, so that a
@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from .draws import Draws
-from .suite import Kind, Suite
 
 Bytes = npt.NDArray[np.uint8]
 SPACE, NEWLINE = 32, 10
@@ -87,23 +86,3 @@ def blanked_words(x: Bytes, draws: Draws, share: float) -> Bytes:
     word = np.cumsum(gap, axis=1)  # the number of a place's word; a gap belongs to the one after it
     hit = np.take_along_axis(draws.uniform(0, 1, (x.shape[1] + 1,)), word, axis=1) < share
     return np.where(hit & ~gap, SPACE, x).astype(np.uint8)
-
-
-def _kinds() -> dict[str, Kind]:
-    shares: dict[str, tuple[float, ...]] = {
-        "letter_noise": (0.02, 0.05, 0.1, 0.2, 0.35),
-        "capitals": (0.1, 0.25, 0.5, 0.75, 1.0),
-        "swapped_letters": (0.05, 0.1, 0.2, 0.4, 0.7),
-        "lost_letters": (0.02, 0.05, 0.1, 0.2, 0.35),
-        "blanked_words": (0.1, 0.2, 0.35, 0.5, 0.7),
-    }
-    return {name: Kind("text", name, settings) for name, settings in shares.items()}
-
-
-TEXT_C = Suite(
-    name="text_c",
-    about="chunks of source text: 5 corruption types, 5 severities",
-    media="text",
-    kinds=_kinds(),
-    seen=("letter_noise", "capitals"),
-)

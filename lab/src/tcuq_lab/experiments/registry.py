@@ -1,4 +1,4 @@
-"""All experiments by name: those on streams as users have them, and those that repeat the paper's."""
+"""All experiments by name: on streams as users have them, those that repeat the paper's, and on boards."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ..reproduce.experiment import Experiment
 from ..reproduce.paper import load_experiments
-from . import accuracy, alarms, answers, questions
+from . import accuracy, alarms, answers, boards, questions
 
 STREAMS = {each.SPEC.name: each.SPEC for each in (answers, alarms, accuracy, questions)}
 TITLES = {name: each.title for name, each in STREAMS.items()}
@@ -14,4 +14,4 @@ TITLES = {name: each.title for name, each in STREAMS.items()}
 
 def experiments(folder: str | Path) -> dict[str, Experiment]:
     """Return all experiments; those that repeat the paper's are files of a folder."""
-    return {**STREAMS, **load_experiments(folder)}
+    return {**STREAMS, **load_experiments(folder), boards.SPEC.name: boards.SPEC}

@@ -31,7 +31,7 @@ def record_banks(
     methods: Mapping[Name, Method], data: Dataset, sources: Iterable[str]
 ) -> dict[Name, dict[str, Recorded]]:
     """Let methods record a part of a dataset, as it is and corrupted; every example is corrupted once."""
-    from ..zoo.bank import examples
+    from ..zoo.examples import examples
 
     found: dict[Name, dict[str, Recorded]] = {name: {} for name in methods}
     for source, x in examples(data, sources):

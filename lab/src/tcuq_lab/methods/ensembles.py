@@ -253,8 +253,8 @@ class PostNet(Rowwise):
 
     def needs(self) -> dict[str, Any]:
         """Leave out the linear head, which is not used; a flow measures and moves a point a class."""
-        from ..zoo.count import parameters
         from ..zoo.heads import Posterior
+        from ..zoo.outputs import parameters
 
         network = self.network
         assert isinstance(network, Posterior)

@@ -225,8 +225,7 @@ class Godin(Perturbed):
 
     def needs(self) -> dict[str, Any]:
         """Leave out the linear head of the backbone; h is a product in every run, and has the gradient."""
-        from ..zoo.count import parameters
-        from ..zoo.outputs import core
+        from ..zoo.outputs import core, parameters
 
         body = core(self.network)
         more = (3 * body.classes - 1) * body.width

@@ -18,7 +18,7 @@ from tcuq._version import VERSION
 from tcuq.base.checks import known
 from tcuq.metrics import Interval, wilson
 
-from ..corruptions.suites import suite_of
+from ..corruptions.suite import suite_of
 from ..harness.figures import Auroc, Figure, LeftAt, Mean
 from ..harness.intervals import LEVEL, REPLICATES, Drawn, difference, drawn, mean
 from ..harness.laws import DEV, UNTOLD, StreamSizes, UnitPlan

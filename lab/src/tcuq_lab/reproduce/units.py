@@ -21,7 +21,7 @@ from ..harness.laws import (
 from ..harness.types import CLEAN, Dev, Outputs, Truth, joined
 from ..methods.banks import observed
 from ..metrics.alarms import costly_sources
-from ..streams import Stream, build
+from ..streams import Description, Stream, build
 from .recordings import Recordings, beside_sources
 from .rows import Row, row_of
 
@@ -176,23 +176,18 @@ class Unit:
 
     def record(self, roles: Sequence[str], networks: Sequence[Row]) -> None:
         """Record what networks lack of streams, each source and each stream once for all of them."""
-        parts: dict[str, None] = {}
-        lived = []
+        shows: dict[str, dict[str | Description, None]] = {}
         for role in roles:
             for each in () if role.endswith(SHUFFLED) else self._built(role):
                 about = each.description
+                of = shows.setdefault(about.part, {})
                 if about.held is not None or about.sliding is not None:
-                    lived.append(about)
+                    of[about] = None
                 else:
-                    parts[about.part] = None
-        for part in parts:
-            sources = self.recordings.sources(self.task, part)
-            more = beside_sources() if part == "test" else []
-            self.recordings.fill(self.task, part, self.seed, networks, sources + more)
-        for done, about in enumerate(lived):
-            if self.recordings.progress is not None:
-                self.recordings.progress(done, len(lived), f"streams of {self.plan.name}, step by step")
-            self.recordings.record_streams([about], self.seed, networks)
+                    of |= dict.fromkeys(self.recordings.sources(self.task, about.part))
+                    of |= dict.fromkeys(beside_sources() if about.part == "test" else ())
+        for part, wanted in shows.items():
+            self.recordings.fill(self.task, part, self.seed, networks, list(wanted))
 
     def _built(self, role: str) -> list[Stream]:
         if role == ALL_TYPES:
