@@ -19,8 +19,8 @@ import pytest
 from places import LAB
 
 from tcuq.metrics import auroc
-from tcuq_lab.benchmark.entries import BUILT_IN, built_in
-from tcuq_lab.detectors.alarm import RIVALS, Alarm
+from tcuq_lab.benchmark.entries import BUILT_IN, AtLimit, built_in
+from tcuq_lab.detectors.alarm import RIVALS
 from tcuq_lab.harness.checks import Checked, Entry, difference
 from tcuq_lab.harness.types import Answers, Dev, Outputs, Truth
 from tcuq_lab.methods.banks import load_bank, observed
@@ -75,12 +75,6 @@ class OfWindows(Estimated):
         said = super().watch(seen)
         steps = np.arange(len(seen))[:, None] - np.arange(WINDOW)[::-1]
         return said._replace(accuracy=said.accuracy(np.maximum(0, steps)))
-
-
-class AtLimit(Alarm):
-    def watch(self, seen: Outputs) -> Answers:
-        said = super().watch(seen)
-        return said._replace(alarm=said.alarm.at_limit()[0])
 
 
 class Recording(Scored):

@@ -33,7 +33,7 @@ from ..metrics.alarms import (
     rested_sums,
 )
 from .bets import e_values, expected_rise, jumper, p_values
-from .scores import Neighbors, centers_of, energy, filtered
+from .scores import Centers, Neighbors, centers_of, energy, filtered
 from .statistics import Reference, ewma, window_mean
 from .switches import above, adwin, capped, page_hinkley
 from .windows import discrepancy, hotelling, kernel_of, kolmogorov_smirnov, principal_of, told_apart
@@ -110,10 +110,13 @@ class Clean:
         """Return what is learned from clean posteriors or features."""
         return self.once((learn, which), lambda: learn(self._seen.vectors(which)[self._settled]))
 
-    def centers(self) -> Any:
+    def centers(self) -> Centers:
         """Return the centers of predicted classes."""
         probs, features = (self._seen.vectors(of)[self._settled] for of in ("posteriors", "features"))
-        return self.once("centers", lambda: centers_of(features, probs.argmax(axis=1), probs.shape[1]))
+        found: Centers = self.once(
+            "centers", lambda: centers_of(features, probs.argmax(axis=1), probs.shape[1])
+        )
+        return found
 
     def standard(self, seen: Seen, scale: str, which: Score = CONFIDENCE) -> Floats:
         """Return scores, or their clean ranks, in clean standard deviations from the clean mean."""

@@ -97,7 +97,9 @@ class Labeled:
 
 
 def labeled(dev: Dev) -> Labeled:
-    """Return the steps of a development stream that are judged."""
+    """Return the steps of a development stream that are judged; without labels, all, and none of a class."""
+    if dev.truth is None:
+        return Labeled(dev.outputs(), np.full(len(dev), -1), np.zeros(len(dev), np.uint8))
     kept = dev.labels >= 0
     if kept.all():
         return Labeled(dev.outputs(), dev.labels, dev.shifted)
