@@ -223,13 +223,13 @@ ALARMS = {
 Maker = Callable[[], Any]
 
 
-def _as(name: str, labels: bool, state: int | None, make: Maker, *given: Any) -> Maker:
+def _as(name: str, labels: bool, state: int | None, make: Callable[..., Any], *given: Any) -> Maker:
     """Return what makes a method that says its name, its track and the bytes of its state."""
     about = {"name": name, "uses_labels": labels} | ({} if state is None else {"state_bytes": state})
 
     def made() -> Any:
         found = make(*given)
-        vars(found).update(about)
+        found.__dict__.update(about)
         return found
 
     return made

@@ -147,7 +147,7 @@ def _neighbors(clean: Clean, seen: Seen, rank: int) -> Floats:
         return np.asarray(found.reshape(len(RANKS), *given.shape[:2]))
 
     found: Floats = clean.once((seen, "neighbors"), make)
-    return found[RANKS.index(rank)]
+    return np.asarray(found[RANKS.index(rank)])
 
 
 SCORES: Mapping[str, Callable[..., Floats]] = {
