@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tcuq_lab.data.folders import KEYWORDS
+from tcuq_lab.data.official import KEYWORDS
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from tcuq.cli.common import answer, given, progress
 from tcuq.cli.parser import declare
 from tcuq.cli.process import UsageError
 
-from .options import options
+from .shared import options
 
 if TYPE_CHECKING:
     from tcuq.cli.parser import Subparsers
