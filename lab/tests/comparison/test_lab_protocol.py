@@ -22,11 +22,11 @@ from tcuq_lab.comparison.protocol import (
 from tcuq_lab.comparison.records import pick
 from tcuq_lab.comparison.tasks import MEASURES, Task
 from tcuq_lab.detectors.run_lengths import arm, trials
-from tcuq_lab.detectors.statistics import STATISTICS, Cusum
+from tcuq_lab.detectors.statistics import STATISTICS
 
 NAMES = ("clean", "fog", "snow", "ood")
 STRENGTH = {"BASE": 0.05, "GOOD": 0.15, "BAD": -0.1}
-CUSUM = {"cusum": Cusum}
+CUSUM = {"cusum": STATISTICS["cusum"]}
 
 
 def stream(name: str, steps: int, seed: int, kinds: Any = (0,), stretch: int = 150) -> JudgedStream:
@@ -113,7 +113,7 @@ def test_delays_by_loop(name: str, seed: int) -> None:
 
 
 def test_the_test_streams_do_not_choose(tests: Any, clean_dev: Any) -> None:
-    fixed = ComparisonRules(statistics={"cusum": Cusum, "ewma_16": STATISTICS["ewma_16"]})
+    fixed = ComparisonRules(statistics={"cusum": STATISTICS["cusum"], "ewma_16": STATISTICS["ewma_16"]})
     shifted = [stream("dev shifted", 1500, 50, (0, 1))]
     chosen = [
         pick(delay_part(part, clean_dev, fixed, shifted), metric="chosen") for part in (tests, tests[:1])

@@ -23,8 +23,8 @@ from ..harness.figures import Auroc, Figure, LeftAt, Mean
 from ..harness.intervals import LEVEL, REPLICATES, Drawn, difference, drawn, mean
 from ..harness.laws import DEV, UNTOLD, StreamSizes, UnitPlan
 from ..harness.lines import FORMAT, Line, entries, line
-from ..methods.choosing import labeled
 from ..methods.confidence import Base
+from ..methods.method import labeled
 from ..methods.tcuq import TcuqStandard
 from .recordings import Recordings
 from .result_files import file_text
