@@ -28,8 +28,8 @@ from ..harness.declare import Case, Comparison, Inverse, Row
 from ..harness.figures import Figure
 from ..harness.laws import DEV, TOLD, UNTOLD, fit_shown
 from ..harness.types import CLEAN, Dev
-from ..methods.choosing import labeled
 from ..methods.confidence import ConfidenceNorm
+from ..methods.method import labeled
 from ..methods.tcuq import Ours, fitted
 from ..metrics.alarms import EQUAL, FALSE, RATIO, RUN_LENGTH, alarm, alarm_equal
 from ..reproduce.rows import row_of

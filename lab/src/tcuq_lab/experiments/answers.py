@@ -21,8 +21,8 @@ from ..harness.figures import Mean
 from ..harness.intervals import Drawn, averaged, drawn
 from ..harness.laws import CLEAN_DEV, TOLD, UNTOLD
 from ..harness.types import Answers, Outputs
-from ..methods.choosing import Scored, errors_alone
-from ..methods.method import Method
+from ..methods.choosing import errors_alone
+from ..methods.method import Method, Scored
 from ..methods.tcuq import Ours, fitted
 from ..metrics import errors
 from ..metrics.errors import AUROC, BLOCK, ERRORS, NINETY, PREDICTION_AUROC

@@ -23,8 +23,8 @@ from ..harness.intervals import REPLICATES, Drawn
 from ..harness.laws import DEV, UNTOLD, UnitPlan, sizes_of
 from ..harness.lines import entries
 from ..harness.types import CLEAN
-from ..methods.choosing import Scored
 from ..methods.confidence import Base
+from ..methods.method import Scored
 from ..methods.tcuq import TcuqStandard
 from ..metrics.errors import AUROC, NINETY, errors, left, ranking
 from ..reproduce.recordings import Recordings

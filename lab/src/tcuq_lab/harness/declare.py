@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, NamedTuple, Protocol
 
 from tcuq.metrics import Interval
@@ -200,3 +201,8 @@ def _compared(
             if pair.second_fit not in (None, key.fit):
                 row += f", {pair.second_fit or 'unfitted'}"
             yield line(task, key.stream, row, key.fit, key.column, got, len(pairs))
+
+
+def grid(**choices: Sequence[Any]) -> tuple[Mapping[str, Any], ...]:
+    """Return all combinations of settings, the last named one changing fastest."""
+    return tuple(dict(zip(choices, each, strict=True)) for each in product(*choices.values()))
