@@ -6,36 +6,35 @@ import hashlib
 import importlib.util
 import inspect
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 import tcuq
 from tcuq.base.checks import integer, known, nearest
-from tcuq.monitor.monitor import run_over
 
 from ..detectors.alarm import RIVALS, Alarm
 from ..harness.checks import Broken, Entry, blamed
 from ..harness.types import ASKED, Answers, Dev, Outputs, doubt
 from ..methods.belief import Belief, BeliefStay, BeliefTold, Hmm
-from ..methods.choosing import HORIZON, Scored, causal_mean
 from ..methods.confidence import ConfidenceNorm, Entropy, Stacked
-from ..methods.method import Labeled, Method
+from ..methods.method import HORIZON, Scored, causal_mean
 from ..methods.rules import Mean8, MeanAnswer, Vote8
-from ..methods.tcuq import fitted
+from ..methods.tcuq import Ours, fitted
 from ..metrics.alarms import candidates, find_limit
 from .late import LATE
 from .results import LONGEST, is_name
 
+Doubles = npt.NDArray[np.float64]
 HINT = "define a class Method with watch(self, stream) or step(self, probs, features)"
 
 
 def entry_of(kind: Any, source: str, sha256: str, place: str) -> Entry:
-    """Return the entry of a class."""
+    """Return the entry of a class, or of an object of a built-in one."""
     if not (callable(getattr(kind, "watch", None)) or callable(getattr(kind, "step", None))):
         raise Broken(f"{place}: Method has neither watch nor step; {HINT}")
     told = callable(getattr(kind, "feedback", None))
@@ -59,10 +58,10 @@ def load_entry(path: str | Path) -> Entry:
     try:
         data = place.read_bytes()
     except FileNotFoundError:
-        near = near_file(place)
+        near = nearest(place.name, [each.name for each in place.parent.glob("*.py")])
         if near is None:
             raise
-        raise Broken(f"{place}: no such file; did you mean {near}?") from None
+        raise Broken(f"{place}: no such file; did you mean {place.with_name(near)}?") from None
     spec = importlib.util.spec_from_file_location(f"tcuq_bench_{place.stem}", place)
     if spec is None or spec.loader is None:
         raise Broken(f"{place} is no Python file, expected a name that ends in .py")
@@ -78,50 +77,8 @@ def load_entry(path: str | Path) -> Entry:
     return entry_of(kind, place.name, hashlib.sha256(data).hexdigest(), str(place))
 
 
-def near_file(place: Path) -> Path | None:
-    """Return the Python file of the same folder whose name is nearly the one asked for, if there is one."""
-    names = [each.name for each in place.parent.glob("*.py")]
-    found = nearest(place.name, names)
-    return None if found is None else place.with_name(found)
-
-
-Doubles = npt.NDArray[np.float64]
-
-
-class Adapted(Scored):
-    """A method of `tcuq_lab.methods` that scores the outputs of the plain network; subclasses name it."""
-
-    kind: ClassVar[type[Method]]
-    uses_labels: ClassVar[bool]
-
-    def __init__(self) -> None:
-        super().__init__(self.kind)
-
-    def fit(self, dev: Dev) -> None:
-        """Tune it where there are labels; rules with nothing to tune see none."""
-        if self.uses_labels:
-            super().fit(dev)
-
-
-class Learned(Adapted):
-    """An HMM whose switch rate and temperature are learned from the development stream without labels."""
-
-    name = "HMM, learned without labels"
-    kind = Hmm
-    uses_labels = False
-    state_bytes = 20
-
-    def fit(self, dev: Dev) -> None:
-        """Learn from what is observed."""
-        self.method.fit(Labeled(dev.outputs(), np.full(len(dev), -1), np.zeros(len(dev), np.uint8)))
-
-
 class Confidence:
     """1 less the largest posterior: what every method is compared with."""
-
-    name = "confidence"
-    uses_labels = False
-    state_bytes = 0
 
     def watch(self, stream: Outputs) -> Answers:
         """Return the doubt of each step."""
@@ -129,15 +86,20 @@ class Confidence:
 
 
 class Tcuq:
-    """What `tcuq.fit` makes of labeled development data by default, speaking of its answer."""
+    """What `tcuq.fit` makes of development data by default, speaking of its answer.
 
-    name = "tcuq"
-    uses_labels = True
+    Without labels it is fitted to an unlabeled stream and a clean log.
+    """
+
     params: tcuq.Params
+
+    def __init__(self, labels: bool) -> None:
+        self.labels = labels
 
     def fit(self, dev: Dev) -> None:
         """Fit a monitor."""
-        self.params = fitted(dev.log(), None, run_length=ASKED)
+        clean = None if self.labels or dev.clean is None else dev.clean.log()
+        self.params = fitted(dev.log(), clean, run_length=ASKED)
 
     @property
     def state_bytes(self) -> int:
@@ -146,26 +108,7 @@ class Tcuq:
 
     def watch(self, stream: Outputs) -> Answers:
         """Run a fresh monitor."""
-        steps = run_over(tcuq.Monitor(self.params), stream.log())
-        accuracy = steps["expected_accuracy"]  # unknown to a monitor that was fitted without labels
-        return Answers(
-            steps["risk"],
-            steps["answer"],
-            steps["alarm"] > 0,
-            None if np.isnan(accuracy).any() else accuracy,
-        )
-
-
-class TcuqNoLabels(Tcuq):
-    """The same, fitted without labels: to an unlabeled stream and a clean log."""
-
-    name = "tcuq, no labels"
-    uses_labels = False
-
-    def fit(self, dev: Dev) -> None:
-        """Fit a monitor."""
-        assert dev.clean is not None
-        self.params = fitted(dev.log(), dev.clean.log(), run_length=ASKED)
+        return Ours(self.params, "answer").watch(stream)._replace(accept=None)
 
 
 class BeliefPaces:
@@ -175,9 +118,6 @@ class BeliefPaces:
     One percent of the weights is shared evenly at each step, so that the pace may change.
     """
 
-    name = "belief, five paces"
-    uses_labels = False
-    state_bytes = 5 * 2 * 10 + 5 * 2  # beliefs of ten classes and the weights, 16 bits each
     redraws = np.array([1, 1 / 2, 1 / 4, 1 / 16, 1 / 64])[:, None]
     shared, floor = 0.01, 0.01
 
@@ -200,9 +140,6 @@ class BeliefPaces:
 class WindowedMean:
     """Confidence; means of the last 64 doubts and 200 confidences give alarm and accuracy."""
 
-    name = "confidence, windowed mean"
-    uses_labels = False
-    state_bytes = 64 + 200
     last = 64
     limit: float
 
@@ -228,8 +165,6 @@ class WindowedMean:
 class Cusum(WindowedMean):
     """Confidence, with a sum of doubts above their clean mean as alarm; the sum cannot exceed two limits."""
 
-    name = "confidence, CUSUM"
-    state_bytes = 4 + 200
     center: float
     slack: float
 
@@ -261,14 +196,8 @@ def limit_for(runs: Sequence[Doubles], asked: int = ASKED) -> float:
     )
 
 
-class Alarmed(Alarm):
-    """Confidence, with a rival's alarm tuned on development data; subclasses name the rival."""
-
-    of: ClassVar[str]
-    uses_labels = True
-
-    def __init__(self) -> None:
-        super().__init__(next(rival for rival in RIVALS if rival.name == self.of))
+class AtLimit(Alarm):
+    """Confidence, with a rival's alarm tuned on development data."""
 
     def watch(self, stream: Outputs) -> Answers:
         """Say the doubt of each step, and the alarm."""
@@ -291,45 +220,56 @@ ALARMS = {
     "alarm_clock": "clock",
 }
 """Rivals by the name that the command takes; those that need logits, or other networks, cannot run here."""
+Maker = Callable[[], Any]
 
 
-def _adapted(title: str, of: type[Method], labels: bool, state: int | None) -> type[Adapted]:
-    more = {"name": title, "kind": of, "uses_labels": labels, "state_bytes": state}
-    return type(of.__name__, (Adapted,), more)
+def _as(name: str, labels: bool, state: int | None, make: Callable[..., Any], *given: Any) -> Maker:
+    """Return what makes a method that says its name, its track and the bytes of its state."""
+    about = {"name": name, "uses_labels": labels} | ({} if state is None else {"state_bytes": state})
+
+    def made() -> Any:
+        found = make(*given)
+        found.__dict__.update(about)
+        return found
+
+    return made
 
 
-BUILT_IN: Mapping[str, Any] = MappingProxyType(
+_RIVALS = {each.name: each for each in RIVALS}
+BUILT_IN: Mapping[str, Maker] = MappingProxyType(
     {
-        "confidence": Confidence,
-        "entropy": _adapted("entropy", Entropy, False, 0),
-        "vote_8": _adapted("vote of 8", Vote8, False, 10),
-        "mean_8": _adapted("mean of 8", Mean8, False, 82),
-        "belief": _adapted("belief", Belief, False, 20),
-        "belief_paces": BeliefPaces,
-        "hmm": Learned,
-        "windowed_mean": WindowedMean,
-        "cusum": Cusum,
-        "tcuq_no_labels": TcuqNoLabels,
-        "confidence_norm": _adapted("confidence and feature norm", ConfidenceNorm, True, 0),
-        "mean_answer": _adapted("mean posterior, tuned", MeanAnswer, True, None),
-        "belief_stay": _adapted("belief, fixed stay, tuned", BeliefStay, True, 20),
-        "stacked": _adapted("stacked regression of seven numbers", Stacked, True, 26),
-        "belief_told": _adapted("belief, dwell learned from labels", BeliefTold, True, 20),
+        "confidence": _as("confidence", False, 0, Confidence),
+        "entropy": _as("entropy", False, 0, Scored, Entropy),
+        "vote_8": _as("vote of 8", False, 10, Scored, Vote8),
+        "mean_8": _as("mean of 8", False, 82, Scored, Mean8),
+        "belief": _as("belief", False, 20, Scored, Belief),
+        # Beliefs of ten classes and the weights, 16 bits each.
+        "belief_paces": _as("belief, five paces", False, 5 * 2 * 10 + 5 * 2, BeliefPaces),
+        "hmm": _as("HMM, learned without labels", False, 20, Scored, Hmm),
+        "windowed_mean": _as("confidence, windowed mean", False, 64 + 200, WindowedMean),
+        "cusum": _as("confidence, CUSUM", False, 4 + 200, Cusum),
+        "tcuq_no_labels": _as("tcuq, no labels", False, None, Tcuq, False),
+        "confidence_norm": _as("confidence and feature norm", True, 0, Scored, ConfidenceNorm),
+        "mean_answer": _as("mean posterior, tuned", True, None, Scored, MeanAnswer),
+        "belief_stay": _as("belief, fixed stay, tuned", True, 20, Scored, BeliefStay),
+        "stacked": _as("stacked regression of seven numbers", True, 26, Scored, Stacked),
+        "belief_told": _as("belief, dwell learned from labels", True, 20, Scored, BeliefTold),
         **{
-            name: type("Alarmed", (Alarmed,), {"name": f"confidence, {of}, tuned", "of": of})
+            name: _as(f"confidence, {of}, tuned", True, None, AtLimit, _RIVALS[of])
             for name, of in ALARMS.items()
         },
-        "tcuq": Tcuq,
+        "tcuq": _as("tcuq", True, None, Tcuq, True),
         **LATE,
     }
 )
-"""Classes by the name that the command takes."""
+"""What makes a method, by the name that the command takes."""
 
 
 def built_in(name: str) -> Entry:
     """Return a built-in method."""
-    kind = BUILT_IN[known("method", name, BUILT_IN, hint=" (a file of yours ends in .py)")]
-    code = inspect.getsourcefile(kind if kind.__name__ == "Alarmed" else getattr(kind, "kind", kind))
-    path = Path(code or __file__)
+    make = BUILT_IN[known("method", name, BUILT_IN, hint=" (a file of yours ends in .py)")]
+    found = make()
+    path = Path(inspect.getsourcefile(type(getattr(found, "method", found))) or __file__)
     source = "/".join(path.parts[path.parts.index("tcuq_lab") :])
-    return entry_of(kind, source, hashlib.sha256(path.read_bytes()).hexdigest(), name)
+    entry = entry_of(found, source, hashlib.sha256(path.read_bytes()).hexdigest(), name)
+    return entry._replace(make=make)

@@ -19,9 +19,9 @@ from tcuq.metrics import Interval
 
 from ..harness.intervals import LEVEL, REPLICATES, Drawn, difference
 from ..harness.lines import Found, entries, from_entries, plain, read_content
-from ..harness.types import CLEAN
+from ..harness.types import CLEAN, MAX_ERROR
 from ..metrics.alarms import CLEAN_ON, DELAY, FALSE, FOUND
-from ..metrics.errors import ACCEPTED, AUROC, EXCESS, NINETY, RELATIVE, WRONG
+from ..metrics.errors import ACCEPTED, AUROC, ERRORS, EXCESS, NINETY, RELATIVE, WRONG
 from ..metrics.windows import ERROR
 
 if TYPE_CHECKING:
@@ -175,6 +175,20 @@ def beside(results: Sequence[Result], others: Sequence[Result]) -> list[Result]:
 
 BEGIN, END = "<!-- leaderboard: begin -->", "<!-- leaderboard: end -->"
 LATE_COLUMNS = [f"{column}, {rate:.0%}" for rate in RATES for column in (EXCESS, WRONG, ACCEPTED)]
+FORMS = {
+    ERRORS: ".1%",
+    NINETY: ".1%",
+    RELATIVE: ".2f",
+    AUROC: ".3f",
+    FOUND: ".0%",
+    DELAY: ".0f",
+    CLEAN_ON: ".1%",
+    FALSE: ".1f",
+    ERROR: ".3f",
+    **dict.fromkeys(LATE_COLUMNS, ".1%"),
+}
+"""How figures are printed."""
+OVERVIEW = (AUROC, NINETY, FOUND, DELAY, CLEAN_ON, FALSE, ERROR)
 NONE = "No results yet."
 SILENT = 0.01
 """A method that accepts less of a stream has fallen silent."""
@@ -243,20 +257,38 @@ def leaderboard(results: Sequence[Result]) -> str:
 
 def _late(places: Sequence[Place]) -> list[str]:
     """Return a line a method; it has no rank, as one that accepts nothing has no excess."""
-    columns = [each.replace("%", " %") for each in LATE_COLUMNS]
-    rows = [["method", "excess", *columns, "silent", "state"]]
+    rows = [["method", "excess", *(each.replace("%", " %") for each in LATE_COLUMNS), "silent", "state"]]
     for _, each in places:
-        head = each.headline
         shares = [one.value for one in each.found.lines if one.column.startswith(ACCEPTED)]
         rows.append(
             [
                 _titled(each),
-                f"{head.estimate:.1%} ({head.low:.1%} to {head.high:.1%})".replace("%", " %"),
-                *(_number(mean_of(each, column), ".1%") for column in LATE_COLUMNS),
+                _headline(each, ".1%"),
+                *(printed(figure_of(each, column), column) for column in LATE_COLUMNS),
                 f"{sum(one < SILENT for one in shares)} of {len(shares)}",
-                "" if each.state_bytes is None else f"{each.state_bytes:,} B",
+                _state(each),
             ]
         )
+    return markdown(rows, left=1)
+
+
+def _overview(places: Sequence[Place]) -> list[str]:
+    rows = [["rank", "method", RELATIVE, *OVERVIEW, "state"]]
+    for rank, each in places:
+        figures = [printed(figure_of(each, column), column) for column in OVERVIEW]
+        rows.append([str(rank), _titled(each), _headline(each, ".2f"), *figures, _state(each)])
+    return markdown(rows, left=2)
+
+
+def _by_stream(places: Sequence[Place]) -> list[str]:
+    """Return relative errors stream by stream, means over tasks, of methods with a risk of their own."""
+    streams = dict.fromkeys(s for _, each in places for s in each.found.distinct("stream") if s != CLEAN)
+    rows = [[RELATIVE, *streams]]
+    for _, each in places:
+        if each.name != "confidence" and set(values(each, RELATIVE)) == {1.0}:
+            continue  # an alarm beside the same risk
+        means = (figure_of(each, RELATIVE, stream) for stream in streams)
+        rows.append([each.name, *(printed(mean, RELATIVE) for mean in means)])
     return markdown(rows, left=1)
 
 
@@ -264,56 +296,13 @@ def _titled(result: Result) -> str:
     return result.name if result.typed in (None, result.name) else f"{result.name} (`{result.typed}`)"
 
 
-def _overview(places: Sequence[Place]) -> list[str]:
-    rows = [
-        [
-            "rank",
-            "method",
-            "relative errors",
-            "error AUROC",
-            "errors at 90 %",
-            "found",
-            "delay",
-            "clean on",
-            "false per 10,000",
-            "accuracy error",
-            "state",
-        ]
-    ]
-    for rank, each in places:
-        head = each.headline
-        rows.append(
-            [
-                str(rank),
-                _titled(each),
-                f"{head.estimate:.2f} ({head.low:.2f} to {head.high:.2f})",
-                _number(mean_of(each, AUROC), ".3f"),
-                _number(mean_of(each, NINETY), ".1%"),
-                _number(mean_of(each, FOUND), ".0%"),
-                _number(middle_of(each, DELAY), ".0f"),
-                _number(mean_of(each, CLEAN_ON), ".1%"),
-                _number(mean_of(each, FALSE, CLEAN), ".1f"),
-                _number(mean_of(each, ERROR), ".3f"),
-                "" if each.state_bytes is None else f"{each.state_bytes:,} B",
-            ]
-        )
-    return markdown(rows, left=2)
+def _headline(result: Result, form: str) -> str:
+    estimate, low, high = (format(each, form) for each in result.headline[:3])
+    return f"{estimate} ({low} to {high})".replace("%", " %")
 
 
-def _by_stream(places: Sequence[Place]) -> list[str]:
-    """Return relative errors stream by stream, means over tasks, of methods with a risk of their own."""
-    names = list(dict.fromkeys(s for _, each in places for s in streams_of(each)))
-    rows = [["relative errors", *names]]
-    for _, each in places:
-        if each.name != "confidence" and set(values(each, RELATIVE)) == {1.0}:
-            continue  # an alarm beside the same risk
-        rows.append([each.name, *(_number(mean_of(each, RELATIVE, name), ".2f") for name in names)])
-    return markdown(rows, left=1)
-
-
-def streams_of(result: Result) -> list[str]:
-    """Return the test streams with shifts of a result."""
-    return [name for name in result.found.distinct("stream") if name != CLEAN]
+def _state(result: Result) -> str:
+    return "" if result.state_bytes is None else f"{result.state_bytes:,} B"
 
 
 def values(result: Result, column: str, stream: str | None = None) -> list[float]:
@@ -326,22 +315,43 @@ def values(result: Result, column: str, stream: str | None = None) -> list[float
     ]
 
 
-def mean_of(result: Result, column: str, stream: str | None = None) -> float:
-    """Return the mean of a figure; NaN where there is none."""
-    found = values(result, column, stream)
-    return float(np.mean(found)) if found else math.nan
+def figure_of(result: Result, column: str, stream: str | None = None) -> float:
+    """Return the mean of a figure, of delays the median, which may be infinite; NaN where there is none."""
+    found = values(result, column, CLEAN if column == FALSE else stream)
+    if not found:
+        return math.nan
+    return sorted(found)[len(found) // 2] if column == DELAY else float(np.mean(found))
 
 
-def middle_of(result: Result, column: str) -> float:
-    """Return the median of a figure, which may be infinite; NaN where there is none."""
-    found = sorted(values(result, column))
-    return found[len(found) // 2] if found else math.nan
-
-
-def _number(value: float, form: str) -> str:
+def printed(value: float, column: str) -> str:
+    """Return a figure as it is printed; a delay that most shifts have missed is infinite."""
     if math.isnan(value):
         return ""
-    return "never" if math.isinf(value) else format(value, form).replace("%", " %")
+    return "never" if math.isinf(value) else format(value, FORMS[column]).replace("%", " %")
+
+
+def screen(outcome: Outcome) -> str:
+    """Return what a run shows: the headline, then a line a stream."""
+    have = {(each.task, each.stream, each.column): each for each in outcome.lines}
+    used = {name: max(10, len(name) + 2) for name in FORMS if any(key[2] == name for key in have)}
+    head, track = outcome.interval(), WITH if outcome.entry.uses_labels else WITHOUT
+    what, remark = RELATIVE, "1 is confidence, less is better"
+    if outcome.entry.told:
+        track, what, remark = LATE, EXCESS, f"0 keeps to {MAX_ERROR}; see what is accepted beside it"
+    lines = [
+        f"{outcome.entry.name} ({track}): {what} {head.estimate:.3f} ({head.low:.3f} to {head.high:.3f}); "
+        f"{remark}",
+        f"fit {outcome.fit_seconds:.1f} s, {outcome.step_microseconds:.1f} µs a step on this machine",
+        f"{'task':16} {'stream':18}" + "".join(f"{name:>{width}}" for name, width in used.items()),
+    ]
+    for task, stream in dict.fromkeys(key[:2] for key in have):
+        cells = []
+        for name, width in used.items():
+            each = have.get((task, stream, name))
+            text = "" if each is None else printed(each.value, name).replace(" %", "%")
+            cells.append(f"{text:>{width}}")
+        lines.append(f"{task:16} {stream:18}" + "".join(cells))
+    return "\n".join(lines)
 
 
 def markdown(rows: Sequence[Sequence[str]], left: int) -> list[str]:

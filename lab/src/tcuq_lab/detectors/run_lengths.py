@@ -8,7 +8,6 @@ are not judged, the statistic runs over them all the same, but they and alarms a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -23,15 +22,12 @@ from .statistics import STATISTICS, Factory, Reference, Statistic
 RUN_LENGTH = 1000.0
 SUPPORT = 10
 """Clean steps needed per step of wanted run length: about so many alarms are counted."""
-
 SLACK = 1e-9
 """Values this near to a limit are not above it: sums of the same scores differ by rounding."""
-
 FIRST = 64
 
 
-@dataclass(frozen=True)
-class RunLength:
+class RunLength(NamedTuple):
     """Alarms counted over clean steps at a limit."""
 
     limit: float
@@ -46,15 +42,22 @@ class RunLength:
         return self.steps / self.alarms if self.alarms else float("inf")
 
 
-def alarm_steps(statistic: Statistic, score: npt.ArrayLike, limit: float, most: int | None = None) -> Ints:
-    """Return the steps of one run at which the alarm is raised."""
-    return _alarms(statistic, statistic.terms(finite("score", score)), limit, most)
+class Armed(NamedTuple):
+    """A statistic with its limit and what that limit achieved where it was found."""
+
+    statistic: Statistic
+    found: RunLength
+
+    @property
+    def limit(self) -> float:
+        """Value above which there is an alarm."""
+        return self.found.limit
 
 
-def _alarms(
-    statistic: Statistic, terms: Floats, limit: float, most: int | None, judged: Bools | None = None
+def alarm_steps(
+    statistic: Statistic, terms: Floats, limit: float, most: int | None = None, judged: Bools | None = None
 ) -> Ints:
-    """Return the steps with an alarm, up to the judged one that makes `most`."""
+    """Return the steps of one run at which the alarm is raised, up to the judged one that makes `most`."""
     found: list[int] = []
     begin = counted = 0
     while begin < len(terms) and (most is None or counted < most):
@@ -80,6 +83,34 @@ def _first_above(statistic: Statistic, terms: Floats, limit: float) -> int | Non
     return None
 
 
+class _CleanRuns:
+    """Terms of clean runs, and which of their steps count."""
+
+    def __init__(
+        self, statistic: Statistic, runs: Sequence[npt.ArrayLike], judged: Sequence[npt.ArrayLike] | None
+    ) -> None:
+        self.statistic = statistic
+        self.terms = [statistic.terms(finite("score", run)) for run in runs]
+        self.masks = _masks(self.terms, judged)
+        self.steps = sum(int(mask.sum()) for mask in self.masks)
+
+    def count(self, limit: float, most: int | None = None) -> RunLength:
+        alarms = 0
+        for terms, mask in zip(self.terms, self.masks, strict=True):
+            left = None if most is None else most - alarms
+            alarms += int(mask[alarm_steps(self.statistic, terms, limit, left, mask)].sum())
+        return RunLength(limit, self.steps, alarms)
+
+
+def _masks(runs: Sequence[Floats], judged: Sequence[npt.ArrayLike] | None) -> list[Bools]:
+    if judged is None:
+        return [np.ones(len(run), dtype=np.bool_) for run in runs]
+    masks = [flags("judged", each) for each in judged]
+    for mask, run in zip(masks, runs, strict=True):
+        same_length("judged", mask, "score", run)
+    return masks
+
+
 def run_length(
     statistic: Statistic,
     runs: Sequence[npt.ArrayLike],
@@ -87,34 +118,7 @@ def run_length(
     judged: Sequence[npt.ArrayLike] | None = None,
 ) -> RunLength:
     """Count the alarms over clean runs, each from the starting state."""
-    scores = [finite("score", run) for run in runs]
-    return _count(statistic, [statistic.terms(run) for run in scores], masks_of(scores, judged), limit)
-
-
-def masks_of(runs: Sequence[Floats], judged: Sequence[npt.ArrayLike] | None) -> list[Bools]:
-    """Return a boolean a step for each run: those given, or all true."""
-    if judged is None:
-        return [np.ones(len(run), dtype=np.bool_) for run in runs]
-    if len(judged) != len(runs):
-        raise ValueError(f"judged has {len(judged)} runs, expected {len(runs)}")
-    masks = [flags("judged", each) for each in judged]
-    for mask, run in zip(masks, runs, strict=True):
-        same_length("judged", mask, "score", run)
-    return masks
-
-
-def _count(
-    statistic: Statistic,
-    runs: Sequence[Floats],
-    judged: Sequence[Bools],
-    limit: float,
-    most: int | None = None,
-) -> RunLength:
-    alarms = 0
-    for terms, mask in zip(runs, judged, strict=True):
-        found = _alarms(statistic, terms, limit, None if most is None else most - alarms, mask)
-        alarms += int(mask[found].sum())
-    return RunLength(limit, sum(int(mask.sum()) for mask in judged), alarms)
+    return _CleanRuns(statistic, runs, judged).count(limit)
 
 
 def find_limit(
@@ -130,39 +134,36 @@ def find_limit(
     (means that begin in their middle) may deviate; then the limit holds, and the next lower value that was
     tried does not.
     """
-    length = number("run length", wanted, 1, 1e9)
-    scores = [finite("score", run) for run in runs]
-    masks = masks_of(scores, judged)
-    steps = sum(int(mask.sum()) for mask in masks)
-    if steps < SUPPORT * length:
+    length, clean = number("run length", wanted, 1, 1e9), _CleanRuns(statistic, runs, judged)
+    if clean.steps < SUPPORT * length:
         raise ValueError(
-            f"a run length of {length:g} needs {SUPPORT * length:g} clean steps or more; {steps} are given"
+            f"a run length of {length:g} needs {SUPPORT * length:g} clean steps or more; "
+            f"{clean.steps} are given"
         )
-    allowed = int(steps / length)
-    terms = [statistic.terms(run) for run in scores]
-    values = np.unique(np.round(np.concatenate([statistic.run(part) for part in terms]), 9))
+    allowed = int(clean.steps / length)
+    values = np.unique(np.round(np.concatenate([statistic.run(part) for part in clean.terms]), 9))
     low, high = -1, len(values) - 1  # the highest value is never exceeded
     while high - low > 1:
         middle = (low + high) // 2
         # Counting stops at the first alarm too many, so that low limits cost little.
-        if _count(statistic, terms, masks, float(values[middle]), allowed + 1).alarms <= allowed:
+        if clean.count(float(values[middle]), allowed + 1).alarms <= allowed:
             high = middle
         else:
             low = middle
-    return _count(statistic, terms, masks, float(values[high]))
+    return clean.count(float(values[high]))
 
 
-@dataclass(frozen=True, eq=False)
-class Armed:
-    """A statistic with its limit and what that limit achieved where it was found."""
-
-    statistic: Statistic
-    found: RunLength
-
-    @property
-    def limit(self) -> float:
-        """Value above which there is an alarm."""
-        return self.found.limit
+def arm(
+    runs: Sequence[npt.ArrayLike],
+    run_length: float = RUN_LENGTH,
+    statistics: Mapping[str, Factory] = STATISTICS,
+    judged: Sequence[npt.ArrayLike] | None = None,
+) -> dict[str, Armed]:
+    """Give every statistic the limit for a run length, from a method's clean development scores."""
+    scores = [finite("score", run) for run in runs]
+    reference = Reference.of([run[mask] for run, mask in zip(scores, _masks(scores, judged), strict=True)])
+    made = {name: factory(reference) for name, factory in statistics.items()}
+    return {name: Armed(each, find_limit(each, scores, run_length, judged)) for name, each in made.items()}
 
 
 class Trials(NamedTuple):
@@ -181,30 +182,14 @@ class Trials(NamedTuple):
         return np.minimum(self.delays, self.lengths)
 
 
-def arm(
-    runs: Sequence[npt.ArrayLike],
-    run_length: float = RUN_LENGTH,
-    statistics: Mapping[str, Factory] = STATISTICS,
-    judged: Sequence[npt.ArrayLike] | None = None,
-) -> dict[str, Armed]:
-    """Give every statistic the limit for a run length, from a method's clean development scores."""
-    scores = [finite("score", run) for run in runs]
-    masks = masks_of(scores, judged)
-    reference = Reference.of([run[mask] for run, mask in zip(scores, masks, strict=True)])
-    found = {}
-    for name, factory in statistics.items():
-        statistic = factory(reference)
-        found[name] = Armed(statistic, find_limit(statistic, scores, run_length, masks))
-    return found
-
-
 def alarms(armed: Armed, risk: npt.ArrayLike, truth: Truth) -> Ints:
     """Return the steps of a stream with an alarm; the statistic starts over after it and in each segment."""
-    values = np.asarray(risk)
+    terms = armed.statistic.terms(finite("score", risk))
+    none = np.empty(0, dtype=np.int64)
     found = [
-        piece.start + alarm_steps(armed.statistic, values[piece], armed.limit) for piece in truth.pieces()
+        piece.start + alarm_steps(armed.statistic, terms[piece], armed.limit) for piece in truth.pieces()
     ]
-    return np.concatenate(found) if found else np.empty(0, dtype=np.int64)
+    return np.concatenate([none, *found])
 
 
 def trials(armed: Armed, risk: npt.ArrayLike, truth: Truth, memory: int = WINDOW) -> Trials:

@@ -85,9 +85,12 @@ class Centers(NamedTuple):
         return np.asarray(np.sqrt(np.square(apart @ self.whitens).sum(axis=-1)))
 
 
-def centers_of(features: npt.NDArray[Any], predictions: npt.NDArray[Any], classes: int) -> Centers:
-    """Return the means of predicted classes and their common covariance; no label is read."""
+def centers_of(
+    features: npt.NDArray[Any], predictions: npt.NDArray[Any] | None = None, classes: int = 1
+) -> Centers:
+    """Return the means of predicted classes (of all by default) and their covariance; no label is read."""
     given = np.asarray(features, dtype=np.float64)
+    predictions = np.zeros(len(given), dtype=np.int64) if predictions is None else predictions
     counts = np.bincount(predictions, minlength=classes)
     sums = np.stack([np.bincount(predictions, column, classes) for column in given.T], axis=1)
     means = np.where(counts[:, None] > 0, sums / np.maximum(counts, 1)[:, None], given.mean(axis=0))

@@ -1,21 +1,19 @@
-"""Alarm statistics: causal functions of a method's score, standardized by its own clean scores.
+"""Alarm statistics: causal functions of scores over the steps of runs, (..., T). High says changed.
 
-Each has a starting state, to which it returns after an alarm, and needs a fixed amount of memory on a device:
-a number or two, or a window. Here they are computed for a whole run at once. High says changed.
+Each begins with nothing seen, the clean mean standing in, and needs a fixed amount of memory on a device:
+a number or two, or a window. Here they are computed for whole runs at once.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
 
-from tcuq.base.checks import integer, number
 from tcuq.metrics.inputs import Floats
 
 from ..metrics.drops import finite, trailing_sum
@@ -44,9 +42,11 @@ class Reference:
         spread = float(np.ldexp(near.std(), exponent)) if scores[0] != scores[-1] else 0.0
         return cls(float(np.ldexp(near.mean(), exponent)), spread or 1.0, scores)
 
-    def standard(self, score: Floats) -> Floats:
-        """Return the score in standard deviations from its clean mean."""
-        return np.asarray((score - self.mean) / self.sd)
+    def standard(self, score: Floats, scale: str = "score") -> Floats:
+        """Return the score, or its clean rank, in clean standard deviations from the clean mean."""
+        if scale == "score":
+            return np.asarray((score - self.mean) / self.sd)
+        return np.asarray((self.rank(score) - 0.5) / self.rank_sd)
 
     def rank(self, score: Floats) -> Floats:
         """Return the share of clean scores below, ties counting half: in [0, 1], 1/2 on clean average."""
@@ -60,22 +60,67 @@ class Reference:
         return float(self.rank(self.ordered).std()) or UNIFORM_SD
 
 
-class Statistic(ABC):
-    """A statistic of one score.
+def window_mean(terms: Floats, last: int = 100) -> Floats:
+    """Return the mean of the last terms."""
+    steps = terms.shape[-1]
+    total = np.zeros((*terms.shape[:-1], steps + 1))
+    np.cumsum(terms, axis=-1, out=total[..., 1:])
+    begins = np.maximum(np.arange(1, steps + 1) - last, 0)
+    return np.asarray((total[..., 1:] - total[..., begins]) / last)
 
-    It is a pointwise map of the score, `terms`, followed by the part with a memory, `run`; whoever restarts
-    often maps once.
+
+def ewma(terms: Floats, rate: float = 1 / 16) -> Floats:
+    """Return the exponentially weighted mean."""
+    out, lag, keep = rate * terms, 1, 1 - rate
+    while lag < out.shape[-1] and keep > 1e-18:  # sums over 1, 2, 4, ... steps, until the rest is nothing
+        out[..., lag:] = out[..., lag:] + keep * out[..., :-lag]
+        lag, keep = 2 * lag, keep * keep
+    return np.asarray(out)
+
+
+def cusum(terms: Floats, allowance: float = 0.5) -> Floats:
+    """Return S_t = max(0, S_{t-1} + terms_t - allowance) from S = 0: a walk minus its lowest value so far.
+
+    Examples
+    --------
+    >>> cusum(np.array([1.0, -3.0, 2.0]), 0.0).tolist()
+    [1.0, 0.0, 2.0]
     """
+    walk = np.cumsum(terms - allowance, axis=-1)
+    return np.asarray(walk - np.minimum(0, np.minimum.accumulate(walk, axis=-1)))
 
-    reference: Reference
 
-    def terms(self, score: Floats) -> Floats:
-        """Return what each step brings in: the standard score unless a statistic says otherwise."""
-        return self.reference.standard(score)
+def two_sided_cusum(terms: Floats, allowance: float = 0.5) -> Floats:
+    """Return the larger of two sums: of a score that rises, and of one that falls."""
+    return np.maximum(cusum(terms, allowance), cusum(-terms, allowance))
 
-    @abstractmethod
-    def run(self, terms: Floats) -> Floats:
-        """Return the value after each step, from the starting state."""
+
+def page_hinkley(terms: Floats, allowance: float = 0.25, prior: int = 100) -> Floats:
+    """Return the sum of terms above their own running mean and an allowance.
+
+    The running mean starts at the clean mean with the weight of `prior` steps. It follows a change, so
+    a slow one is forgiven.
+    """
+    mean = np.cumsum(terms, axis=-1) / (np.arange(1, terms.shape[-1] + 1) + prior)
+    return cusum(terms - mean, allowance)
+
+
+def shiryaev_roberts(terms: Floats, shift: float = 1.0) -> Floats:
+    """Return the logarithm of R_t = (1 + R_{t-1}) * L_t from R = 0.
+
+    L_t is the likelihood ratio of a normal score whose mean has risen by `shift` standard deviations.
+    """
+    ratio = shift * terms - shift**2 / 2
+    walk = np.cumsum(ratio, axis=-1)
+    return np.asarray(walk + np.logaddexp.accumulate(-(walk - ratio), axis=-1) if walk.size else walk)
+
+
+@dataclass(frozen=True, eq=False)
+class Statistic:
+    """A map of the score of each step, and what is made of its past; whoever restarts often maps once."""
+
+    terms: Callable[[Floats], Floats]
+    run: Callable[[Floats], Floats]
 
     def path(self, score: Floats) -> Floats:
         """Return the value after each step of a run of scores, from the starting state."""
@@ -85,173 +130,33 @@ class Statistic(ABC):
 Factory = Callable[[Reference], Statistic]
 
 
-def one_sided(excess: Floats) -> Floats:
-    """Return S_t = max(0, S_{t-1} + excess_t) from S = 0: a walk minus its lowest value so far.
-
-    Examples
-    --------
-    >>> one_sided(np.array([1.0, -3.0, 2.0])).tolist()
-    [1.0, 0.0, 2.0]
-    """
-    walk = np.cumsum(excess)
-    return np.asarray(walk - np.minimum(0, np.minimum.accumulate(walk)))
+def of(run: Callable[[Floats], Floats], scale: str = "score") -> Factory:
+    """Return a statistic of the standard score or rank."""
+    return lambda reference: Statistic(partial(reference.standard, scale=scale), run)
 
 
-@dataclass(frozen=True, eq=False)
-class WindowMean(Statistic):
-    """Mean of the last m standard scores, the window being filled with the clean mean at the start."""
-
-    reference: Reference
-    m: int = 100
-
-    def __post_init__(self) -> None:
-        integer("m", self.m, 1, 1_000_000)
-
-    def run(self, terms: Floats) -> Floats:
-        """Return the value after each step, from the starting state."""
-        total = np.concatenate([[0.0], np.cumsum(terms)])
-        after = np.arange(1, len(terms) + 1)
-        return np.asarray((total[after] - total[np.maximum(after - self.m, 0)]) / self.m)
-
-
-@dataclass(frozen=True, eq=False)
-class Ewma(Statistic):
-    """Exponentially weighted mean of the standard score, from 0."""
-
-    reference: Reference
-    rate: float = 1 / 16
-
-    def __post_init__(self) -> None:
-        number("rate", self.rate, 1e-6, 1)
-
-    def run(self, terms: Floats) -> Floats:
-        """Return the value after each step, from the starting state."""
-        out, lag, keep = self.rate * terms, 1, 1 - self.rate
-        while lag < len(out) and keep > 1e-18:  # sums over 1, 2, 4, ... steps, until the rest is nothing
-            out[lag:] = out[lag:] + keep * out[:-lag]
-            lag, keep = 2 * lag, keep * keep
-        return np.asarray(out)
-
-
-@dataclass(frozen=True, eq=False)
-class Cusum(Statistic):
-    """One-sided cumulative sum of the standard score above an allowance, in standard deviations."""
-
-    reference: Reference
-    allowance: float = 0.5
-
-    def __post_init__(self) -> None:
-        number("allowance", self.allowance, 0, 100)
-
-    def run(self, terms: Floats) -> Floats:
-        """Return the value after each step, from the starting state."""
-        return one_sided(terms - self.allowance)
-
-
-@dataclass(frozen=True, eq=False)
-class TwoSidedCusum(Cusum):
-    """The larger of two cumulative sums: a score that rises, and one that falls."""
-
-    def run(self, terms: Floats) -> Floats:
-        """Return the value after each step, from the starting state."""
-        return np.maximum(one_sided(terms - self.allowance), one_sided(-terms - self.allowance))
-
-
-@dataclass(frozen=True, eq=False)
-class PageHinkley(Statistic):
-    """One-sided sum of the standard score above its own running mean and an allowance.
-
-    The running mean starts at the clean mean with the weight of `prior` steps. It follows a change, so
-    a slow one is forgiven.
-    """
-
-    reference: Reference
-    allowance: float = 0.25
-    prior: int = 100
-
-    def __post_init__(self) -> None:
-        number("allowance", self.allowance, 0, 100)
-        integer("prior", self.prior, 0, 1_000_000)
-
-    def run(self, terms: Floats) -> Floats:
-        """Return the value after each step, from the starting state."""
-        mean = np.cumsum(terms) / (np.arange(1, len(terms) + 1) + self.prior)
-        return one_sided(terms - mean - self.allowance)
-
-
-@dataclass(frozen=True, eq=False)
-class ShiryaevRoberts(Statistic):
-    """Logarithm of R_t = (1 + R_{t-1}) * L_t from R = 0.
-
-    L_t is the likelihood ratio of a normal score whose mean has risen by `shift` standard deviations.
-    """
-
-    reference: Reference
-    shift: float = 1.0
-
-    def __post_init__(self) -> None:
-        number("shift", self.shift, 1e-3, 100)
-
-    def run(self, terms: Floats) -> Floats:
-        """Return the value after each step, from the starting state."""
-        ratio = self.shift * terms - self.shift**2 / 2
-        walk = np.cumsum(ratio)
-        return np.asarray(walk + np.logaddexp.accumulate(-(walk - ratio)) if len(walk) else walk)
-
-
-@dataclass(frozen=True, eq=False)
-class RankCusum(Statistic):
-    """One-sided sum of the clean rank of the score, in standard deviations of that rank: no scale matters."""
-
-    reference: Reference
-    allowance: float = 0.5
-
-    def __post_init__(self) -> None:
-        number("allowance", self.allowance, 0, 100)
-
-    def terms(self, score: Floats) -> Floats:
-        """Return the clean rank of each step, standardized."""
-        return np.asarray((self.reference.rank(score) - 0.5) / self.reference.rank_sd)
-
-    def run(self, terms: Floats) -> Floats:
-        """Return the value after each step, from the starting state."""
-        return one_sided(terms - self.allowance)
-
-
-@dataclass(frozen=True, eq=False)
-class FrozenQuantileCount(Statistic):
-    """Steps, among the last `window`, whose score is above a quantile of the clean score."""
-
-    reference: Reference
-    level: float = 0.9
-    window: int = 50
-
-    def __post_init__(self) -> None:
-        number("level", self.level, 0, 1)
-        integer("window", self.window, 1, 1_000_000)
-
-    def terms(self, score: Floats) -> Floats:
-        """Return 1 where the score is above the clean quantile, else 0."""
-        ordered = self.reference.ordered
-        return np.asarray(score > ordered[min(len(ordered) - 1, int(self.level * len(ordered)))], float)
-
-    def run(self, terms: Floats) -> Floats:
-        """Return the value after each step, from the starting state."""
-        return trailing_sum(terms.astype(np.int64), self.window).astype(np.float64)
+def _above_quantile(reference: Reference, level: float = 0.9, last: int = 50) -> Statistic:
+    """Return the steps, among the last ones, whose score is above a quantile of the clean score."""
+    ordered = reference.ordered
+    limit = ordered[min(len(ordered) - 1, int(level * len(ordered)))]
+    return Statistic(
+        lambda score: np.asarray(score > limit, dtype=np.float64),
+        lambda terms: trailing_sum(terms.astype(np.int64), last).astype(np.float64),
+    )
 
 
 STATISTICS: Mapping[str, Factory] = MappingProxyType(
     {
-        "window_mean": WindowMean,
-        "window_mean_25": lambda reference: WindowMean(reference, 25),
-        "ewma_16": Ewma,
-        "ewma_64": lambda reference: Ewma(reference, 1 / 64),
-        "cusum": Cusum,
-        "two_sided_cusum": TwoSidedCusum,
-        "page_hinkley": PageHinkley,
-        "shiryaev_roberts": ShiryaevRoberts,
-        "rank_cusum": RankCusum,
-        "frozen_quantile_count": FrozenQuantileCount,
+        "window_mean": of(window_mean),
+        "window_mean_25": of(partial(window_mean, last=25)),
+        "ewma_16": of(ewma),
+        "ewma_64": of(partial(ewma, rate=1 / 64)),
+        "cusum": of(cusum),
+        "two_sided_cusum": of(two_sided_cusum),
+        "page_hinkley": of(page_hinkley),
+        "shiryaev_roberts": of(shiryaev_roberts),
+        "rank_cusum": of(cusum, "rank"),
+        "frozen_quantile_count": _above_quantile,
     }
 )
 """Every statistic that is offered to every method. Others join as `{**STATISTICS, "mine": factory}`."""

@@ -11,7 +11,6 @@ import numpy.typing as npt
 from tcuq.base.checks import number
 
 from ..detectors.scores import FLOOR, filtered, softmax, unsure
-from .choosing import least_area
 from .method import Answer, Labeled, Observed
 from .rules import Streaming
 
@@ -28,26 +27,23 @@ class Belief(Streaming):
     """
 
     name = "belief"
+    own_answer = True
     grid: ClassVar[tuple[Mapping[str, Any], ...]] = ({"redraw": REDRAW},)
 
     def score(self, seen: Observed, setting: Mapping[str, Any]) -> Answer:
         """Answer with the belief."""
-        found = beliefs(seen, self._redraw(setting, seen.probs.shape[1]))
+        found = believed(seen, setting)
         return Answer(found, unsure(found))
-
-    def fit(self, dev: Labeled) -> None:
-        """Keep the one setting that there is."""
 
     def state(self) -> int:
         """Return the bytes of a belief a class."""
         return BYTES * self.classes
 
-    def _redraw(self, setting: Mapping[str, Any], classes: int) -> float:
-        return float(setting["redraw"])
-
 
 def redraw_of(setting: Mapping[str, Any], classes: int) -> float:
-    """Return the chance of a redraw under which a class stays for some steps on average."""
+    """Return the chance of a redraw: as it is given, or under which a class stays so long on average."""
+    if "redraw" in setting:
+        return float(setting["redraw"])
     return min(1.0, classes / (float(setting["dwell"]) * (classes - 1)))
 
 
@@ -69,22 +65,20 @@ class BeliefTold(Belief):
         """Say how many steps a class stays on average."""
         self.setting = {"dwell": number("dwell", dwell, 1, 1_000_000)}
 
-    def _redraw(self, setting: Mapping[str, Any], classes: int) -> float:
-        return redraw_of(setting, classes)
-
 
 STAYS: tuple[Mapping[str, Any], ...] = tuple({"dwell": float(stay)} for stay in (20, 1, 2, 4, 8, 16, 64, 256))
 
 
-class BeliefStay(BeliefTold):
+class BeliefStay(Belief):
     """The same belief with a fixed stay, the best of eight on a labeled development stream."""
 
     name = "belief_stay"
     grid: ClassVar[tuple[Mapping[str, Any], ...]] = STAYS
 
-    def fit(self, dev: Labeled) -> None:
-        """Keep the stay with the least area under risk and coverage."""
-        self.setting = least_area(self, dev)
+
+def believed(seen: Observed, setting: Mapping[str, Any]) -> npt.NDArray[np.float64]:
+    """Return the belief after each step under a setting; see `beliefs`."""
+    return beliefs(seen, redraw_of(setting, seen.probs.shape[1]))
 
 
 def beliefs(seen: Observed, redraw: float) -> npt.NDArray[np.float64]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,11 +13,8 @@ from tcuq.base.checks import number
 from tcuq.fitting.logistic import fit_logistic
 
 from ..detectors.scores import Centers, Doubles, centers_of, entropy, softmax, unsure
-from .belief import BYTES, BeliefStay, beliefs
+from .belief import BYTES, BeliefStay, believed
 from .method import Answer, Labeled, Method, Observed, Recorded, check_clean
-
-if TYPE_CHECKING:
-    from .passes import MethodCost
 
 
 class Base(Method):
@@ -68,11 +65,9 @@ class Temperature(Method):
         probs = softmax(seen.extra["logits"], self.temperature)
         return Answer(probs, unsure(probs))
 
-    def cost(self, shape: tuple[int, ...]) -> MethodCost:
-        """Return one pass; the temperature is stored."""
-        from .passes import counted
-
-        return counted(self.loaded(), shape, stored=1)
+    def needs(self) -> dict[str, Any]:
+        """Store the temperature."""
+        return {"stored": 1}
 
 
 def likelihood(logits: npt.NDArray[Any], y: npt.NDArray[np.int64], temperature: float) -> float:
@@ -138,11 +133,9 @@ class Conformal(Method):
         # Back to counts, in which a comparison is exact.
         return np.asarray(np.rint((1 - score) * whole) <= most)
 
-    def cost(self, shape: tuple[int, ...]) -> MethodCost:
-        """Return one pass; the clean doubts are stored beside the network."""
-        from .passes import counted
-
-        return counted(self.loaded(), shape, stored=len(self._clean()))
+    def needs(self) -> dict[str, Any]:
+        """Store the clean doubts."""
+        return {"stored": len(self._clean())}
 
     def _clean(self) -> Doubles:
         if self.clean is None:
@@ -217,22 +210,19 @@ class ConfidenceNorm(Method):
         logit = x[:, 0] * self.coef[0] + x[:, 1] * self.coef[1] + self.bias
         return Answer(seen.probs, 1 / (1 + np.exp(-logit)))
 
-    def cost(self, shape: tuple[int, ...]) -> MethodCost:
-        """Return one pass, the norm and the weighing; two coefficients and a bias are stored."""
+    def needs(self) -> dict[str, Any]:
+        """Take the norm and weigh; store two coefficients and a bias."""
         from ..zoo.outputs import core
-        from .passes import counted
 
-        return counted(self.loaded(), shape, more=core(self.network).width + 2, stored=3)
+        return {"more": core(self.network).width + 2, "stored": 3}
 
 
 def figures(seen: Observed) -> npt.NDArray[np.float64]:
     """Return the log odds of the largest posterior and the log norm of the features, (T, 2)."""
     if seen.features is None:
         raise ValueError("features are not given; confidence_norm needs those of the penultimate layer")
-    doubt = np.maximum(unsure(seen.probs), LEAST)
-    sure = np.maximum(seen.probs.max(axis=1).astype(np.float64), LEAST)
     square = np.einsum("ij,ij->i", *[seen.features.astype(np.float64)] * 2)
-    return np.stack([np.log(sure) - np.log(doubt), np.log(np.maximum(square, LEAST)) / 2], axis=1)
+    return np.stack([_odds(seen.probs), np.log(np.maximum(square, LEAST)) / 2], axis=1)
 
 
 RATE = 1 / 16
@@ -260,7 +250,7 @@ class Stacked(BeliefStay):
         seen, clean = dev.observed, dev.kinds == 0
         features, predictions = _features(seen), seen.probs.argmax(axis=1)
         self.centers = centers_of(features[clean], predictions[clean], seen.probs.shape[1])
-        found = beliefs(seen, self._redraw(self.setting, seen.probs.shape[1]))
+        found = believed(seen, self.setting)
         values, wrong = self.values(seen, found), found.argmax(axis=1) != dev.labels
         spread = values.std(axis=0)
         self.usual = values.mean(axis=0), np.where(spread > 0, spread, 1.0)
@@ -271,7 +261,7 @@ class Stacked(BeliefStay):
 
     def score(self, seen: Observed, setting: Mapping[str, Any]) -> Answer:
         """Answer with the belief; the score is the chance of an error."""
-        found = beliefs(seen, self._redraw(setting, seen.probs.shape[1]))
+        found = believed(seen, setting)
         if self.coef is None:  # while the stay is chosen
             return Answer(found, unsure(found))
         x = (self.values(seen, found) - self.usual[0]) / self.usual[1]

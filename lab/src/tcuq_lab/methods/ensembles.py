@@ -12,15 +12,13 @@ import numpy.typing as npt
 from tcuq.base.checks import integer
 
 from ..detectors.scores import Doubles, entropy, softmax, unsure
-from .belief import BYTES, STAYS, beliefs, redraw_of
-from .choosing import least_area
-from .method import Answer, Floats, Labeled, Method, Observed, Recorded
+from .belief import BYTES, STAYS, believed
+from .method import Answer, Floats, Method, Observed, Recorded
 
 if TYPE_CHECKING:
     from torch import nn
 
     from ..zoo.heads import Heads
-    from .passes import MethodCost
 
 
 class Rowwise(Method):
@@ -172,14 +170,12 @@ class Hydra(Method):
         probs = softmax(used).mean(axis=1)
         return Answer(probs, risk(used, probs.argmax(axis=1), setting["kind"], setting["temperature"]))
 
-    def cost(self, shape: tuple[int, ...]) -> MethodCost:
-        """Return the body and the heads that are used."""
-        from .passes import counted
-
+    def deployed(self) -> Sequence[nn.Module]:
+        """Return the body with the heads that are used."""
         cut = cast("Heads", copy.deepcopy(self.network))
         more = None if self.setting["heads"] is None else self.setting["heads"] - 1
         cut.tails, cut.classifiers = cut.tails[:more], cut.classifiers[:more]
-        return counted([cut], shape)
+        return [cut]
 
 
 class McDropout(Rowwise):
@@ -217,11 +213,9 @@ class McDropout(Rowwise):
                 features.append(torch.stack([each[1].float() for each in found]).mean(0).cpu().numpy())
         return together(np.concatenate(logits), np.concatenate(features), self.grid)
 
-    def cost(self, shape: tuple[int, ...]) -> MethodCost:
-        """Return all passes; masks are drawn by the device and are not counted."""
-        from .passes import counted
-
-        return counted(self.loaded(), shape, repeats=self.passes)
+    def needs(self) -> dict[str, Any]:
+        """Run all passes; masks are drawn by the device and are not counted."""
+        return {"repeats": self.passes}
 
 
 POSTNET_KINDS = (
@@ -257,18 +251,17 @@ class PostNet(Rowwise):
         mean = alpha / alpha.sum(axis=1, keepdims=True)
         return Recorded(mean, features, {"risks": risks(alpha)})
 
-    def cost(self, shape: tuple[int, ...]) -> MethodCost:
-        """Return one pass; the linear head is not used, and a flow measures and moves a point a class."""
+    def needs(self) -> dict[str, Any]:
+        """Leave out the linear head, which is not used; a flow measures and moves a point a class."""
         from ..zoo.heads import Posterior
         from ..zoo.outputs import parameters
-        from .passes import counted
 
         network = self.network
         assert isinstance(network, Posterior)
         depth, classes, latent = network.flows.center.shape
         # A distance and a move a flow, and the square of the end point.
         flows = (2 * depth + 1) * classes * latent
-        return counted(self.loaded(), shape, more=flows, stored=-parameters(network.backbone.head))
+        return {"more": flows, "stored": -parameters(network.backbone.head)}
 
 
 def risks(alpha: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
@@ -300,21 +293,17 @@ class DeepBelief(Deep):
     """The mean posterior of five networks under a Bayes filter with a fixed stay, the best of eight."""
 
     name = "deep_belief"
+    own_answer = True
     grid = STAYS
     columns = GRID
 
     def score(self, seen: Observed, setting: Mapping[str, Any]) -> Answer:
         """Answer with the belief."""
-        found = beliefs(seen, redraw_of(setting, seen.probs.shape[1]))
+        found = believed(seen, setting)
         return Answer(found, unsure(found))
 
-    def fit(self, dev: Labeled) -> None:
-        """Keep the stay with the least area under risk and coverage."""
-        self.setting = least_area(self, dev)
-
-    def cost(self, shape: tuple[int, ...]) -> MethodCost:
-        """Return all passes, the stay and a belief a class."""
+    def needs(self) -> dict[str, Any]:
+        """Store the stay, and keep a belief a class."""
         from ..zoo.outputs import core
-        from .passes import counted
 
-        return counted(self.loaded(), shape, stored=1, state=BYTES * core(self.network).classes)
+        return {"stored": 1, "state": BYTES * core(self.network).classes}

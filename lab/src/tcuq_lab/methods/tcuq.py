@@ -32,8 +32,6 @@ from .rules import Streaming
 if TYPE_CHECKING:
     from torch import nn
 
-    from .passes import MethodCost
-
 
 SETTINGS = ("signals", "lags", "features", "blend", "l2")
 """Names of a setting's entries; all else that `altered` is told goes to `tcuq.fit`."""
@@ -238,13 +236,10 @@ class Tcuq(Streaming):
         scale = int(params.features > 0)
         return numbers + lag_count + scale + (0 if through is None else through.parameters)
 
-    def cost(self, shape: tuple[int, ...]) -> MethodCost:
-        """Return one pass, the projection of its features, the monitor's constants and memory."""
-        from .passes import counted
-
+    def needs(self) -> dict[str, Any]:
+        """Project the features beside."""
         through = self._through()
-        more = 0 if through is None else through.multiply_adds
-        return counted(self.loaded(), shape, more=more, stored=self.stored(), state=self.state())
+        return {**super().needs(), "more": 0 if through is None else through.multiply_adds}
 
     def _deployed(self) -> Params:
         """Return what a device is given."""
