@@ -15,7 +15,7 @@ from made_results import stream_line, write_answers, write_paper_result, write_s
 from places import LAB, ROOT
 
 from tcuq_lab.cli import main
-from tcuq_lab.experiments.result_files import load_stream_result, pack
+from tcuq_lab.experiments.result_files import pack
 from tcuq_lab.pages import MARKDOWN, build_pages, build_readme
 from tcuq_lab.pages.figures import load
 from tcuq_lab.pages.plots import Panel, Series, curves, dots
