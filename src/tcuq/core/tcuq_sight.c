@@ -28,6 +28,7 @@
 #define STAY_FROM 768u  /* new inputs of a stay, in 1/256, from which on its mean is taken off */
 #define STAY_FADES 2048u /* over which it counts less and less for the baseline */
 #define STAY_MOST 4096  /* of what a stay takes off, and half of it of what the baseline does */
+#define BY_CHANCE 1024u /* the first inputs may be off so far without another device, so it stays on */
 #define BACK_WITHIN 300u /* steps after its end in which an alarm that comes is the same one */
 #define FAR_MOST 33480 /* sixteen limits: log2(17) / 8 */
 #define ODDS_LEAST (-19661) /* sure answers take off .3 at most */
@@ -109,7 +110,9 @@ static void settle(tcuq_t *m, const layout_t *at, const int32_t *z, uint32_t nov
     for (i = 0; i < count; i++) {
         base[i] = (int32_t)((uint32_t)base[i] + (uint32_t)(shift_floor(z[i], 4) * (int32_t)weight));
         if (m->baseline_seen >= whole) {
-            base[i] = clipped(base[i] / (int32_t)m->baseline_seen * 16, STAY_MOST / 2);
+            base[i] = base[i] / (int32_t)m->baseline_seen * 16;
+            base[i] -= clipped(base[i], BY_CHANCE);
+            base[i] = clipped(base[i], STAY_MOST / 2);
             slow[i] = clipped(slow[i], MEAN_MOST) - base[i];
         }
     }
