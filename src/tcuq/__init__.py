@@ -24,7 +24,7 @@ _HOMES = {
     "monitor.monitor": ("Monitor",),
     "monitor.params": ("Params",),
     "monitor.signals": ("PROFILES", "SIGNALS"),
-    "monitor.steps": ("STEP_DTYPE", "Steps", "reason_names", "step_columns"),
+    "monitor.steps": ("STEP_DTYPE", "Steps", "moved_name", "reason_names", "step_columns"),
     "recording": ("record",),
     "report": ("plot_steps",),
 }

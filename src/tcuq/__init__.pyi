@@ -21,6 +21,7 @@ from .monitor.signals import PROFILES as PROFILES
 from .monitor.signals import SIGNALS as SIGNALS
 from .monitor.steps import STEP_DTYPE as STEP_DTYPE
 from .monitor.steps import Steps as Steps
+from .monitor.steps import moved_name as moved_name
 from .monitor.steps import reason_names as reason_names
 from .monitor.steps import step_columns as step_columns
 from .recording.run import record as record

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -18,12 +18,13 @@ import numpy.typing as npt
 from .base.checks import integer
 from .base.errors import InputError, InputTypeError, located
 from .log.log import Log
-from .monitor.monitor import Monitor
+from .monitor.monitor import Monitor, blind_notes
 from .monitor.params import Params
 from .monitor.steps import STEP_DTYPE, Steps
-from .recording.model import Features, Model
+from .recording.model import Features, Model, Range
+from .recording.ranges import gauges_of, quantized, range_of, shown_range, whole_format
 from .recording.session import posteriors, refuse_model
-from .recording.torch import Tap, array_of, is_module
+from .recording.torch import Tap, array_of, copied, is_module
 
 __all__ = ["Watch", "watch"]
 
@@ -36,6 +37,9 @@ def watch(
     features: Features = None,
     output: str | int | None = None,
     keep: int | None = None,
+    gauges: bool | Callable[..., npt.ArrayLike] = True,
+    gauge_names: Sequence[str] | None = None,
+    input_range: Range | None = None,
 ) -> Watch:
     """Watch a PyTorch module while your own code calls it.
 
@@ -57,6 +61,16 @@ def watch(
         Which of several outputs has the posteriors: its place in a tuple, or its key or attribute.
     keep : int, optional
         Steps that `Watch.steps` keeps, the last ones; all by default, 72 bytes each.
+    gauges : bool or function, default True
+        Gauges of the module's first argument (`input_gauges`), where it is a picture, a signal or a row of a
+        table; False takes none. A function is called as the module was, and returns a row of numbers an
+        input. Where `params` have no `sight`, none are taken.
+    gauge_names : sequence of str, optional
+        Names of the numbers that a function of yours returns.
+    input_range : (float, float), optional
+        The lowest and the highest value that inputs may have: what int8 inputs of a device stand for. By
+        default the usual range that the first call fits in, such as 0 to 1; inputs that are standardized have
+        none. Pass the same range for the fit and for the monitor.
 
     Returns
     -------
@@ -73,7 +87,79 @@ def watch(
     >>> len(watched.steps), watched.last["alarm"].tolist()  # doctest: +SKIP
     (5, [0, 0, 0, 0, 0])
     """
-    return Watch(model, params, logits, features, output, keep)
+    seen = _Gauges(gauges, gauge_names, input_range)
+    return Watch(model, params, logits, features, output, keep, seen)
+
+
+class _Gauges:
+    """Takes gauges of what a module is given; where that cannot go on, a note says why."""
+
+    def __init__(
+        self,
+        asked: bool | Callable[..., npt.ArrayLike],
+        names: Sequence[str] | None,
+        ends: Range | None,
+    ) -> None:
+        if not callable(asked) and names is not None:
+            raise InputError("conflict", "gauge_names are for a function of yours; pass it as gauges")
+        self._asked, self._ends = asked, ends
+        self.names = None if names is None else tuple(names)
+
+    @property
+    def wanted(self) -> bool:
+        """Whether some are taken."""
+        return self._asked is not False
+
+    def stop(self) -> None:
+        """Take none from now on."""
+        self._asked = False
+
+    def of(self, given: Any, count: int, notes: list[str]) -> Any:
+        """Return a row of gauges for each of so many inputs; None for good once there are none."""
+        if not self.wanted:
+            return None
+        found = self._of_function(given) if callable(self._asked) else self._of_input(given, count)
+        if isinstance(found, str) or len(found) != count:
+            why = found if isinstance(found, str) else f"{len(found)} rows for {count} outputs"
+            notes.append(f"gauges are left out: {why}")
+            self.stop()
+            return None
+        return found
+
+    def _of_function(self, given: Any) -> Any:
+        assert callable(self._asked)
+        found = self._asked(*given)
+        rows = array_of(found) if hasattr(found, "detach") else np.asarray(found, np.float32)
+        return rows if rows.ndim == 2 else f"the function gives an array of shape {rows.shape}"
+
+    def _of_input(self, given: Any, count: int) -> Any:
+        """Return gauges of the first argument, or why there are none."""
+        x = given[0] if given else None
+        kind = str(getattr(x, "dtype", "")).removeprefix("torch.")
+        if (
+            x is None
+            or not hasattr(x, "detach")
+            or not (kind.startswith(("float", "bfloat")) or kind in ("int8", "uint8"))
+        ):
+            return "the module's first argument is no tensor of numbers, " + _BETTER
+        values = x.detach().cpu().numpy() if kind in ("int8", "uint8") else array_of(x)
+        values = values[None] if count == 1 and len(values) != 1 else values
+        if values.dtype == np.float32:
+            self._ends = self._ends or range_of(values)
+            if self._ends is None:
+                own = shown_range((values.min(), values.max()))
+                return f"inputs are {own}, which is no usual range; pass input_range"
+        whole = values
+        if values.dtype == np.float32 and self._ends is not None:
+            whole = quantized(values, whole_format(self._ends), np.int8)[0]
+        found = gauges_of(values, whole)
+        if found is None:
+            return f"inputs have shape {values.shape[1:]}, " + _BETTER
+        self.names = found[1]
+        return found[0]
+
+
+_BETTER = "pass a function of yours as gauges"
 
 
 class Watch:
@@ -95,6 +181,7 @@ class Watch:
         features: Features,
         output: str | int | None,
         keep: int | None,
+        gauges: _Gauges,
     ) -> None:
         if not is_module(model):
             kind = type(model).__name__
@@ -118,10 +205,17 @@ class Watch:
         self._last: Steps | None = None
         self._count = 0
         self._features: list[Any] = []
+        sight = None if self.monitor is None else self.monitor.params.sight
+        if self.monitor is not None and (sight is None or not sight.gauges):
+            gauges.stop()
+        self._gauges, self._seen = gauges, list[Any]()
         self._segment = 0
         self._segments: list[int] = []
         self._tap.start()
-        self._hook = model.register_forward_hook(self._after)
+        self._hooks = [model.register_forward_hook(self._after)]
+        self._given: Any = ()
+        if gauges.wanted:  # before the call: a layer that works in place changes the input
+            self._hooks.append(model.register_forward_pre_hook(self._before))
 
     def __enter__(self) -> Watch:
         return self
@@ -131,7 +225,8 @@ class Watch:
 
     def close(self) -> None:
         """Stop watching; steps and log stay."""
-        self._hook.remove()
+        for hook in self._hooks:
+            hook.remove()
         self._tap.stop()
 
     def reset(self) -> None:
@@ -179,12 +274,28 @@ class Watch:
         features = np.concatenate(self._features) if sum(rows) == sum(map(len, self._kept)) else None
         segments = np.repeat(self._segments, [len(each) for each in self._kept])
         more: Any = {"labels": labels, "segments": segments, "shifted": shifted, "names": names}
+        if sum(map(len, self._seen)) == sum(map(len, self._kept)):
+            more |= {"gauges": np.concatenate(self._seen), "gauge_names": self._gauges.names}
         return Log(np.concatenate(self._kept), features, notes=tuple(self.notes), **more)
+
+    def _known_gauges(self, gauges: Any) -> Any:
+        """Return the gauges that the monitor was fitted to; note it once where they are not there."""
+        params = self._need_monitor().params
+        if params.sight is None or not params.sight.gauges:
+            return None
+        names = None if gauges is None else self._gauges.names
+        own = None if gauges is None else params.sight.own(gauges, names)
+        if own is None and (lacking := blind_notes(names or (), params)) and lacking[0] not in self.notes:
+            self.notes += lacking
+        return own
 
     def _need_monitor(self) -> Monitor:
         if self.monitor is None:
             raise InputError("missing", "there are no steps without params; pass them, or take the log")
         return self.monitor
+
+    def _before(self, _: Any, given: Any) -> None:
+        self._given = tuple(map(copied, given)) if self._gauges.wanted else ()
 
     def _after(self, _: Any, __: Any, output: Any) -> None:
         # Returns None, so that the module's output goes on as it is.
@@ -234,6 +345,7 @@ class Watch:
         rows = self._rows(raw)
         count = len(rows)
         features = self._tap.take(count)
+        gauges = self._gauges.of(self._given, count, self.notes)
         with located(self._known.name):
             probs = posteriors(rows, None, self._logits)
         if not self._kept:  # later rows are judged one by one, by the core or by the fit
@@ -242,12 +354,13 @@ class Watch:
             self._kept.append(np.array(probs, np.float32))
             self._segments.append(self._segment)
             self._features += [] if features is None else [features]
+            self._seen += [] if gauges is None else [gauges]
             return
         if features is None and self.monitor.params.features:
             why = self.notes[-1] if self.notes else "name a module with `features`"
             raise self._error("value", f"the monitor reads {self.monitor.params.features} features; {why}")
         with located(self._known.name):
-            self._last = self.monitor.run(probs, features)
+            self._last = self.monitor.run(probs, features, gauges=self._known_gauges(gauges))
         self._kept.append(self._last)
         self._count += count
         while self._keep is not None and self._count - len(self._kept[0]) >= self._keep:

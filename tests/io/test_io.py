@@ -386,7 +386,7 @@ def test_every_integer_of_the_core_survives_six_decimals(tmp_path_factory, units
 
 
 HEAD = ",".join(COLUMNS)
-FINE = "0,1,1,0.250000,0.500000,0.250000,0,0,1,doubt,0.000000,0.000000,0.000000,"
+FINE = "0,1,1,0.250000,0.500000,0.250000,0,0,1,doubt,0.000000,0.000000,0.000000,,act,0,255"
 BAD_DECISIONS = [
     ("", "missing"),
     (HEAD + "\n", "missing"),
@@ -400,6 +400,8 @@ BAD_DECISIONS = [
     (f"{HEAD}\n{FINE.replace('0.500000', '0.500005')}\n", "value"),
     (f"{HEAD}\n{FINE.replace('0,0,1,d', '0,4,1,d')}\n", "value"),
     (f"{HEAD}\n{FINE.replace('0,1,1,0.25', '0,1.5,1,0.25')}\n", "value"),
+    (f"{HEAD}\n{FINE.replace('act', 'sleep')}\n", "value"),
+    (f"{HEAD}\n{FINE.replace('act,0,255', 'act,0,256')}\n", "value"),
     (f"{HEAD}\n-{FINE.replace('0,1,1,0.25', '1,1,1,0.25')}\n", "value"),
 ]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +102,7 @@ def test_logits_are_refused_with_the_option_named(params: tcuq.Params) -> None:
 
 def test_a_gap_forgets_past_outputs_and_keeps_the_rates(params: tcuq.Params) -> None:
     net, log = torch_net(), tcuq.record(torch_net(), X)
-    cut = tcuq.Log(log.probs, log.features, segments=np.repeat([0, 1], [100, 200]))
+    cut = replace(log, segments=np.repeat([0, 1], [100, 200]))
     with tcuq.torch.watch(net, params) as watch:
         net(T[:100])
         watch.reset()
@@ -260,3 +261,47 @@ def test_a_function_may_use_its_memory_again() -> None:
 
     x = np.random.default_rng(1).normal(size=(6, 3))
     assert len(np.unique(tcuq.record(model, x, batch=2).probs, axis=0)) == 6
+
+
+class InPlace(nn.Module):  # type: ignore[misc,name-defined]
+    """A network whose first layer works in its input's memory."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.rest = nn.ReLU(inplace=True), torch_net()
+
+    def forward(self, x: Any) -> Any:
+        """Return posteriors."""
+        return self.rest(self.first(x.sub_(0.1)))
+
+
+def test_gauges_are_those_of_a_recording_and_of_the_input_before_the_call() -> None:
+    with torch.no_grad(), tcuq.torch.watch(net := InPlace(), input_range=(0, 1)) as watch:
+        for start in range(0, 300, 50):
+            net(T[start : start + 50].clone())
+    log, recorded = watch.log(Y), tcuq.record(torch_net(), X, Y)
+    assert log.gauge_names == recorded.gauge_names == tcuq.gauge_names((8, 8, 1))
+    np.testing.assert_array_equal(log.gauges, recorded.gauges)
+    fitted = tcuq.fit(log, run_length=100, force=True, options=tcuq.FitOptions(explain=False))
+    assert fitted.sight is not None and fitted.sight.gauges
+    with torch.no_grad(), tcuq.torch.watch(net := torch_net(), fitted) as watch:
+        net(T)
+    assert same(watch.steps, tcuq.Monitor(fitted).run(recorded)) and watch.notes == []
+    assert watch.steps["moved"].tolist() == tcuq.Monitor(fitted).run(recorded)["moved"].tolist()
+    blind = tcuq.torch.watch(net, fitted, gauges=False)
+    net(T)
+    assert "sees the outputs alone" in blind.notes[0] and len(blind.steps) == 300
+
+
+def test_gauges_of_a_function_and_of_none() -> None:
+    net = torch_net()
+    light = {"gauges": lambda x: x.reshape(len(x), -1).mean(1, keepdim=True), "gauge_names": ["light"]}
+    with torch.no_grad(), tcuq.torch.watch(net, **light) as watch:
+        net(T)
+    assert watch.log().gauge_names == ("light",)
+    np.testing.assert_allclose(watch.log().gauges[:, 0], X.mean((1, 2, 3)), rtol=1e-5)
+    with torch.no_grad(), tcuq.torch.watch(net) as watch:
+        net(300 * T)
+    assert watch.log().gauges is None and "pass input_range" in watch.notes[0]
+    with refused("conflict"):
+        tcuq.torch.watch(net, gauge_names=["light"])

@@ -73,7 +73,7 @@ def test_a_state_is_described():
     monitor.run(np.full((30, 3), 1 / 3))
     found = json.loads(json.dumps(describe_state(monitor.save())))
     assert (found["steps"], found["kept_steps"]) == (30, 4)
-    assert found["alarm"] == "risk has risen or evidence has added up"
+    assert found["alarm"] == "risk has risen, evidence has added up, or the input has changed"
     assert found["fingerprint"] == describe_params(params)["fingerprint"]
     text = render(found)
     assert all(said in text for said in ("steps      30", found["alarm"], "posteriors only"))

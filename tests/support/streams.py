@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tcuq import STEP_DTYPE, Alarm, AlarmSide, EvidenceHead, Params
-from tcuq.monitor.heads import InstantHead
+from tcuq import STEP_DTYPE, Alarm, AlarmSide, EvidenceHead, Log, Params
+from tcuq.monitor.heads import InstantHead, Sight
 
 
 def dwell_stream(
@@ -80,3 +80,30 @@ def learned_params(classes: int = 4, **options: Any) -> Params:
         "reference": 0.4,
     }
     return Params(classes=classes, **{**chosen, **options})
+
+
+SEEN = ("brightness", "sharpness")
+
+
+def seeing_params(classes: int = 4, **options: Any) -> Params:
+    """Return params whose alarm sees two gauges, of mean 10 and 20 and deviation 2, beside the odds."""
+    sight = Sight(
+        means=[10.0, 20.0, 0.3, 0.3],
+        deviations=[2.0, 2.0, 0.1, 0.1],
+        class_means=[[0.0] * 4] * classes,
+        matrix=[1.0, 0, 0, 0, 1.0, 0, 0, 0.2, 0, 0.0],
+        gauges=SEEN,
+        gauge_scales=(256.0, 256.0),
+        reach=4000,
+    )
+    signals = ("doubt", "odds", "degradation")
+    alarm = Alarm(rise=AlarmSide(0.0, 1.5, cap=64.0, clear=1.1))
+    return Params(classes=classes, signals=signals, sight=sight, alarm=alarm, warmup=0, **options)
+
+
+def seen_log(params: Params, steps: int = 400, from_step: int = 200) -> Log:
+    """Return a log whose input loses its sharpness at a step."""
+    rng = np.random.default_rng(5)
+    gauges = rng.normal([10.0, 20.0], 2.0, (steps, 2)).astype(np.float32)
+    gauges[from_step:, 1] -= 15
+    return Log(int8_stream(steps, params.classes, 0, seed=2)[0], gauges=gauges, gauge_names=SEEN)

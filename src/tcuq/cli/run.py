@@ -182,7 +182,7 @@ def _decided(
         sums = (len(steps), steps["flagged"].sum(), steps["abstain"].sum(), (steps["alarm"] > 0).sum())
         for name, hits in zip(COUNTED, sums, strict=True):
             result[name] += int(hits)
-        yield Decisions(steps, first, fingerprint=params.fingerprint, names=names)
+        yield Decisions(steps, first, fingerprint=params.fingerprint, names=names, sight=params.sight)
 
 
 # Signals by which a supervisor or a closed terminal ends a live run.
@@ -204,6 +204,8 @@ def answer_lines(
     from ..io.values import Shape
     from ..log.log import posteriors
     from ..log.logits import paired, softmax
+    from ..monitor.monitor import blind_notes
+    from ..monitor.steps import moved_name
 
     params, where = monitor.params, shown(STANDARD)
     options = logits_given(args)
@@ -211,6 +213,7 @@ def answer_lines(
     rows, segment = JsonRows(Shape.of(params), apply, where), None
     counts = dict.fromkeys(COUNTED, 0)
     number, seen, notes = monitor.steps, [], None
+    blind: list[str] = []
     names, text = params.names, None
     alone = threading.current_thread() is threading.main_thread()  # no other thread may set signal handlers
     before = {ending: signal.signal(ending, _stop) for ending in ENDINGS} if alone else {}
@@ -224,24 +227,36 @@ def answer_lines(
                 if columns is None:  # names of the classes
                     continue
                 probs, features = posteriors(columns["probs"], apply)[0], columns.get("features", [None])[0]
+                gauges = columns.get("gauges")
+                if gauges is not None and params.sight is not None:
+                    gauges = params.sight.own(gauges, rows.gauge_names)
                 begins = columns.get("segment", [None])[0]
                 if counts["steps"] and begins != segment:
                     monitor.reset()
-                step = monitor.step(probs, features)
+                step = monitor.step(probs, features, gauges=None if gauges is None else gauges[0])
             except (ValueError, TypeError) as error:
                 refuse(placed(error, f"{where}, line {line}"), bad if args.skip_bad else None)
                 continue
             if text is None:  # the stream itself may name its classes, before its first step
                 names = params.names or rows.names
-                text = RowText(decision_columns(None, True, names is not None), "jsonl")
+                text = RowText(
+                    decision_columns(None, True, names is not None, params.sight is not None), "jsonl"
+                )
+                if gauges is None:
+                    blind = [f"{where}: {each}" for each in blind_notes(rows.gauge_names or (), params)]
+                    for each in blind:
+                        note(args, each)
             for name, hit in zip(counts, (True, step.flagged, step.abstain, step.alarm > 0), strict=True):
                 counts[name] += hit
             segment = begins
             cells: tuple[Any, ...] = (number, step.prediction, step.answer, step.risk, step.threshold)
             cells += (step.uncertainty, step.abstain, step.alarm, step.warming_up, step.reason or "")
             cells += (step.persistence, step.novelty, step.degradation, step.expected_accuracy)
+            cells += (step.action, step.changed, step.moved)
             if names is not None:
                 cells += (names[step.answer],)
+            if params.sight is not None:
+                cells += (moved_name(step.moved, params.sight),)
             print(text.line((*cells, params.fingerprint)), end="", flush=True)
             number += 1
             if notes is None:
@@ -256,7 +271,8 @@ def answer_lines(
     if not counts["steps"]:
         skipped = f" ({bad})" if bad.count else ""
         raise InputError("missing", f"{where}: holds no steps; at least one line is needed{skipped}")
-    return {**counts, "notes": odd_posteriors(args, where, np.array(seen)) if notes is None else notes}
+    odd = odd_posteriors(args, where, np.array(seen)) if notes is None else notes
+    return {**counts, "notes": [*blind, *odd]}
 
 
 def _stop(number: int, frame: Any) -> None:

@@ -17,8 +17,8 @@ from ..base.limits import Limits, limits_given
 from ..log.class_names import checked_name, checked_names
 from ..monitor.made import WAS
 from ..monitor.signals import NUMBER, REASONS, SIGNALS
-from ..monitor.steps import NO_REASON, STEP_DTYPE
-from .decisions import COLUMNS, NAME, OWN_COLUMN, Decisions, fingerprint_number
+from ..monitor.steps import ACTIONS, NO_REASON, NOT_MOVED, STEP_DTYPE, actions_of
+from .decisions import COLUMNS, MOVED, NAME, OLD_COLUMNS, OWN_COLUMN, Decisions, fingerprint_number
 from .rows import csv_rows, name_in_csv, parse_object, taken
 from .sources import TABLES, format_of, read_bytes, read_lines, shown
 from .tables import TableFile, arrays_of, cells_of
@@ -27,7 +27,7 @@ from .values import BESIDE, number_shown
 Columns = dict[str, npt.NDArray[Any]]
 
 _FRACTIONS = {*(name for name in STEP_DTYPE.names or () if STEP_DTYPE[name].kind == "f"), *SIGNALS}
-_FLAGS = {"abstain", "warming_up", "low_mass"}
+_FLAGS = {"abstain", "warming_up", "changed", "low_mass"}
 MAX_INT32 = 2**31 - 1
 LIMITS: dict[str, tuple[float, float]] = {
     **dict.fromkeys(_FRACTIONS, (0, (ONE - 1) / ONE)),
@@ -37,16 +37,21 @@ LIMITS: dict[str, tuple[float, float]] = {
     "degradation": (-256, 256),
     "step": (0, 2**53),
     "alarm": (0, 3),
+    "action": (0, len(ACTIONS) - 1),
+    "moved": (0, NOT_MOVED),
     "params": (0, 2**32 - 1),
 }
 """Least and largest value of each column."""
 _CODED: dict[str, Callable[[Any], Any]] = {
     "reason": lambda text: _code(text),
+    "action": lambda text: _action(text),
     "params": fingerprint_number,
     "expected_accuracy": lambda text: math.nan if text in ("", None) else text,
 }
 """Columns that text formats write as words, and what gives their number."""
 _KNOWN = (*COLUMNS, "low_mass", *OWN_COLUMN, "params")
+_WORDS = (NAME, MOVED)
+"""Columns that say in words what a number says; that of what moved tells, besides, of sight."""
 _WAS = {old: new for old, new in WAS.items() if new in _KNOWN}
 
 
@@ -66,10 +71,10 @@ def read_decisions(path: str | Path, format: str | None = None, *, limits: Limit
     unit, numbers, names = "row", None, None
     columns: Columns
     if kind == "npz":
-        needed = [(name, *(old for old, new in _WAS.items() if new == name)) for name in COLUMNS]
-        arrays = arrays_of(read_bytes(path, limits), where, (*_KNOWN, *_WAS, "names"), needed, limits)
+        needed = [(name, *(old for old, new in _WAS.items() if new == name)) for name in OLD_COLUMNS]
+        arrays = arrays_of(read_bytes(path, limits), where, (*_KNOWN, *_WAS, "names", MOVED), needed, limits)
         columns = dict(zip(today(list(arrays)), arrays.values(), strict=True))
-        given = columns.pop("names", None)
+        given, told = columns.pop("names", None), columns.pop(MOVED, None)
         with located(where):
             _known_columns(list(columns), where)
         for name, values in columns.items():
@@ -78,6 +83,8 @@ def read_decisions(path: str | Path, format: str | None = None, *, limits: Limit
                 raise InputError("value", f"{where}: {name} is {shape}, expected one number per step")
         with located(where):
             names = None if given is None else checked_names(given, given.size)
+        if told is not None:
+            columns[MOVED] = told
     elif kind in TABLES:
         columns = _from_table(TableFile(path, kind, limits), where)
     else:
@@ -98,8 +105,8 @@ def _from_table(file: TableFile, where: str) -> Columns:
     columns = {name: np.concatenate([part[name] for part in parts]) for name in names if parts}
     with located(where):
         for name, values in columns.items():
-            words = name in ("reason", "params")
-            if values.dtype.kind not in ("OU" if words else "iufbOU" if name == NAME else "iufb"):
+            words = name in ("reason", "action", "params")
+            if values.dtype.kind not in ("OU" if words else "iufbOU" if name in _WORDS else "iufb"):
                 expected = "text" if words else "numbers"
                 raise InputError("value", f"column {name!r} holds {values.dtype}, expected {expected}")
             columns[name] = _numbers(name, values.tolist()) if words else values
@@ -123,17 +130,17 @@ def today(names: list[str]) -> list[str]:
 
 def _known_columns(names: list[str], where: str) -> list[str]:
     """Return the columns that are read, in the order of the file; note the others, refuse a missing one."""
-    for name in COLUMNS:
+    for name in OLD_COLUMNS:
         if name not in names:
             expected = f"expected {', '.join(COLUMNS)}{guess(names, name)}"
             raise InputError("missing", f"column {name!r} is missing, {expected}")
-    known = [name for name in names if name in (*_KNOWN, NAME)]
+    known = [name for name in names if name in (*_KNOWN, *_WORDS)]
     if len(set(known)) != len(known):
         twice = next(name for name in known if known.count(name) > 1)
         raise InputError("conflict", f"column {twice!r} is there twice, expected once")
     if "low_mass" not in known and any(name in OWN_COLUMN for name in known):
         raise InputError("missing", "column 'low_mass' is missing, expected beside signals")
-    note_unknown("column", [name for name in names if name not in BESIDE[1:]], (*_KNOWN, NAME), where)
+    note_unknown("column", [name for name in names if name not in BESIDE[1:]], (*_KNOWN, *_WORDS), where)
     return known
 
 
@@ -150,7 +157,7 @@ class DecisionRows:
         """Take some lines; see `tcuq.io.rows.Rows`."""
         cells = self._read(lines)
         if cells:
-            named = {NAME: np.array(cells.pop(NAME), object)} if NAME in cells else {}
+            named = {name: np.array(cells.pop(name), object) for name in _WORDS if name in cells}
             self._parts.append({name: _numbers(name, column) for name, column in cells.items()} | named)
             self.numbers += numbers
 
@@ -182,13 +189,13 @@ class DecisionRows:
             self._columns, self.begun = _known_columns(list(objects[0]), self._where), True
             self._unread = {*(objects[0].keys() - {*self._columns}), *BESIDE[1:]}
         for content in objects:
-            if content.keys() - self._unread - {NAME} != {*self._columns} - {NAME}:
+            if content.keys() - self._unread - {*_WORDS} != {*self._columns} - {*_WORDS}:
                 given = ", ".join(name for name in content if name not in self._unread)
                 expected = f"expected {', '.join(self._columns)} as on the first line"
                 raise InputError("value", f"keys are {given}, {expected}")
         cells = {name: [content.get(name) for content in objects] for name in self._columns}
         for name in self._columns:
-            if name in (*_CODED, NAME):
+            if name in (*_CODED, *_WORDS):
                 continue
             kinds = {bool} if name in _FLAGS else {int, float} if name in _FRACTIONS else {int}
             if not {*map(type, cells[name])} <= kinds:
@@ -204,6 +211,12 @@ def _code(reason: Any) -> int:
     if reason not in REASONS:
         raise wrong_value("reason", reason, f"empty or one of {', '.join(REASONS)}")
     return REASONS[reason]
+
+
+def _action(name: Any) -> int:
+    if name not in ACTIONS:
+        raise wrong_value("action", name, f"one of {', '.join(ACTIONS)}")
+    return ACTIONS.index(name)
 
 
 def _names_told(
@@ -234,7 +247,7 @@ def _assemble(
     def place(row: int) -> str:
         return f"{where}, {unit} {row if numbers is None else numbers[row]}"
 
-    named = columns.pop(NAME, None)
+    named, sighted = columns.pop(NAME, None), columns.pop(MOVED, None) is not None
     steps = np.zeros(count, dtype=STEP_DTYPE)
     signals = np.zeros((count, len(SIGNALS)))
     for name, given in columns.items():
@@ -267,13 +280,19 @@ def _assemble(
         elif name not in ("step", "params"):
             steps[name] = values
     steps["flagged"] = steps["risk"] >= steps["threshold"]
+    # Files of version 0.3 tell no action, and its monitors saw no input.
+    if "action" not in columns:
+        steps["action"] = actions_of(steps)
+    if "moved" not in columns:
+        steps["moved"] = NOT_MOVED
     steps_taken = columns["step"].astype(np.int64)
     with_signals = "low_mass" in columns
     used = tuple(name for name in SIGNALS if name in columns)
     if "degradation" in used:
         slow = 32768 + (np.round(steps["degradation"] * ONE).astype(np.int64) >> 4)
         signals[:, NUMBER["degradation"]] = np.clip(slow, 0, ONE - 1) / ONE
-        if not (with_signals and steps["novelty"].any()):  # no evidence, so no signal
+        # No evidence, so no such signal; that of sight is another one, which is not read back.
+        if sighted or not (with_signals and steps["novelty"].any()):
             used = tuple(name for name in used if name != "degradation")
             signals[:, NUMBER["degradation"]] = 0.0
     if named is not None:

@@ -16,29 +16,37 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.errors import InputError, wrong_type, wrong_value
+from ..monitor.heads import Sight
 from ..monitor.params import Params
 from ..monitor.signals import NUMBER, SIGNALS
-from ..monitor.steps import STEP_DTYPE, reason_names
+from ..monitor.steps import ACTIONS, STEP_DTYPE, moved_names, reason_names
 from .rows import csv_name
 from .sources import TABLES, format_of, put
 from .tables import decision_table, table_pieces
 
 _JUDGED = ("risk", "threshold", "uncertainty", "abstain", "alarm", "warming_up", "reason")
 _LEARNED = ("persistence", "novelty", "degradation", "expected_accuracy")
-COLUMNS = ("step", "prediction", "answer", *_JUDGED, *_LEARNED)
-"""Columns of every decision file, in order. Where they are known, `answer_name` follows, with signals
-`low_mass` and one column a signal, and `params`, the fingerprint of the parameters, is the last."""
+OLD_COLUMNS = ("step", "prediction", "answer", *_JUDGED, *_LEARNED)
+"""Those of version 0.3 and before, under their names of today."""
 
-NAME = "answer_name"
+SEEN = ("action", "changed", "moved")
+COLUMNS = (*OLD_COLUMNS, *SEEN)
+"""Columns of every decision file, in order. Where they are known, `answer_name` and `moved_name` follow, with
+signals `low_mass` and one column a signal, and `params`, the fingerprint of the parameters, is the last."""
+
+NAME, MOVED = "answer_name", "moved_name"
 
 OWN_COLUMN = tuple(name for name in SIGNALS if name not in (STEP_DTYPE.names or ()))
 """Signals with a column of their own; the column `degradation` of a step tells the signal of that name."""
 
 
-def decision_columns(used: Sequence[str] | None, fingerprint: bool, names: bool = False) -> tuple[str, ...]:
+def decision_columns(
+    used: Sequence[str] | None, fingerprint: bool, names: bool = False, sight: bool = False
+) -> tuple[str, ...]:
     """Return the columns of a decision file in a text format."""
     more = () if used is None else ("low_mass", *(name for name in used if name in OWN_COLUMN))
-    return (*COLUMNS, *((NAME,) if names else ()), *more, *(("params",) if fingerprint else ()))
+    words = (*((NAME,) if names else ()), *((MOVED,) if sight else ()))
+    return (*COLUMNS, *words, *more, *(("params",) if fingerprint else ()))
 
 
 def fingerprint_number(text: Any) -> int:
@@ -68,6 +76,8 @@ class Decisions:
         `Params.fingerprint` of the monitor.
     names : sequence of str, optional
         Names of the classes; "" for a class whose name a file does not tell.
+    sight : Sight, optional
+        `Params.sight` of the monitor: text formats and tables then tell in words what moved most.
     """
 
     steps: npt.NDArray[Any]
@@ -77,6 +87,7 @@ class Decisions:
     numbers: npt.NDArray[np.int64] | None = None
     fingerprint: str | None = None
     names: tuple[str, ...] | None = None
+    sight: Sight | None = None
 
     def __post_init__(self) -> None:
         if getattr(self.steps, "dtype", None) != STEP_DTYPE or self.steps.ndim != 1:
@@ -96,7 +107,9 @@ class Decisions:
     def columns(self) -> tuple[str, ...]:
         """Names of the columns that are written."""
         used = None if self.signals is None else self.used
-        return decision_columns(used, self.fingerprint is not None, self.names is not None)
+        return decision_columns(
+            used, self.fingerprint is not None, self.names is not None, self.sight is not None
+        )
 
     def check_params(self, params: Params) -> None:
         """Refuse parameters that these decisions were not made with; those that name none are accepted."""
@@ -111,7 +124,7 @@ class Decisions:
         return np.arange(self.first, self.first + len(self), dtype=np.int64)
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the columns as arrays; `reason` as a code, 255 for none, and `names` of all classes."""
+        """Return the columns as arrays of numbers, `reason` 255 for none, and `names` of all classes."""
         columns: dict[str, npt.NDArray[Any]] = {"step": self.step_numbers()}
         for name in self.columns[1:]:
             if name == "params":
@@ -119,6 +132,8 @@ class Decisions:
                 columns[name] = np.full(len(self), number, dtype=np.uint32)
             elif name == NAME:
                 columns["names"] = np.array(self.names, dtype=str)
+            elif name == MOVED:
+                columns[name] = np.array(moved_names(self.steps["moved"], self.sight), dtype=str)
             elif self.signals is not None and name in OWN_COLUMN:
                 columns[name] = np.ascontiguousarray(self.signals[:, NUMBER[name]])
             else:
@@ -126,10 +141,11 @@ class Decisions:
         return columns
 
     def worded(self) -> dict[str, Any]:
-        """Return the columns as a person reads them: `reason` as a name, `params` as text, `answer_name`."""
+        """Return the columns as a person reads them: names and words instead of their numbers."""
         columns: dict[str, Any] = dict(self.arrays())
         columns.pop("names", None)
         columns["reason"] = reason_names(self.steps["reason"])
+        columns["action"] = [ACTIONS[code] for code in self.steps["action"].tolist()]
         if self.fingerprint is not None:
             columns["params"] = [self.fingerprint] * len(self)
         if self.names is not None:
@@ -137,7 +153,7 @@ class Decisions:
         return {name: columns[name] for name in self.columns}
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        """Yield the columns of each step; `reason` as a name, "" for none, an unknown accuracy as None."""
+        """Yield the columns of each step; as `worded` has them, an unknown accuracy as None."""
         columns = {
             name: values.tolist() if isinstance(values, np.ndarray) else values
             for name, values in self.worded().items()
@@ -162,7 +178,7 @@ class RowText:
         self.header = ",".join(columns) + "\n" if csv else ""
         self._pattern = ",".join(parts) + "\n" if csv else "{{" + ", ".join(parts) + "}}\n"
         self._word = _csv_word if csv else _json_word
-        odd = _WORDED - _FLAGS - {"reason", "params"} if csv else _WORDED
+        odd = _WORDED - _FLAGS - {"reason", "params", "action"} if csv else _WORDED
         self._words = [place for place, name in enumerate(columns) if name in odd]
 
     def lines(self, decisions: Decisions) -> str:
@@ -177,9 +193,9 @@ class RowText:
         return self._pattern.format(*cells)
 
 
-_WHOLE = {"step", "prediction", "answer", "alarm"}
-_FLAGS = {"abstain", "warming_up", "low_mass"}
-_WORDED = {*_FLAGS, "reason", "params", NAME, "expected_accuracy"}
+_WHOLE = {"step", "prediction", "answer", "alarm", "moved"}
+_FLAGS = {"abstain", "warming_up", "changed", "low_mass"}
+_WORDED = {*_FLAGS, "reason", "action", "params", NAME, MOVED, "expected_accuracy"}
 """Columns that are not numbers, or need not be."""
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..base.checks import Filled, integer, number, put
 from ..base.errors import InputTypeError, wrong_value
 from ..base.fixed import ONE, snap
 from .codec import part_from, row_range, snapped
+
+if TYPE_CHECKING:
+    from .params import Params
 
 
 @dataclass(frozen=True)
@@ -113,10 +116,14 @@ def alarm_from(content: Any) -> Alarm:
     return alarm
 
 
-def alarm_words(bits: int, evidence: bool | None = None) -> str:
-    """Return what an alarm says, where it sums evidence, where risk, or where nobody knows (None)."""
-    rise = "evidence of a degradation has added up" if evidence else "risk has risen"
-    if evidence is None:
-        rise = "risk has risen or evidence has added up"
+def alarm_words(bits: int, params: Params | None = None) -> str:
+    """Return what an alarm of a monitor says; without its parameters, what it may say."""
+    rise = "risk has risen"
+    if params is None:
+        rise = "risk has risen, evidence has added up, or the input has changed"
+    elif params.sight is not None:
+        rise = "input or outputs are far from the clean log"
+    elif params.evidence is not None:
+        rise = "evidence of a degradation has added up"
     words = ("quiet", rise, "risk has fallen")
     return words[bits] if bits < 3 else f"{words[1]}, and {words[2]}"

@@ -109,7 +109,7 @@ class Bank:
         def run(steps: Any, raw: Any) -> None:
             self._core.run(wanted, rows, more, steps, raw, most, seen)
 
-        return filled(run, len(rows), self.params.names, signals)
+        return filled(run, len(rows), self.params, signals)
 
     def reset(self, slots: npt.ArrayLike, everything: bool = False) -> None:
         """Forget past posteriors and features, as `Monitor.reset` does, or everything.

@@ -145,6 +145,9 @@ _ACCURACY = tuple(
 )
 """Rows of what the expected accuracy is made of, and how much larger their coefficients are in the core."""
 
+ACCURACY_MOST = tuple(min(-row.low, row.high) / SCALE[row.unit] / unit for row, unit in _ACCURACY)
+"""Largest sizes of the coefficients of the expected accuracy."""
+
 
 @dataclass(frozen=True)
 class Sight(Part):
@@ -253,9 +256,29 @@ class Sight(Part):
         limits = ROWS[self.part]["class_mean"]
         return tuple(snapped("sight class_means", each, limits.low, limits.high, 16) for each in row)
 
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """Names of the numbers of a step: the gauges, then odds, distance where it is used, and gauges.
+
+        Examples
+        --------
+        >>> Sight([0.5], [0.125], [[0.0], [1.0]], [1.0]).numbers
+        ('odds',)
+        """
+        whole = ("gauges",) if self.gauges else ()
+        features = ("distance",) * (len(self.means) - len(self.gauges) - 1 - len(whole))
+        return (*self.gauges, "odds", *features, *whole)
+
     def units(self) -> tuple[float, ...]:
         """Return what 1.0 of each number is in the core: gauges have scales of their own, signals 65536."""
         return (*self.gauge_scales, *(float(ONE) for _ in range(len(self.means) - len(self.gauge_scales))))
+
+    def own(self, gauges: npt.NDArray[Any], names: Sequence[str] | None) -> npt.NDArray[Any] | None:
+        """Return the gauges of the fit among named ones, None where one lacks; unnamed ones as they are."""
+        if not self.gauges or (names is not None and not {*self.gauges} <= {*names}):
+            return None
+        places = [*names].index if names is not None else None
+        return gauges if places is None else gauges[:, [places(name) for name in self.gauges]]
 
     def gauge_rows(self, gauges: npt.NDArray[Any]) -> npt.NDArray[np.int16]:
         """Return rows of gauges as the core takes them."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -152,7 +153,7 @@ class Monitor:
         def run(steps: Any, raw: Any) -> None:
             self._core.run(rows, more, steps, raw, seen)
 
-        return filled(run, len(rows), self.params.names, signals)
+        return filled(run, len(rows), self.params, signals)
 
     def reset(self) -> None:
         """Forget past posteriors and features after a gap in the stream.
@@ -281,7 +282,7 @@ class Monitor:
 
     @property
     def alarm(self) -> int:
-        """0 quiet, 1 risk has risen or evidence has added up, 2 risk has fallen, 3 both."""
+        """0 quiet, 1 risk, evidence or distance from clean data is too high, 2 risk has fallen, 3 both."""
         return self._core.counters()[3]
 
     def __repr__(self) -> str:
@@ -309,18 +310,14 @@ def run_over(monitor: Monitor, log: Log, signals: bool = False) -> Any:
             steps[index] = result
         else:
             steps[index], values[index] = result
-    named = Steps.of(steps, monitor.params.names or log.names)
+    named = Steps.of(steps, monitor.params.names or log.names, sight)
     return named if values is None else (named, values)
 
 
 def format_notes(log: Log, params: Params) -> list[str]:
     """Return a note where int8 features of a log are not in the format that a monitor was fitted to."""
     scale, zero_point = log.feature_scale, log.feature_zero_point
-    notes = []
-    lacking = [] if params.sight is None else [n for n in params.sight.gauges if n not in log.names_of_gauges]
-    if lacking:
-        blind = f"the log has no gauge {lacking[0]!r}, which the monitor was fitted to"
-        notes.append(f"{blind}: the alarm sees the outputs alone; record the log with its inputs")
+    notes = blind_notes(log.names_of_gauges, params)
     if not params.features or scale is None:
         return notes
     if abs(scale - params.feature_scale) <= 1e-6 * scale and zero_point == params.feature_zero_point:
@@ -329,6 +326,15 @@ def format_notes(log: Log, params: Params) -> list[str]:
     other = f"features have scale {scale:.6g} and zero point {zero_point}, the monitor was fitted to {own}"
     way = "fit it again to a log of this model, or record this log with the model of the fit"
     return [*notes, f"{other}: its signals of features mean something else here; {way}"]
+
+
+def blind_notes(names: Sequence[str], params: Params) -> list[str]:
+    """Return a note where gauges of these names lack one that the monitor was fitted to."""
+    lacking = [] if params.sight is None else [name for name in params.sight.gauges if name not in names]
+    if not lacking:
+        return []
+    blind = f"the log has no gauge {lacking[0]!r}, which the monitor was fitted to"
+    return [f"{blind}: the alarm sees the outputs alone; record the log with its inputs"]
 
 
 def gauge_rows(params: Params, gauges: npt.ArrayLike | None) -> npt.NDArray[np.int16] | None:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from ..base.errors import InputError, InputTypeError, needed, wrong_type
 from ..base.fixed import ONE
 from ..log.columns import ALIASES, PLAIN, Layout, column_at, holds_log, is_frame, names_of, opened
+from .heads import Sight
 from .signals import REASONS, SIGNALS
 
 _FRACTIONS = (
@@ -38,6 +39,19 @@ ACTIONS = ("act", "ask", "hold")
 
 NO_REASON = 255
 
+DOWN, FROZEN, NOT_MOVED = 128, 254, 255
+"""In `moved`: what is added where the number fell, a frozen input, and none."""
+
+_OUTPUTS = {
+    "odds": ("outputs less sure than on the clean log", "outputs surer than on the clean log"),
+    "distance": ("outputs unlike their classes on the clean log", "outputs too much like their classes"),
+    "gauges": (
+        "input as a whole far from the clean log",
+        "input closer to the clean mean than clean input is",
+    ),
+}
+"""What it means when a number that is no gauge has risen, and when it fell."""
+
 
 class Steps(np.ndarray[Any, np.dtype[Any]]):
     """Steps of a monitor: a numpy array of `STEP_DTYPE` that can also be a data frame or a figure.
@@ -46,6 +60,8 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
     ----------
     class_names : tuple of str or None
         Names of the classes, where the parameters have them.
+    sight : Sight or None
+        Of the parameters: it knows what the numbers in `moved` are.
 
     Examples
     --------
@@ -56,9 +72,12 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
     """
 
     class_names: tuple[str, ...] | None = None
+    sight: Sight | None = None
 
     @classmethod
-    def of(cls, steps: npt.NDArray[Any], class_names: Sequence[str] | None = None) -> Steps:
+    def of(
+        cls, steps: npt.NDArray[Any], class_names: Sequence[str] | None = None, sight: Sight | None = None
+    ) -> Steps:
         """Return the same steps, without a copy, with what this class offers.
 
         Parameters
@@ -67,15 +86,19 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
             As `Monitor.run` gives it.
         class_names : sequence of str, optional
             Names of the classes; adds a column `answer_name` to tables.
+        sight : Sight, optional
+            Of the parameters; adds a column `moved_name` to tables.
         """
         if steps.dtype != STEP_DTYPE or steps.ndim != 1:
             raise InputTypeError("value", f"steps are {steps.dtype}, expected rows of tcuq.STEP_DTYPE")
         view = steps.view(cls)
         view.class_names = None if class_names is None else tuple(class_names)
+        view.sight = sight
         return view
 
     def __array_finalize__(self, obj: Any) -> None:
         self.class_names = getattr(obj, "class_names", None)
+        self.sight = getattr(obj, "sight", None)
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
         return array[()] if return_scalar else np.asarray(array)
@@ -83,10 +106,10 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
     def __reduce__(self) -> Any:
         plain: Any = super().__reduce__()
         made, arguments, state = plain
-        return made, arguments, (state, self.class_names)
+        return made, arguments, (state, self.class_names, self.sight)
 
     def __setstate__(self, state: Any) -> None:
-        array, self.class_names = state
+        array, self.class_names, self.sight = state
         super().__setstate__(array)
 
     def __getitem__(self, key: Any) -> Any:
@@ -114,7 +137,7 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
         kept = self._kept(beside)
         if index is None:  # columns of another kind of table
             kept = {name: np.asarray(values) for name, values in kept.items()}
-        return pandas.DataFrame({**kept, **step_columns(self, self.class_names)}, index=index)
+        return pandas.DataFrame({**kept, **step_columns(self, self.class_names, self.sight)}, index=index)
 
     def to_polars(self, beside: Any = None) -> Any:
         """Return the steps as a polars DataFrame; an unknown accuracy is null.
@@ -125,7 +148,7 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
             As of `to_pandas`.
         """
         polars = needed("polars", "polars", "a polars data frame")
-        columns: dict[str, Any] = {**self._kept(beside), **step_columns(self, self.class_names)}
+        columns: dict[str, Any] = {**self._kept(beside), **step_columns(self, self.class_names, self.sight)}
         columns["expected_accuracy"] = polars.Series(columns["expected_accuracy"]).fill_nan(None)
         return polars.DataFrame(columns)
 
@@ -138,7 +161,7 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
             As of `to_pandas`.
         """
         arrow = needed("pyarrow", "pyarrow", "an Arrow table")
-        columns: dict[str, Any] = {**self._kept(beside), **step_columns(self, self.class_names)}
+        columns: dict[str, Any] = {**self._kept(beside), **step_columns(self, self.class_names, self.sight)}
         accuracy = columns["expected_accuracy"]
         columns["expected_accuracy"] = arrow.array(accuracy, mask=np.isnan(accuracy))
         return arrow.table(columns)
@@ -152,7 +175,7 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
         table = opened(beside)
         names = names_of(table)
         read = Layout.of(names, lists=True).known if holds_log(table) else PLAIN
-        own = set(step_columns(self[:0], self.class_names))
+        own = set(step_columns(self[:0], self.class_names, self.sight))
         if len(table) != len(self):
             raise InputError("conflict", f"beside has {len(table)} rows, expected {len(self)}, one per step")
         kept: dict[str, Any] = {}
@@ -186,10 +209,10 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
         return plot_steps(self, log, title)
 
 
-def filled(run: Callable[..., None], count: int, class_names: Sequence[str] | None, signals: bool) -> Any:
+def filled(run: Callable[..., None], count: int, params: Any, signals: bool) -> Any:
     """Return the steps, and the signals where wanted, that `run` writes into the two arrays given to it."""
     # All memory before the run, whose steps cannot be taken back.
-    named = Steps.of(np.empty(count, dtype=STEP_DTYPE), class_names)
+    named = Steps.of(np.empty(count, dtype=STEP_DTYPE), params.names, params.sight)
     raw = np.empty((count, len(SIGNALS)), dtype=np.uint16) if signals else None
     values = np.empty((count, len(SIGNALS))) if signals else None
     run(named.view(np.uint8), raw)
@@ -213,7 +236,57 @@ def reason_names(codes: npt.ArrayLike) -> list[str]:
     return [names.get(code, "") for code in np.asarray(codes).ravel().tolist()]
 
 
-def step_columns(steps: npt.NDArray[Any], names: Sequence[str] | None = None) -> dict[str, npt.NDArray[Any]]:
+def actions_of(steps: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+    """Return what steps that do not tell it say to do: to hold under an alarm, else to ask or to act."""
+    return np.where(steps["alarm"] > 0, 2, steps["abstain"]).astype(np.uint8)
+
+
+def moved_name(code: int, sight: Sight | None = None) -> str:
+    """Return what moved most, in words.
+
+    Parameters
+    ----------
+    code : int
+        `moved` of a step.
+    sight : Sight, optional
+        `Params.sight` of the monitor, which has the names of the gauges.
+
+    Returns
+    -------
+    str
+        "" where nothing has moved.
+
+    Examples
+    --------
+    >>> moved_name(254), moved_name(255), moved_name(128 + 3)
+    ('frozen input', '', 'number 3 far below the clean log')
+    """
+    if code >= FROZEN:
+        return "frozen input" if code == FROZEN else ""
+    place, fell = code % DOWN, code >= DOWN
+    names = () if sight is None else sight.numbers
+    if sight is not None and len(sight.gauges) <= place < len(names):
+        return _OUTPUTS[names[place]][fell]
+    name = names[place] if place < len(names) else f"number {place}"
+    return f"{name} far {'below' if fell else 'above'} the clean log"
+
+
+def codes_of(sight: Sight | None) -> list[int]:
+    """Return all that `moved` of a step may say with these parameters."""
+    numbers = range(0 if sight is None else len(sight.numbers))
+    return [*numbers, *(number + DOWN for number in numbers), *((FROZEN,) if sight else ())]
+
+
+def moved_names(codes: npt.ArrayLike, sight: Sight | None = None) -> list[str]:
+    """Return what moved most at each step, as `moved_name` says it."""
+    array = np.asarray(codes).ravel()
+    names = {code: moved_name(code, sight) for code in np.unique(array).tolist()}
+    return [names[code] for code in array.tolist()]
+
+
+def step_columns(
+    steps: npt.NDArray[Any], names: Sequence[str] | None = None, sight: Sight | None = None
+) -> dict[str, npt.NDArray[Any]]:
     """Return the columns of `Monitor.run` as a person reads them, for a data frame or a table.
 
     Parameters
@@ -222,12 +295,14 @@ def step_columns(steps: npt.NDArray[Any], names: Sequence[str] | None = None) ->
         As `Monitor.run` gives it.
     names : sequence of str, optional
         Names of the classes, such as `Params.names`.
+    sight : Sight, optional
+        `Params.sight` of the monitor.
 
     Returns
     -------
     dict of arrays
         Every field of a step; `reason` and `action` as names, "" where there is no reason. With `names` also
-        `answer_name`.
+        `answer_name`, and with `sight` also `moved_name`, what moved most in words.
 
     Examples
     --------
@@ -242,4 +317,6 @@ def step_columns(steps: npt.NDArray[Any], names: Sequence[str] | None = None) ->
     columns["action"] = np.array(ACTIONS, dtype=str)[columns["action"]]
     if names is not None:
         columns["answer_name"] = np.array([names[answer] for answer in columns["answer"].tolist()], dtype=str)
+    if sight is not None:
+        columns["moved_name"] = np.array(moved_names(columns["moved"], sight), dtype=str)
     return columns

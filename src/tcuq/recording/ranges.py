@@ -72,6 +72,25 @@ def quantized(x: Array, format: Format, dtype: Any) -> tuple[Array, float]:
     return np.clip(whole, limits.min, limits.max).astype(dtype), share
 
 
+def whole_format(ends: Range) -> Format:
+    """Return the format of int8 whose values span a range."""
+    scale = (ends[1] - ends[0]) / 255
+    return Format(scale, round(-128 - ends[0] / scale))
+
+
+def gauges_of(x: Array, whole: Array) -> tuple[Array, tuple[str, ...]] | None:
+    """Return gauges of a batch and their names; `whole` is what a model takes of it, a byte a value.
+
+    None where it is of another format, or nobody knows what inputs of its shape are.
+    """
+    pictures = family_of(x.shape[1:], x.dtype) == "pictures" and whole.ndim in (3, 4)
+    kind = "picture" if pictures else None
+    try:
+        return input_gauges(whole, kind), gauge_names(whole.shape[1:], kind)
+    except InputError:
+        return None
+
+
 class Preparation:
     """Makes inputs of a model from batches of data."""
 
@@ -95,17 +114,10 @@ class Preparation:
         format, dtype = self._model.inside or (None, self._model.input)
         ends = self._wanted or ((0.0, 1.0) if self._pixels else self._own)
         if format is None and ready.dtype.kind == "f" and ends is not None:
-            scale = (ends[1] - ends[0]) / 255
-            format, dtype = Format(scale, round(-128 - ends[0] / scale)), np.int8
+            format, dtype = whole_format(ends), np.int8
         elif self._model.quantized is None and format is None:
             return None
-        pictures = family_of(x.shape[1:], x.dtype) == "pictures" and ready.ndim in (3, 4)
-        try:
-            whole = ready if format is None else quantized(ready, format, dtype)[0]
-            found = input_gauges(whole, "picture" if pictures else None)
-            return found, gauge_names(ready.shape[1:], "picture" if pictures else None)
-        except InputError:
-            return None  # of another format than one byte a value, or of no known shape
+        return gauges_of(x, ready if format is None else quantized(ready, format, dtype)[0])
 
     def _taken(self, x: Array, judged: bool) -> Array:
         if x.dtype.kind not in "iufb":

@@ -53,10 +53,10 @@ class Tap:
     def _watch(self, name: str, part: Any) -> Any:
         def before(_: Any, given: Any) -> None:
             if given:
-                self._seen, self._name = _copied(given[0]), f"input of {name or 'the linear layer'}"
+                self._seen, self._name = copied(given[0]), f"input of {name or 'the linear layer'}"
 
         def after(_: Any, __: Any, output: Any) -> None:
-            self._seen, self._name = _copied(output), name
+            self._seen, self._name = copied(output), name
 
         asked = self._known.asked is not None
         return part.register_forward_hook(after) if asked else part.register_forward_pre_hook(before)
@@ -124,7 +124,7 @@ class Torch(Model):
         return Outputs(array_of(outputs).reshape(len(x), -1), self._tap.take(len(x)))
 
 
-def _copied(value: Any) -> Any:
+def copied(value: Any) -> Any:
     """Return a tensor that later layers, which may work in place, do not change."""
     return value.detach().clone() if hasattr(value, "detach") else value
 

@@ -11,7 +11,7 @@ from ..base.fixed import ONE
 from ..fitting.words import errors_promised
 from ..monitor.alarm import Alarm, AlarmSide, alarm_words
 from ..monitor.cost import CONTEXT_BYTES, cost
-from ..monitor.heads import EvidenceHead
+from ..monitor.heads import EvidenceHead, Sight
 from ..monitor.params import Params
 from ..monitor.signals import DESCRIPTION, SLOW
 from ..monitor.state import fingerprint, read_state
@@ -43,8 +43,17 @@ def bounds_in_words(params: Params, steps: int = 1000) -> list[str]:
     return words
 
 
-def alarm_in_words(alarm: Alarm, head: EvidenceHead | None = None) -> list[str]:
+def alarm_in_words(alarm: Alarm, head: EvidenceHead | None = None, sight: Sight | None = None) -> list[str]:
     """Return when each side of the alarm is raised, as sentences."""
+    if sight is not None and alarm.rise is not None:
+        limit, clear, changed = alarm.rise.limit, alarm.rise.clear, sight.changed
+        away = "the distance from clean data, 1 for its rarest percent,"
+        return [
+            f"raised when {away} is {limit:.4g} or more; in the first stays it takes more",
+            f"raised when the input stands still{'' if sight.frozen else ': off'}",
+            f"over when steps look like clean ones again, or below {clear:.4g}",
+            f"a step says `changed` from {changed:.4g} on, and what moved most",
+        ]
 
     def sentence(name: str, side: AlarmSide | None, where: str) -> str:
         if side is None:
@@ -86,7 +95,21 @@ def describe_params(params: Params) -> dict[str, Any]:
         "debt_bounds": list(params.debt_bounds),
         "cost": asdict(cost(params)),
         "bounds": bounds_in_words(params),
-        "alarm": alarm_in_words(params.alarm, params.evidence),
+        "alarm": alarm_in_words(params.alarm, params.evidence, params.sight),
+        "sight": _seen(params.sight),
+    }
+
+
+def _seen(sight: Sight | None) -> dict[str, Any] | None:
+    """Return what the alarm looks at, without its tables."""
+    if sight is None:
+        return None
+    numbers = zip(sight.numbers, sight.means, sight.deviations, strict=True)
+    return {
+        "numbers": [{"name": name, "mean": mean, "deviation": off} for name, mean, off in numbers],
+        "gauges": list(sight.gauges),
+        "changed": sight.changed,
+        "baseline": sight.baseline,
     }
 
 
@@ -164,6 +187,11 @@ def _params_text(content: dict[str, Any], features: str) -> str:
     lines += ["", "alarm", *(f"  {sentence}" for sentence in content["alarm"])]
     lines += ["", f"signals (bias {content['bias']:+.3f})"]
     lines += [f"  {one['coef']:+8.3f}  {one['name']:14} {one['meaning']}" for one in content["signals"]]
+    if (sight := content["sight"]) is not None:
+        what = "gauges of the input and the outputs" if sight["gauges"] else "the outputs: no gauges"
+        own = f", less the mean of a device's first {sight['baseline']}" if sight["baseline"] else ""
+        lines += ["", f"what the alarm sees ({what}{own}), and clean mean and deviation"]
+        lines += [f"  {n['mean']:10.4g} ± {n['deviation']:<9.3g} {n['name']}" for n in sight["numbers"]]
     instant, head = content["instant"], content["evidence"]
     if instant is not None:
         lines += ["", f"signals without a past (bias {instant['bias']:+.3f})"]

@@ -18,6 +18,7 @@ from ..log.log import Log
 from ..monitor.params import Params
 from . import data, outcome, plot, sections
 from .outcome import learned
+from .seen import seen
 from .summary import Facts, facts_of
 from .text import DASH, escape, fact, section
 
@@ -176,7 +177,7 @@ def render(
         parts.append(outcome.delays(facts.response, first))
     if params is not None:
         parts.append(outcome.left_out(params.notes.get("fit")))
-    parts.append(sections.reasons(facts))
+    parts += [seen(facts), sections.reasons(facts)]
     return document(facts, title or TITLE, verdict or sections.verdict(facts), "".join(parts))
 
 

@@ -67,8 +67,9 @@ def timeline(facts: Facts) -> str:
     """Return the chart of risk and threshold, which can be zoomed, and the same as a still figure."""
     kinds = ["range", "risk", "threshold", "abstain", "rise"]
     kinds += ["fall"] * bool((facts.bits & FALL).any())
-    summed = None if facts.params is None else facts.evidence
-    alarms = {side: f"hold: {alarm_words(raised, summed)}" for raised, side in ((1, "rise"), (2, "fall"))}
+    alarms = {
+        side: f"hold: {alarm_words(raised, facts.params)}" for raised, side in ((1, "rise"), (2, "fall"))
+    }
     words = {**LEGENDS, **alarms}
     kinds += ["shift"] * facts.shifts + ["border"] * bool((facts.bits & BORDER).any())
     buttons = "".join(
@@ -101,6 +102,8 @@ def timeline(facts: Facts) -> str:
     lead = "A step is flagged where its risk reaches the threshold, and asks where the budget also allows it."
     if facts.params is not None:  # else nobody knows what the alarm looks at
         how = "adds up evidence" if facts.evidence else "compares the risk with a frozen reference"
+        if facts.params.sight is not None:
+            how = "measures how far gauges of the input and outputs are from the clean log"
         lead += f" The alarm {how}, so a threshold that adapts cannot hide a lasting change."
     if facts.corrects:
         lead += " The risk speaks of the answer: the prediction, or what the last steps make more likely."

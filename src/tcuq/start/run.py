@@ -202,6 +202,7 @@ def start(
     if session.options.logits and model.probs_format is not None and dev.probs.dtype == np.int8:
         scale = model.probs_format.scale  # so that the package has their softmax
     figures["logits_scale"] = scale
+    figures["gauges"] = list(params.sight.gauges) if params.sight is not None else []
 
     progress(0, 1, "writing")
     title = f"{model.name}: tested on held-out steps"
@@ -221,7 +222,7 @@ def contents_of(
     params: Params, logs: tuple[Log, Log], decided: Any, signals: Any, title: str, verdict: str = ""
 ) -> dict[str, str | bytes]:
     """Return the files of a monitor that was fitted to one log and judged on another."""
-    decisions = Decisions(decided, fingerprint=params.fingerprint, names=params.names)
+    decisions = Decisions(decided, fingerprint=params.fingerprint, names=params.names, sight=params.sight)
     return {
         "dev.npz": encode_log(logs[0]),
         "test.npz": encode_log(logs[1]),

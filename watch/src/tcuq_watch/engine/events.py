@@ -14,7 +14,7 @@ from tcuq.base.errors import InputError
 from tcuq.log.quantize import as_rows, odd_sums, quantize_features, quantize_probs
 from tcuq.monitor.params import Params
 from tcuq.monitor.signals import FEATURE_BASED
-from tcuq.monitor.steps import STEP_DTYPE, Steps
+from tcuq.monitor.steps import STEP_DTYPE, Steps, actions_of
 
 Places = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.uint8]
@@ -37,6 +37,7 @@ _COLUMNS: dict[str, Any] = {  # types; None is a table that the core takes
     "steps": STEP_DTYPE,
     "labels": np.int64,
     "begins": np.bool_,
+    "gauges": None,
 }
 
 
@@ -62,6 +63,10 @@ class Events:
         True classes, -1 where they are not known: they are kept beside the decisions.
     begins : array of n booleans, optional
         Where the input begins again, so that the monitor forgets its past.
+    gauges : array of shape (n, g), optional
+        Of the inputs, for params with `sight`; without them an input counts as clean.
+    gauge_names : sequence of g texts, optional
+        Their names, where they are not in the order of `Params.sight.gauges`.
 
     Examples
     --------
@@ -80,6 +85,8 @@ class Events:
     steps: Any = None
     labels: Any = None
     begins: Any = None
+    gauges: Any = None
+    gauge_names: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         if (self.probs is None) == (self.steps is None):
@@ -106,7 +113,7 @@ class Events:
         """Return some of the events: a slice, a mask or places, as an index of numpy."""
         columns = {name: getattr(self, name) for name in _COLUMNS}
         some = {name: None if column is None else column[which] for name, column in columns.items()}
-        return Events(**some, version=self.version)
+        return Events(**some, version=self.version, gauge_names=self.gauge_names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,8 +128,9 @@ class Decided:
         Of which event each step is, as in `Events`; times are NaN where an event had none.
     steps : Steps
         One row an event.
-    probs, features, labels, signals, resets : arrays, optional
-        What the monitors saw and found, and before which steps they forgot their past, where that is kept.
+    probs, features, labels, signals, resets, gauges : arrays, optional
+        What the monitors saw and found, and before which steps they forgot their past, where that is kept;
+        gauges are NaN where an event had none.
     slots : array of n integers, optional
         Places of the devices in the list of their version.
     """
@@ -139,6 +147,7 @@ class Decided:
     resets: npt.NDArray[np.bool_] | None = None
     signals: npt.NDArray[np.float64] | None = None
     slots: npt.NDArray[np.int64] | None = None
+    gauges: npt.NDArray[np.float32] | None = None
 
     def __len__(self) -> int:
         return len(self.devices)
@@ -153,7 +162,7 @@ def joined(parts: Sequence[Decided]) -> Decided:
     for name in [field.name for field in fields(Decided)][1:]:
         values = [getattr(part, name) for part in parts]
         columns[name] = None if values[0] is None else np.concatenate([np.asarray(one) for one in values])
-    columns["steps"] = Steps.of(columns["steps"], first.steps.class_names)
+    columns["steps"] = Steps.of(columns["steps"], first.steps.class_names, first.steps.sight)
     return Decided(first.version, **columns)
 
 
@@ -162,9 +171,17 @@ def read_features(params: Params) -> int:
     return params.features if any(name in FEATURE_BASED for name in params.signals) else 0
 
 
+def gauge_bytes(params: Params) -> int:
+    """Return the bytes of a row that hold gauges: whether there are some, and two for each."""
+    count = 0 if params.sight is None else len(params.sight.gauges)
+    return 1 + 2 * count if count else 0
+
+
 def row_type(params: Params, by_device: bool | None = False) -> np.dtype[Any]:
     """Return the type of a row that holds what a monitor reads, or what one on a device decided."""
-    content = STEP_DTYPE.itemsize if by_device else params.classes + read_features(params)
+    content = (
+        STEP_DTYPE.itemsize if by_device else params.classes + read_features(params) + gauge_bytes(params)
+    )
     return np.dtype([("time", "<f8"), ("label", "<i2"), ("begins", "u1"), ("content", f"V{content}")])
 
 
@@ -215,9 +232,13 @@ def _readings(params: Params, events: Events, good: Places, refused: Counter[str
             more, fit = _features(params, some_of(features, good))
             refused["bad features"] = int((keep & ~fit).sum())
             content, keep = np.concatenate([content, more], axis=1), keep & fit
+        if gauge_bytes(params):
+            more, fit = _gauges(params, events, good)
+            refused["bad gauges"] = int((keep & ~fit).sum())
+            content, keep = np.concatenate([content, more], axis=1), keep & fit
         kept = np.flatnonzero(keep)
         return some_of(good, kept), some_of(content, kept).view(np.uint8)
-    return good[:0], np.zeros((0, params.classes + width), dtype=np.uint8)
+    return good[:0], np.zeros((0, params.classes + width + gauge_bytes(params)), dtype=np.uint8)
 
 
 def _decisions(params: Params, events: Events, good: Places, refused: Counter[str]) -> tuple[Places, Rows]:
@@ -229,6 +250,7 @@ def _decisions(params: Params, events: Events, good: Places, refused: Counter[st
         steps[name] = np.round(steps[name] * 65536) / 65536
     for name in ("risk", "expected_accuracy"):  # the largest numbers that a monitor knows
         steps[name] = np.where(steps[name] <= 1, np.minimum(steps[name], 1 - 2**-16), steps[name])
+    steps["action"] = actions_of(steps)  # what anybody else says of it: no answer counts under an alarm
     keep = (steps["alarm"] <= 3) & ~(steps["expected_accuracy"] >= 1)
     for name in ("prediction", "answer"):
         keep &= (steps[name] >= 0) & (steps[name] < params.classes)
@@ -262,6 +284,22 @@ def _features(params: Params, features: npt.NDArray[Any]) -> tuple[npt.NDArray[n
         with np.errstate(over="ignore"):
             keep[:] = np.isfinite(features.astype(np.float32)).all(axis=1)
         rows[keep] = quantize_features(features[keep], params.feature_scale, params.feature_zero_point)
+    return rows, keep
+
+
+def _gauges(params: Params, events: Events, good: Places) -> tuple[npt.NDArray[np.int8], Mask]:
+    """Return gauges as the core takes them, a 1 before them; zeros alone where the events have none."""
+    rows, keep = np.zeros((len(good), gauge_bytes(params)), np.int8), np.ones(len(good), dtype=bool)
+    sight = params.sight
+    own = None if sight is None or events.gauges is None else sight.own(events.gauges, events.gauge_names)
+    if sight is None or own is None:
+        return rows, keep
+    if own.shape[1] != len(sight.gauges):
+        return rows, ~keep
+    values = some_of(own, good)
+    keep = np.isfinite(values).all(axis=1)
+    rows[:, 0] = 1
+    rows[keep, 1:] = sight.gauge_rows(values[keep]).astype("<i2").view(np.int8)
     return rows, keep
 
 

@@ -27,6 +27,7 @@ from .events import (
     Decided,
     Events,
     checked,
+    gauge_bytes,
     joined,
     name_fits,
     read_features,
@@ -238,22 +239,25 @@ class ModelVersion:
         slots, boots, seqs, rows, resets = released
         head = rows.view(self._row)[:, 0]
         content = np.ascontiguousarray(head["content"])
-        probs = features = signals = None
+        probs = features = signals = gauges = None
         resets = resets | (head["begins"] > 0)
         if self.by_device:
-            steps = Steps.of(content.view(STEP_DTYPE), self.params.names)
+            steps = Steps.of(content.view(STEP_DTYPE), self.params.names, self.params.sight)
         else:
             values = content.view(np.int8).reshape(len(slots), content.itemsize)
             probs = values[:, : self.params.classes]
+            ends = np.cumsum([self.params.classes, read_features(self.params), gauge_bytes(self.params)])
             if read_features(self.params):
-                features = values[:, self.params.classes :]
-            steps, signals = self._run(slots, probs, features, resets)
+                features = values[:, ends[0] : ends[1]]
+            if gauge_bytes(self.params):
+                gauges = _gauges_of(self.params, values[:, ends[1] :])
+            steps, signals = self._run(slots, probs, features, gauges, resets)
         times, devices = head["time"].astype(np.float64), self._names[slots]
         seen: dict[str, Any] = {}
         if self.keep_events:
             labels = head["label"].astype(np.int64)
             seen = {"probs": probs, "features": features, "labels": labels}
-            seen |= {"resets": resets, "signals": signals}
+            seen |= {"resets": resets, "signals": signals, "gauges": gauges}
         decided = Decided(self.version, devices, boots, seqs, times, steps, slots=slots, **seen)
         if len(slots):
             self.tallies.update(slots, times, steps)
@@ -264,15 +268,18 @@ class ModelVersion:
         return decided
 
     def _run(
-        self, slots: Integers, probs: Any, features: Any, resets: npt.NDArray[np.bool_]
+        self, slots: Integers, probs: Any, features: Any, gauges: Any, resets: npt.NDArray[np.bool_]
     ) -> tuple[Steps, Any]:
         """Run events in their order; each device forgets its past where it is told to."""
-        if not resets.any():
-            return self._some(slots, probs, features)
-        # Rounds: in each, a device's events up to its next reset.
+        seen = np.zeros(len(slots), dtype=bool) if gauges is None else ~np.isnan(gauges[:, 0])
+        mixed = bool(seen.any() and not seen.all())
+        if not (resets.any() or mixed):
+            return self._some(slots, probs, features, gauges if seen.any() else None)
+        # Rounds: in each, a device's events up to its next reset, all of them with gauges or none.
         order = np.argsort(slots, kind="stable")
         sorted_slots, flags = slots[order], resets[order].astype(np.int64)
         begins = np.r_[True, sorted_slots[1:] != sorted_slots[:-1]]
+        flags |= np.r_[False, np.diff(seen[order])] & ~begins
         turn = np.cumsum(flags)
         rounds = np.empty(len(slots), dtype=np.int64)
         rounds[order] = turn - np.maximum.accumulate(np.where(begins, turn - flags, 0))
@@ -281,14 +288,18 @@ class ModelVersion:
         by_round = np.argsort(rounds, kind="stable")
         for some in np.split(by_round, np.cumsum(np.bincount(rounds))[:-1]):
             self.bank.reset(slots[some[resets[some]]])
-            more = None if features is None else features[some]
-            steps[some], some_signals = self._some(slots[some], probs[some], more)
-            if signals is not None:
-                signals[some] = some_signals
-        return Steps.of(steps, self.params.names), signals
+            for part in (some[seen[some]], some[~seen[some]]):
+                if not len(part):
+                    continue
+                more = None if features is None else features[part]
+                own = gauges[part] if seen[part[0]] else None
+                steps[part], some_signals = self._some(slots[part], probs[part], more, own)
+                if signals is not None:
+                    signals[part] = some_signals
+        return Steps.of(steps, self.params.names, self.params.sight), signals
 
-    def _some(self, slots: Integers, probs: Any, features: Any) -> tuple[Steps, Any]:
-        answer = self.bank.run(slots, probs, features, signals=self.keep_events)
+    def _some(self, slots: Integers, probs: Any, features: Any, gauges: Any) -> tuple[Steps, Any]:
+        answer = self.bank.run(slots, probs, features, signals=self.keep_events, gauges=gauges)
         return answer if self.keep_events else (answer, None)
 
     def changed(self) -> Integers:
@@ -367,3 +378,12 @@ class ModelVersion:
         model._order.load({"places": newest("places"), **held})
         model.settle()
         return model
+
+
+def _gauges_of(params: Params, content: npt.NDArray[np.int8]) -> npt.NDArray[np.float32]:
+    """Return gauges from bytes of rows, NaN where an event had none."""
+    assert params.sight is not None
+    rows = np.ascontiguousarray(content[:, 1:]).view("<i2")
+    values = (rows / np.array(params.sight.gauge_scales)).astype(np.float32)
+    values[content[:, 0] == 0] = np.nan
+    return np.asarray(values)

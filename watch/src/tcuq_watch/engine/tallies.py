@@ -24,14 +24,14 @@ ALARM_WINDOW, DEGRADATION_WINDOW = 4096, 128  # steps that `recent_alarm` and `d
 
 DEVICE_DTYPE = row_dtype(
     "steps:u8 flagged:u8 abstained:u8 alarm_steps:u8 risk:u8 last_time:f8 alarm_since:f8 onsets:u4 gap:u4 "
-    "recent_risk:i4 recent_alarm:i4 degradation:i4 bucket:i4 alarm_bucket:i4 accuracy:u2 alarm:u1 unused:u1"
+    "recent_risk:i4 recent_alarm:i4 degradation:i4 bucket:i4 alarm_bucket:i4 accuracy:u2 alarm:u1 cause:u1"
 )
 """Of one device: `risk` is a sum in 1/65536; `recent_risk` and `recent_alarm` are slow means over about 256
 and 4096 steps in 2**-24, `degradation` one over 128 in 1/65536; `onsets` counts how often an alarm began;
 `gap` is the usual pause between two steps in milliseconds; `bucket` and `alarm_bucket` the last hours that
-counted it."""
+counted it; `cause` is 255 less what moved last in an alarm that is on, 0 where nothing has."""
 
-_OLD = {new: old for old, new in WAS.items()}
+_OLD = {**{new: old for old, new in WAS.items()}, "cause": "unused"}
 _OLD_DTYPE = np.dtype([(_OLD.get(name, name), DEVICE_DTYPE[name]) for name in DEVICE_DTYPE.names or ()])
 """The same of version 0.3."""
 

@@ -12,7 +12,9 @@ import numpy.typing as npt
 
 from tcuq.base.errors import InputError, needed, one_line, placed
 from tcuq.base.limits import limits_given
-from tcuq.monitor.steps import STEP_DTYPE, Steps
+from tcuq.io.decisions import SEEN
+from tcuq.monitor.params import Params
+from tcuq.monitor.steps import NOT_MOVED, STEP_DTYPE, Steps, actions_of
 
 from .. import _native
 from ..engine.events import Decided
@@ -23,7 +25,13 @@ arrow, ipc, parquet = (
 
 FRACTIONS = [name for name in STEP_DTYPE.names or () if STEP_DTYPE[name].kind == "f"]
 # What a fleet may keep of events, and the columns of that.
-OPTIONAL = {"probs": "probs", "features": "features", "resets": "reset", "labels": "label"}
+OPTIONAL = {
+    "probs": "probs",
+    "features": "features",
+    "gauges": "gauges",
+    "resets": "reset",
+    "labels": "label",
+}
 
 
 def as_table(number: int, decided: Sequence[Decided]) -> Any:
@@ -58,7 +66,7 @@ def _step_columns(steps: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
     """Return the fields of steps; single precision holds fractions, which are multiples of 1/65536."""
     count, single = len(steps), [name for name in FRACTIONS if name != "degradation"]
     fractions, degradation = np.empty((len(single), count), np.float32), np.empty(count)
-    classes, rest = np.empty((2, count), np.int32), np.empty((6, count), np.uint8)
+    classes, rest = np.empty((2, count), np.int32), np.empty((9, count), np.uint8)
     _native.columns(fractions, degradation, classes, rest, np.ascontiguousarray(steps).view(np.uint8))
     others = [name for name in STEP_DTYPE.names or () if name not in FRACTIONS]
     found: dict[str, npt.NDArray[Any]] = {
@@ -116,7 +124,7 @@ def to_parquet(tables: Sequence[Any]) -> tuple[bytes, float | None]:
 
 
 def decided_of(
-    content: bytes, class_names: Mapping[str, Sequence[str] | None], first: int, where: str
+    content: bytes, params: Mapping[str, Params], first: int, where: str
 ) -> Iterator[tuple[int, list[Decided]]]:
     """Yield the commits in bytes of either kind, from one on, each with its decisions by version."""
     commits: dict[int, list[Decided]] = {}
@@ -132,7 +140,7 @@ def decided_of(
         for begin, end in pairwise([0, *(np.flatnonzero(changes) + 1).tolist(), len(numbers)]):
             if numbers[begin] >= first:
                 rows, version = table.slice(begin, end - begin), versions[begin]
-                part = _decided(rows, version, class_names.get(version))
+                part = _decided(rows, version, params.get(version))
                 commits.setdefault(int(numbers[begin]), []).append(part)
     yield from commits.items()
 
@@ -167,14 +175,17 @@ def _values(column: Any) -> npt.NDArray[Any]:
     return np.asarray(column.combine_chunks().flatten()).reshape(len(column), -1)
 
 
-def _decided(table: Any, version: str, class_names: Sequence[str] | None) -> Decided:
+def _decided(table: Any, version: str, params: Params | None) -> Decided:
     steps = np.zeros(table.num_rows, dtype=STEP_DTYPE)
     for name in STEP_DTYPE.names or ():
-        steps[name] = _values(table[name])
+        if name not in SEEN or name in table.column_names:
+            steps[name] = _values(table[name])
+    if "action" not in table.column_names:  # of version 0.3, whose monitors saw no input
+        steps["action"], steps["moved"] = actions_of(steps), NOT_MOVED
     devices, boots, seqs, times = (_values(table[name]) for name in ("device", "boot", "seq", "time"))
     kept: dict[str, Any] = {}
     for field, name in OPTIONAL.items():
         if name in table.column_names and (name == "label" or not table[name].null_count):
             kept[field] = _values(table[name].fill_null(-1) if name == "label" else table[name])
-    class_steps = Steps.of(steps, None if class_names is None else tuple(class_names))
+    class_steps = Steps.of(steps, *(() if params is None else (params.names, params.sight)))
     return Decided(version, devices, boots, seqs, times.astype(np.float64), class_steps, **kept)

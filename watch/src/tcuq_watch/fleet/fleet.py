@@ -348,7 +348,7 @@ class Fleet:
 
     def commits(self, first: int = 0) -> Iterator[tuple[int, list[Decided]]]:
         """Yield the numbers of commits that have decisions, from one on, with these."""
-        return self.store.decided(first, {name: model.params.names for name, model in self.models.items()})
+        return self.store.decided(first, {name: model.params for name, model in self.models.items()})
 
     def summary(
         self, now: float | None = None, worst: int = 20, baseline: tuple[float, float] | None = None

@@ -85,7 +85,7 @@ def decision_lines(decided: Decided) -> list[str]:
         "seq": decided.seqs,
         "time": decided.times,
         "version": np.full(len(decided), decided.version, dtype=object),
-        **step_columns(np.asarray(decided.steps), decided.steps.class_names),
+        **step_columns(np.asarray(decided.steps), decided.steps.class_names, decided.steps.sight),
     }
     for name, values in columns.items():
         if values.dtype.kind == "f":

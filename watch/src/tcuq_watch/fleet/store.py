@@ -340,18 +340,16 @@ class Store:
                 self._sql.executemany("DELETE FROM file WHERE name = ?", names)
                 self._litter.add(DECISIONS)
 
-    def decided(
-        self, first: int, class_names: Mapping[str, Sequence[str] | None]
-    ) -> Iterator[tuple[int, list[Decided]]]:
+    def decided(self, first: int, params: Mapping[str, Params]) -> Iterator[tuple[int, list[Decided]]]:
         """Yield commits that have decisions, from one on, with these."""
         files = self._read("SELECT name FROM file WHERE last >= ? ORDER BY first", first)
         waiting = self._waiting(first)
         for (name,) in files:
             if self._read("SELECT 1 FROM file WHERE name = ?", name):  # else it was dropped meanwhile
                 content = self._file(DECISIONS, name)
-                yield from decided_of(content, class_names, first, str(self.folder / DECISIONS / name))
+                yield from decided_of(content, params, first, str(self.folder / DECISIONS / name))
         for content in waiting:
-            yield from decided_of(content, class_names, first, str(self._path))
+            yield from decided_of(content, params, first, str(self._path))
 
     def _file(self, folder: str, name: str) -> bytes:
         """Return what is in a file that the commit names."""

@@ -40,5 +40,7 @@ def labeled_log(folder: str | Path, first: int = 0, last: int | None = None) -> 
     if kept.features is not None:
         more |= {"feature_scale": params.feature_scale, "feature_zero_point": params.feature_zero_point}
         more["features"] = kept.features[wanted]
+    if kept.gauges is not None and params.sight is not None and np.isfinite(kept.gauges[wanted]).all():
+        more |= {"gauges": kept.gauges[wanted], "gauge_names": params.sight.gauges}
     given = labels[wanted]
     return Log(kept.probs[wanted], labels=None if (given == NO_LABEL).all() else given, **more), len(marked)

@@ -15,6 +15,7 @@ from tcuq.labels.accuracy import accuracy_band
 from tcuq.monitor.alarm import alarm_words
 from tcuq.monitor.params import Params
 from tcuq.monitor.signals import NUMBER
+from tcuq.monitor.steps import ACTIONS, NOT_MOVED, moved_name
 
 from ..pages.feed import Feed
 
@@ -100,6 +101,8 @@ class Publisher:
         def facts(place: int) -> dict[str, Any]:
             row, names = steps[place], self.feed.about["names"]
             facts = {name: row[name].item() for name in FACTS}
+            facts |= {"action": ACTIONS[row["action"]], "changed": bool(row["changed"])}
+            facts["moved"] = moved_name(int(row["moved"]), params.sight)
             known = not math.isnan(facts["expected_accuracy"])
             return {
                 "time": times[place],
@@ -116,12 +119,13 @@ class Publisher:
         changes = np.flatnonzero((raised[1:] > 0) != (raised[:-1] > 0))
         for place in changes[-MOST_CHANGES:].tolist():
             bits = int(raised[place + 1])
-            kind, text = "alarm" if bits else "cleared", self.alarm_text(bits)
+            kind, text = "alarm" if bits else "cleared", self.alarm_text(bits, int(steps["moved"][place]))
             self.notices.now(kind, text, first + place)
             for call in self.on_alarm:
                 call({**facts(place), "event": kind, "text": text})
 
-    def alarm_text(self, bits: int) -> str:
-        """Return what is said of the alarm."""
-        words = alarm_words(bits, self._params.evidence is not None) if bits else ""
+    def alarm_text(self, bits: int, moved: int = NOT_MOVED) -> str:
+        """Return what is said of the alarm, and what moved where the monitor tells it."""
+        name = moved_name(moved, self._params.sight)
+        words = alarm_words(bits, self._params) + (f": {name}" if name else "")
         return f"ALARM: {words}" if bits else "the alarm has ended"

@@ -17,6 +17,7 @@ from tcuq.base.errors import wrong_value
 from tcuq.io.decisions import Decisions, RowText
 from tcuq.log.class_names import checked_names
 from tcuq.monitor.params import Params
+from tcuq.monitor.steps import codes_of, moved_name
 
 from ..engine.events import Decided, Events
 from ..fleet.fleet import Fleet
@@ -95,6 +96,7 @@ class Session:
             "params": params.fingerprint,
             "version": VERSION,
             "signals": params.signals,
+            "moved": {code: moved_name(code, params.sight) for code in codes_of(params.sight)},
             "decided_by": "device" if self.model.by_device else "host",
         }
 
@@ -162,7 +164,13 @@ class Session:
         self.publisher.feed.about["decided_by"] = "device" if self.model.by_device else "host"
         times, steps = np.nan_to_num(part.times, nan=time.time()).tolist(), np.asarray(part.steps)
         if self._decided is not None:  # lines that `tcuq report` and `tcuq audit` read
-            decisions = Decisions(steps, first, fingerprint=self.params.fingerprint, names=self.names)
+            decisions = Decisions(
+                steps,
+                first,
+                fingerprint=self.params.fingerprint,
+                names=self.names,
+                sight=self.params.sight,
+            )
             line = RowText(decisions.columns, "jsonl").line
             self._decided(
                 "".join(
@@ -183,6 +191,7 @@ class Session:
             boot, seq = self._places[-1] if self._places else (0, 0)
             often("reboot", f"the device has started again: now at boot {boot}, step {seq}", self.step)
         words = {
+            "bad gauges": "gauges are not numbers, or not those of the params",
             "wrong width": f"expected {params.classes} classes and {params.features} features",
             "bad features": f"features are missing or not numbers, expected {params.features}",
             "bad posterior": "a posterior does not add up to 1 (--logits reads logits)",

@@ -34,7 +34,7 @@ PyObject *slots_of(PyObject *module, PyObject *args)
 PyObject *columns(PyObject *module, PyObject *args)
 {
     enum { FRACTIONS, DEGRADATIONS, CLASSES, REST, WRITTEN, STEPS = WRITTEN, ARRAYS };
-    static const size_t unit[ARRAYS] = {6 * sizeof(float), sizeof(double), 2 * sizeof(int32_t), 6, sizeof(step_row_t)};
+    static const size_t unit[ARRAYS] = {6 * sizeof(float), sizeof(double), 2 * sizeof(int32_t), 9, sizeof(step_row_t)};
     Py_buffer v[ARRAYS];
     size_t count, i, k;
     int fit = 1;
@@ -55,6 +55,8 @@ PyObject *columns(PyObject *module, PyObject *args)
             const double values[] = {s->risk, s->threshold, s->uncertainty, s->persistence, s->novelty, s->expected_accuracy};
             for (k = 0; k < 6; k++) {
                 fractions[k * count + i] = (float)values[k];
+            }
+            for (k = 0; k < 9; k++) {
                 rest[k * count + i] = (&s->flagged)[k];
             }
             ((double *)v[DEGRADATIONS].buf)[i] = s->degradation;

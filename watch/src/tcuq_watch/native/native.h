@@ -16,7 +16,7 @@ typedef struct {
     double risk, threshold, uncertainty, persistence, novelty, degradation;
     double expected_accuracy; /* NaN where there is none */
     int32_t prediction, answer;
-    uint8_t flagged, abstain, alarm, warming_up, reason, low_mass, unused[2];
+    uint8_t flagged, abstain, alarm, warming_up, reason, low_mass, action, changed, moved;
 } step_row_t;
 
 /* Whether slots[0..count) are numbers of devices: 1, or 0 with an exception. */

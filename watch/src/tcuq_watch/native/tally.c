@@ -14,6 +14,7 @@
 #define MOST_GAP 4294967295.0    /* milliseconds */
 #define ONE 65536.0
 #define NONE (-1)
+#define NOT_MOVED 255 /* in `moved` of a step */
 
 typedef struct {
     uint64_t steps, flagged, abstained, alarm_steps;
@@ -26,7 +27,8 @@ typedef struct {
     int32_t degradation;                  /* slow mean, Q16.16 */
     int32_t bucket, alarm_bucket;      /* last hours in which it was counted, at all and in alarm; NONE before */
     uint16_t accuracy;                 /* expected, Q0.16; 0 where there is none */
-    uint8_t alarm, unused;             /* 88 bytes on every ABI */
+    uint8_t alarm;
+    uint8_t cause; /* 255 less what had moved last in this alarm; 0 where nothing had. 88 bytes on every ABI */
 } device_t;
 
 typedef struct {
@@ -156,6 +158,11 @@ static void take(tally_t *t, size_t slot, double time, const step_row_t *step)
         d->alarm_since = Py_NAN;
     }
     d->alarm = step->alarm;
+    if (!in_alarm) {
+        d->cause = 0;
+    } else if (step->moved != NOT_MOVED) {
+        d->cause = (uint8_t)(NOT_MOVED - step->moved);
+    }
     c->steps++;
     c->flagged += step->flagged;
     c->abstained += step->abstain;

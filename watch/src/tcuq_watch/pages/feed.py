@@ -27,7 +27,7 @@ ROW = np.dtype(
     [("time", "<f8")]
     + [(name, "<f4") for name in ("persistence", "accuracy", "low", "high", "degradation")]
     + [(name, "<u2") for name in ("risk", "threshold")]
-    + [("prediction", "<i2"), ("answer", "<i2"), ("flags", "u1"), ("reason", "u1")]
+    + [("prediction", "<i2"), ("answer", "<i2"), ("flags", "u1"), ("reason", "u1"), ("moved", "u1")]
 )
 """A step in the ring. Messages hold one column after the other, the widest first so that each lies aligned;
 state.js has the same list. Persistence and accuracy are in 1/255, as charts are drawn."""
@@ -63,7 +63,7 @@ class Feed:
         rows["low"], rows["high"] = (math.nan, math.nan) if band is None else band.T
         rows["persistence"], rows["accuracy"] = 255 * steps["persistence"], 255 * steps["expected_accuracy"]
         rows["risk"], rows["threshold"] = words(steps["risk"]), words(steps["threshold"])
-        for name in ("degradation", "prediction", "answer"):
+        for name in ("degradation", "prediction", "answer", "moved"):
             rows[name] = steps[name]
         rows["reason"] = reason_places(steps["reason"])
         rows["flags"] = flag_bits(steps, None)

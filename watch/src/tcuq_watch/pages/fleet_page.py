@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tcuq._version import VERSION
+from tcuq.monitor.steps import NOT_MOVED, moved_name
 from tcuq.report.page import NOT_PROMISED, asset, head, policy
 from tcuq.report.plot import Axis, Plot, axis_top, nice_ticks, runs
 from tcuq.report.text import DASH, count, escape, fact, legend, plural, section, table
@@ -94,6 +95,7 @@ def one_device(fleet: Any, name: str, only: str | None = None) -> list[dict[str,
                 "steps": int(row["steps"]),
                 "recent_risk": float(row["recent_risk"]) / MEAN_ONE,
                 "alarm": int(row["alarm"]),
+                "moved": moved_name(NOT_MOVED - int(row["cause"]), model.params.sight),
                 "last_time": time if np.isfinite(time) else None,
                 **{key: int(place[key]) for key in ("boot", "seq", "missing", "late", "duplicates", "held")},
             }
@@ -141,7 +143,9 @@ def find_devices(fleet: Any, text: str) -> str:
         "Device": _cell("device", escape),
         "Version": _cell("version", escape),
         "Recent risk": _cell("recent_risk", figure),
-        "Alarm": lambda row: ALARMS[row["alarm"]],
+        "Alarm": lambda row: (
+            ALARMS[row["alarm"]] + f"<small>{escape(row['moved'])}</small>" * bool(row["moved"])
+        ),
         "Steps": _cell("steps", count),
         "Last heard": _cell("last_time", moment),
     }
@@ -271,8 +275,9 @@ def worst(summary: Summary, timelines: Timelines) -> str:
 
     def now_in(row: Summary) -> str:
         word, judged, _ = state(row)
+        said = "".join(f"<small>{escape(each)}</small>" for each in (row["moved"], judged) if each)
         kind = word.split(",")[0].lower() if row["silent"] or row["alarm"] else "calm"
-        return f'<b class="state {kind}">{word}</b><small>{judged}</small>'
+        return f'<b class="state {kind}">{word}</b>{said}'
 
     columns = {
         "Device": lambda row: f'<span class="device">{escape(row["device"])}</span>',

@@ -72,14 +72,16 @@ function accuracyOf(stream, i) {
 }
 
 // What to do stands first: that of the step, or of now, where there is none.
-function tellAnswer(stream, i, decision, past) {
+function tellAnswer(stream, i, decision, past, movers) {
   const flags = stream.flags[i], limit = stream.threshold[i], notes = [];
   put("#answer", nameOf(stream, stream.answer[i]));
   find("#now").dataset.decision = decision;
   find("#now").classList.toggle("past", past);
   put("#decision", WORDS[decision]);
   if (decision === "none") notes.push("The last step said " + WORDS[decisionOf(flags)] + ". Whether an alarm is on is unknown.");
+  const moved = (movers || {})[stream.moved[i]];
   if (decision === "hold") notes.push("The alarm is on: do not act on this answer.");
+  if (moved) notes.push(moved[0].toUpperCase() + moved.slice(1) + ".");
   if (stream.prediction[i] !== stream.answer[i]) {
     notes.push("At this step alone the model said \u201c" + nameOf(stream, stream.prediction[i]) + "\u201d.");
   }
@@ -271,7 +273,7 @@ function start() {
     const when = (k) => "step " + number(stream.number(k)) + ", " + clock(stream.time[k]);
     put("#which", which + when(i));
     const past = i !== last;
-    tellAnswer(stream, i, unknown && !past ? "none" : decisionOf(stream.flags[i]), past);
+    tellAnswer(stream, i, unknown && !past ? "none" : decisionOf(stream.flags[i]), past, about.moved);
     tellReason(stream, i, about.signals);
     tellCounts(stream, about);
     let since = last;

@@ -8,7 +8,7 @@ const SLOWEST = 4000; // ms between two tries to connect
 const SENT = Object.entries({
   time: Float64Array, persistence: Float32Array, accuracy: Float32Array, low: Float32Array, high: Float32Array,
   degradation: Float32Array, risk: Uint16Array, threshold: Uint16Array, prediction: Int16Array, answer: Int16Array,
-  flags: Uint8Array, reason: Uint8Array,
+  flags: Uint8Array, reason: Uint8Array, moved: Uint8Array,
 });
 const ARRAYS = [...SENT, ["flagged", Uint8Array], ["ask", Uint8Array]];
 const AXIS_TOPS = [0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1];

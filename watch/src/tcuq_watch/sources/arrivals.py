@@ -133,6 +133,8 @@ class BatchBuilder:
         label: int = -1,
         begins: bool = False,
         count: int = 1,
+        gauges: Sequence[float] = (),
+        gauge_names: tuple[str, ...] | None = None,
     ) -> None:
         """Take steps of a device from number `seq` on, their values one after the other.
 
@@ -140,11 +142,12 @@ class BatchBuilder:
         """
         if device in self._adopted:
             self._settle()
-        shape = kind, len(values) // count, features_kind, len(features) // count
+        seen = len(gauges) // count, gauge_names
+        shape = kind, len(values) // count, features_kind, len(features) // count, seen
         runs = self._runs.setdefault(version, [])
         if not runs or runs[-1][0] != shape:
             runs.append((shape, []))
-        runs[-1][1].append((device, boot, seq, when, label, begins, count, values, features))
+        runs[-1][1].append((device, boot, seq, when, label, begins, count, values, features, gauges))
         self.count += count
 
     def add_events(self, events: Events) -> None:
@@ -199,10 +202,10 @@ class BatchBuilder:
         return arrived
 
 
-def _as_events(version: str | None, shape: tuple[str, int, str, int], rows: list[Any]) -> Events:
+def _as_events(version: str | None, shape: tuple[Any, ...], rows: list[Any]) -> Events:
     """Return rows of one shape as columns; a column in which nothing is told is left out."""
-    kind, width, features_kind, features = shape
-    *columns, counts, values, more = zip(*rows, strict=True)
+    kind, width, features_kind, features, (gauges, names) = shape
+    *columns, counts, values, more, seen = zip(*rows, strict=True)
     types: Any = (object, np.int64, np.int64, np.float64, np.int64, np.bool_)
     devices, boots, seqs, times, labels, begins = (
         np.repeat(np.array(column, dtype=dtype), counts) for column, dtype in zip(columns, types, strict=True)
@@ -221,6 +224,8 @@ def _as_events(version: str | None, shape: tuple[str, int, str, int], rows: list
         None if kind else np.concatenate(values),
         labels if (labels >= 0).any() else None,
         begins if begins.any() else None,
+        _table("d", seen, gauges) if gauges else None,
+        names if gauges else None,
     )
 
 

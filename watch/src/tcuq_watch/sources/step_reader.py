@@ -18,7 +18,7 @@ from tcuq.base.json_text import check_depth, not_json
 from tcuq.base.limits import Limits, limits_given
 from tcuq.io.binary_frames import DecisionsFrame, Decoder, Item, StateFrame, Text
 from tcuq.io.decision_files import LIMITS, today
-from tcuq.io.log_rows import NAMES, written_int8
+from tcuq.io.log_rows import GAUGE_NAMES, NAMES, written_int8
 from tcuq.io.rows import name_in_csv
 from tcuq.io.values import check_label
 from tcuq.log.class_names import checked_names, class_number
@@ -26,7 +26,7 @@ from tcuq.log.columns import Layout
 from tcuq.log.log import Softmax
 from tcuq.monitor.made import WAS
 from tcuq.monitor.signals import NUMBER, REASONS
-from tcuq.monitor.steps import NO_REASON, STEP_DTYPE
+from tcuq.monitor.steps import ACTIONS, NO_REASON, NOT_MOVED, STEP_DTYPE, actions_of
 
 from ..engine.events import MAX_NUMBER
 from .arrivals import Bad, BatchBuilder, DeviceState, Refused, is_name, seconds
@@ -51,7 +51,10 @@ _HEADER = re.compile(r"(^|,)[\s\"]*p0?[\s\"]*(,|$)")
 _CSV_NAMES = re.compile(r"\s*#\s*names\s*:", re.IGNORECASE)
 
 _FIELDS = STEP_DTYPE.names or ()
-_NOTHING = {**dict.fromkeys(_FIELDS, 0), "reason": NO_REASON, "expected_accuracy": math.nan}
+_NOTHING = {
+    **dict.fromkeys(_FIELDS, 0),
+    **{"reason": NO_REASON, "moved": NOT_MOVED, "expected_accuracy": math.nan},
+}
 """Fields of a decision, and what stands for those that are not told."""
 
 _DECODE = json.JSONDecoder().raw_decode
@@ -83,6 +86,7 @@ class StepReader:
         self.device = device
         self._stream, self._limit, self._limits = stream, line, limits_given(limits)
         self._names = names  # of the parameters, until a device tells its own
+        self._gauge_names: tuple[str, ...] | None = None
         self.headers: dict[str, tuple[str, Layout]] = {}
         self._decoders: dict[str | None, Decoder] = {}
         self._last: dict[str, float] = {}
@@ -156,7 +160,8 @@ class StepReader:
         columns = {device: text for device, (text, _) in self.headers.items()}
         kept: dict[str, Any] = {"last": self._last, "columns": columns}
         kept = {name: dict(values) for name, values in kept.items() if 0 < len(values) <= MOST_KEPT}
-        return kept if self.rows.names is None else {**kept, "names": list(self.rows.names)}
+        told = {NAMES: self.rows.names, GAUGE_NAMES: self._gauge_names}
+        return kept | {key: list(names) for key, names in told.items() if names is not None}
 
     def recall(self, position: dict[str, Any]) -> None:
         """Take back what `memory` gave."""
@@ -165,6 +170,8 @@ class StepReader:
             self.headers[device] = text, Layout.of(_cells(text))
         if "names" in position:
             self._names = self.rows.names = tuple(position["names"])
+        if GAUGE_NAMES in position:
+            self._gauge_names = tuple(position[GAUGE_NAMES])
         self.interrupted()
 
     def _refuse(self, error: Exception, shown: str) -> None:
@@ -261,8 +268,11 @@ class StepReader:
         """Take a step, a state or names as JSON gives them."""
         if type(content) is not dict:
             raise Refused("not a step", f"{str(content)[:40]} stands where a step is expected")
-        if content.keys() == {NAMES}:
-            self._take_names(content[NAMES])
+        if content and content.keys() <= {NAMES, GAUGE_NAMES}:
+            if NAMES in content:
+                self._take_names(content[NAMES])
+            if GAUGE_NAMES in content:
+                self._gauge_names = _names_of_gauges(content[GAUGE_NAMES], self._gauge_names)
             return
         get = content.get
         device = self._whose(get("device"), device)
@@ -275,7 +285,8 @@ class StepReader:
             return
 
         values, features, label = get("probs"), get("features"), get("label", get("labels"))
-        kind, features_kind = "", "b"
+        kind, features_kind, named = "", "b", None
+        gauges: tuple[float, ...] = ()
         if values is None and "risk" in content:
             seq = _whole("step", get("step")) if seq < 0 else seq
             values, features, label = _decision(content), (), -1
@@ -283,6 +294,9 @@ class StepReader:
             kind, values = _numbers("probs", values, self.rows.softmax is None)
             features_kind, features = ("b", ()) if features is None else _numbers("features", features, False)
             label = -1 if label is None else self._label(label, max(2, len(values)))
+            if get("gauges") is not None:
+                gauges = tuple(map(float, _numbers("gauges", content["gauges"], False)[1]))
+                named = _names_of_gauges(get(GAUGE_NAMES), None) or self._gauge_names
 
         begins = False
         if seq < 0 and self._stream:
@@ -292,7 +306,19 @@ class StepReader:
             when = seconds(content["time"])
             when = NO_TIME if math.isnan(when) else when
         self.rows.add_steps(
-            device, boot, seq, when, version, kind, values, features_kind, features, label, begins
+            device,
+            boot,
+            seq,
+            when,
+            version,
+            kind,
+            values,
+            features_kind,
+            features,
+            label,
+            begins,
+            gauges=gauges,
+            gauge_names=named,
         )
 
     def _whose(self, named: Any, device: str | None) -> str:
@@ -338,6 +364,17 @@ def _remember(values: dict[str, Any], device: str, value: Any) -> None:
     values[device] = value
 
 
+def _names_of_gauges(names: Any, before: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    """Return names of gauges; refuse what is none, and others than before."""
+    if names is None:
+        return before
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise Refused("names", f"gauge_names is {str(names)[:40]}, expected a list of texts")
+    if before is not None and tuple(names) != before:
+        raise Refused("names", f"gauge_names are {str(names)[:60]}, expected {list(before)} as before")
+    return tuple(names)
+
+
 def _whole(key: str, value: Any) -> int:
     if value is None:
         return -1
@@ -372,11 +409,16 @@ def _decision(content: dict[str, Any]) -> Any:
         raise Refused("decision", "a key is missing, expected risk, threshold and answer")
     values = {**_NOTHING, **{name: _field(name, value) for name, value in fields.items()}}
     values["flagged"] = values["risk"] >= values["threshold"]
-    return np.array([tuple(values[name] for name in _FIELDS)], dtype=STEP_DTYPE)
+    step = np.array([tuple(values[name] for name in _FIELDS)], dtype=STEP_DTYPE)
+    if "action" not in fields:
+        step["action"] = actions_of(step)
+    return step
 
 
 def _field(name: str, value: Any) -> float:
-    """Return a value of a decision as a number; a reason is a word."""
+    """Return a value of a decision as a number; reason and action are words."""
+    if name == "action" and value in ACTIONS:
+        return ACTIONS.index(value)
     if name == "reason" and isinstance(value, str) and WAS.get(value, value) in REASONS:
         return REASONS[WAS.get(value, value)]
     number: Any = None if isinstance(value, str) else value
@@ -396,11 +438,13 @@ def _state(text: Any) -> bytes:
 
 
 def joined_columns(layout: Layout, content: dict[str, Any]) -> dict[str, Any]:
-    """Return a row of a table with its posteriors and features as lists."""
-    for key, columns in (("probs", layout.probs), ("features", layout.features)):
-        if columns and columns != [key]:
-            content[key] = [content.pop(name, None) for name in columns]
-    return content
+    """Return a row of a table with its posteriors, features and gauges as lists."""
+    for key, columns in (("probs", layout.probs), ("features", layout.features), ("gauges", layout.gauges)):
+        if columns and list(columns) != [key]:
+            cells = [content.pop(name, None) for name in columns]
+            if key != "gauges" or any(cell is not None for cell in cells):
+                content[key] = cells
+    return {**content, **layout.details} if "gauges" in content else content
 
 
 def _cells(text: str) -> list[str]:

@@ -44,7 +44,7 @@ class EventTable:
             _raise_of_disk(error)
             raise InputError("damaged", f"{path}: is not a Parquet file, or is damaged") from None
         self._layout = _layout(path, names)
-        wanted = {*PLAIN, *self._layout.probs, *self._layout.features}
+        wanted = {*PLAIN, *self._layout.probs, *self._layout.features, *self._layout.gauges}
         ours = dict(zip(names, self._layout.names, strict=True))
         self._names = {name: own for name, own in ours.items() if own in wanted}
         ends = np.cumsum(sizes, dtype=np.int64)
@@ -117,10 +117,12 @@ def add_batch(reader: StepReader, batch: Any, layout: Layout, where: str) -> Non
 def _as_events(reader: StepReader, columns: dict[str, Any], layout: Layout) -> list[Events]:
     """Return the rows of a batch as events, by version; raise ValueError where one needs a closer look."""
     arrow = _arrow()
-    names = [*layout.probs, *layout.features]
+    names = [*layout.probs, *layout.features, *layout.gauges]
     rows = arrow.record_batch([columns[name] for name in names], names)
-    numbers = columns_of(rows, Layout(names, layout.probs, layout.features))
-    probs, features = numbers.probs, numbers.features
+    numbers = columns_of(rows, Layout(names, layout.probs, layout.features, layout.gauges))
+    probs, features, gauges = numbers.probs, numbers.features, numbers.gauges
+    if gauges is not None and not np.isfinite(gauges).all():
+        raise ValueError
     for table in (probs, features):
         # Wider integers are int8 or float by row, as in text, and what is missing costs its row.
         if table is not None and (table.dtype not in NARROW or np.isnan(table).any() or not table.shape[1]):
@@ -153,6 +155,8 @@ def _as_events(reader: StepReader, columns: dict[str, Any], layout: Layout) -> l
             None if np.isnan(when).all() else when,
             version,
             labels=known if (known >= 0).any() else None,
+            gauges=None if gauges is None else gauges[some],
+            gauge_names=layout.details.get("gauge_names"),
         )
         made.append(events)
     return made

@@ -16,7 +16,7 @@ from tcuq.report.text import NBSP, count
 
 from ..engine.tallies import MEAN_ONE, RISK_ONE
 from .status import table
-from .versions import VersionView
+from .versions import VersionView, ranked_by
 from .words import figure
 
 NONE = "(none)"  # the group of devices without a row, or without a value in it
@@ -52,8 +52,8 @@ def by_group(views: Sequence[VersionView], tags: Mapping[str, str]) -> list[dict
     The last figure is the median over the devices that report: of the degradation where every version has
     one, else of the recent risk.
     """
-    severe = all(view.params.evidence is not None for view in views)
-    key, unit = ("degradation", RISK_ONE) if severe else ("recent_risk", MEAN_ONE)
+    key = ranked_by(views)
+    unit = RISK_ONE if key == "degradation" else MEAN_ONE
     values, members = dict[str, float](), dict[str, list[str]]()
     for view in views:
         values.update(zip(view.names, (view.rows[key] / unit).tolist(), strict=True))

@@ -51,7 +51,7 @@ DEVICE: tuple[Row, ...] = (
     ("counts.unkept", "unkept_lines_total", "Lines of the logs lost to a full disk."),
     ("risk", "risk", "Risk of the last step, 0 to 1."),
     ("threshold", "threshold", "Threshold of the last step."),
-    ("alarm", "alarm", "0 none, 1 risk has risen or evidence has added up, 2 risk has fallen, 3 both."),
+    ("alarm", "alarm", "0 none, 1 risk, evidence or input, 2 risk has fallen, 3 both."),
     ("expected_accuracy", "expected_accuracy", "Accuracy that the monitor expects, 0 to 1."),
     ("abstention_share", "abstention_share", "Share of abstentions in the last 1,000 steps."),
     ("time", "last_step_timestamp_seconds", "Time of the last step, Unix seconds."),

@@ -103,7 +103,10 @@ def _worst(summary: Mapping[str, Any]) -> list[str]:
         rows.append(columns)
     more = summary["need"] - len(listed)
     also = [f"{count(more)} more need you: tcuq fleet page lists all, and so does --json"] if more > 0 else []
-    return [*table(rows, 3), *also]
+    lines = table(rows, 3)
+    why = ["", *(f"    {row['moved']}" if row["moved"] else "" for row in listed)]
+    both = zip(lines, why, strict=False)
+    return [*(line for pair in both for line in pair if line), *also]
 
 
 def _order(counts: Mapping[str, Any]) -> str:
@@ -126,10 +129,10 @@ def device_text(rows: Sequence[Mapping[str, Any]]) -> str:
     lines: list[str] = []
     for row in rows:
         steps = plural(row["steps"], "step")
+        alarm = ALARMS[row["alarm"]] + (f": {row['moved']}" if row["moved"] else "")
         lines += [
             f"{row['device']}, version {row['version']}: {steps}, last heard {moment(row['last_time'])}",
-            f"  {ALARMS[row['alarm']]}; recent risk {figure(row['recent_risk'])}; "
-            f"boot {row['boot']}, seq {row['seq']}",
+            f"  {alarm}; recent risk {figure(row['recent_risk'])}; boot {row['boot']}, seq {row['seq']}",
             f"  {_order(row)}",
         ]
     return _shown(lines)

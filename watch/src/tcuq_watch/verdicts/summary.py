@@ -11,12 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from tcuq.labels.accuracy import half_band
+from tcuq.monitor.steps import NOT_MOVED, moved_name
 
 from ..engine.labels import Labels
 from ..engine.model_version import ModelVersion
 from ..engine.tallies import MEAN_ONE, RISK_ONE
 from .baseline import SPENT, Baseline, fleet_p, share_interval
-from .versions import FALSE_SHARE, PEERS, VersionView, by_version, rollouts
+from .versions import FALSE_SHARE, PEERS, VersionView, by_version, ranked_by, rollouts
 from .words import ORDER
 
 LISTED = 100  # silent devices, those silent for longest, and degraded ones; all are counted
@@ -162,7 +163,7 @@ def _band(view: VersionView, expected: float | None) -> list[float] | None:
 
 def _worst(views: Sequence[VersionView], count: int) -> list[dict[str, Any]]:
     """Return all devices that need someone, and others up to `count`: by degradation, else by risk."""
-    key = "degradation" if all(view.params.evidence is not None for view in views) else "recent_risk"
+    key = ranked_by(views)
     ranked = []
     for view in views:
         urgency = _urgency(view)
@@ -185,15 +186,17 @@ def _urgency(view: VersionView) -> npt.NDArray[np.int64]:
 
 
 def _device(view: VersionView, slot: int) -> dict[str, Any]:
-    row = view.rows[slot]
+    row, params = view.rows[slot], view.params
+    severe = params.evidence is not None or params.sight is not None
     times = {"alarm_since": row["alarm_since"], "last_time": view.heard[slot]}
     return {
         "device": view.names[slot],
         "version": view.name,
-        "degradation": float(row["degradation"]) / RISK_ONE if view.params.evidence is not None else None,
+        "degradation": float(row["degradation"]) / RISK_ONE if severe else None,
         "recent_risk": float(row["recent_risk"]) / MEAN_ONE,
         **_rates(row),
         "alarm": int(row["alarm"]),
+        "moved": moved_name(NOT_MOVED - int(row["cause"]), view.params.sight),
         "silent": bool(view.silent[slot]),
         **{key: float(at) if np.isfinite(at) else None for key, at in times.items()},
         "missing": int(view.places["missing"][slot]),

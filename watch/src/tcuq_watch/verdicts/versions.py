@@ -97,6 +97,12 @@ def _leave_out_moved(views: Sequence[VersionView]) -> None:
         view.silent = view.silent & here
 
 
+def ranked_by(views: Sequence[VersionView]) -> str:
+    """Return what devices are ranked by: the degradation where all have one of the same unit."""
+    one = any(all(getattr(view.params, head) is not None for view in views) for head in ("evidence", "sight"))
+    return "degradation" if one else "recent_risk"
+
+
 def _judge(views: Sequence[VersionView]) -> None:
     """Compare every device that reports with the baseline and with the others."""
     now, always = [], []
