@@ -66,7 +66,7 @@ static void read_numbers(const tcuq_t *m, const layout_t *at, const inference_t 
     const int8_t *usual = head->class_mean + now->subject * count;
     int32_t *base = word(m, at, SIGHT_WORDS + 2u * count);
     int seen = now->gauges != NULL;
-    int settled = head->baseline_inputs != 0u && m->baseline_seen >= head->baseline_inputs << 8;
+    int settled = m->baseline_seen >= head->baseline_inputs << 8;
     for (i = 0; i < gauges; i++) {
         z[i] = seen ? standard(head, i, now->gauges[i]) - 256 * usual[i] : 0;
     }
@@ -77,7 +77,8 @@ static void read_numbers(const tcuq_t *m, const layout_t *at, const inference_t 
         last++;
     }
     for (i = 0; settled && i < count; i++) {
-        base[i] = clipped(base[i], STAY_MOST / 2); /* as it is, unless memory has failed */
+        /* As it is, unless memory has failed. */
+        base[i] = clipped(base[i], head->baseline_inputs != 0u ? STAY_MOST / 2 : 0);
     }
     for (i = 0; settled && i < last; i++) {
         z[i] -= base[i];
