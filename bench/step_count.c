@@ -4,7 +4,8 @@
  *     step_count SIGNALS CLASSES FEATURES STEPS [LAG ...]
  *
  * Bits of SIGNALS that are no signals: 20 gives the alarm an evidence head (as do degradation and drift), 21 that head a
- * bet, 22 the monitor an instant head (as does the signal disbelief).
+ * bet, 22 the monitor an instant head (as does the signal disbelief), 23 the alarm sight, with as many gauges as the five
+ * bits above it say.
  * With negative STEPS the stream is made but not watched: the difference between the two
  * runs is the monitor. Prints a checksum, so that nothing can be optimized away and runs can be compared. */
 #include <stdio.h>
@@ -32,6 +33,13 @@ int main(int argc, char **argv)
     static tcuq_evidence_t evidence;
     static int16_t offsets[TCUQ_MAX_CLASSES];
     static tcuq_instant_t instant;
+    static tcuq_sight_t sight;
+    static int32_t mean[TCUQ_MAX_SIGHT];
+    static uint16_t scale[TCUQ_MAX_SIGHT];
+    static uint8_t shift[TCUQ_MAX_SIGHT];
+    static int8_t class_mean[TCUQ_MAX_CLASSES * TCUQ_MAX_SIGHT];
+    static int16_t matrix[TCUQ_MAX_SIGHT * (TCUQ_MAX_SIGHT + 1) / 2];
+    static int16_t gauges[TCUQ_MAX_SIGHT];
     static int8_t centers[TCUQ_MAX_CLASSES * TCUQ_MAX_FEATURES];
     unsigned long asked;
     static int8_t probs[TCUQ_MAX_CLASSES];
@@ -53,6 +61,8 @@ int main(int argc, char **argv)
     TCUQ_PARAM_NUMBERS(SET_USUAL)
     TCUQ_EVIDENCE_NUMBERS(SET_USUAL)
     TCUQ_INSTANT_NUMBERS(SET_USUAL)
+    TCUQ_SIGHT_NUMBERS(SET_USUAL)
+    sight.gauges = 0;
     asked = strtoul(argv[1], NULL, 0);
     p.signals = (uint32_t)(asked & TCUQ_ALL_SIGNALS);
     p.classes = (uint16_t)strtoul(argv[2], NULL, 0);
@@ -72,7 +82,27 @@ int main(int argc, char **argv)
         p.coef[i] = (int16_t)(1024 + 300 * i);
         p.clean_mean[i] = 9000;
     }
-    if ((asked & (TCUQ_SLOW_SIGNALS | 1uL << 20)) != 0u) {
+    if ((asked & 1uL << 23) != 0u) {
+        uint32_t count;
+        sight.gauges = (uint16_t)(asked >> 24 & 31u);
+        p.sight = &sight;
+        count = TCUQ_SIGHT_COUNT(&p);
+        for (i = 0; i < (int)count; i++) {
+            mean[i] = i < sight.gauges ? 16 * 500 : 16 * 30000;
+            scale[i] = 700;
+            shift[i] = i < sight.gauges ? 7 : 13;
+        }
+        for (i = 0; i < (int)(count * (count + 1u) / 2u); i++) {
+            matrix[i] = (int16_t)(i % 7 - 3);
+        }
+        sight.mean = mean;
+        sight.scale = scale;
+        sight.shift = shift;
+        sight.class_mean = class_mean;
+        sight.matrix = matrix;
+        sight.baseline_inputs = 60;
+        sight.odds_weight = 0; /* a stream without an alarm */
+    } else if ((asked & (TCUQ_SLOW_SIGNALS | 1uL << 20)) != 0u) {
         for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
             evidence.coef[i] = (int16_t)(900 - 200 * i);
         }
@@ -119,10 +149,13 @@ int main(int argc, char **argv)
         for (i = 0; i < p.features; i++) {
             features[i] = (int8_t)((int)draw(120) + (int)((prediction * 37u + (unsigned)i * 11u) % 100u) - 128);
         }
+        for (i = 0; i < sight.gauges; i++) {
+            gauges[i] = (int16_t)(400 + draw(200));
+        }
         if (idle) {
             continue;
         }
-        tcuq_step(&monitor, probs, features, &out, NULL);
+        tcuq_step_gauges(&monitor, probs, features, gauges, &out, NULL);
         sum = sum * 31u + out.risk + out.abstain + (uint32_t)out.threshold;
         sum = sum * 31u + out.answer + out.persistence + out.novelty + out.expected_accuracy + (uint32_t)out.degradation;
     }

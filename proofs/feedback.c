@@ -129,6 +129,7 @@ void prove_label(void)
  * error_shut on. Where errors come first every accepted step is counted. */
 void prove_vouch(void)
 {
+    inference_t now;
     layout_t at;
     int doubtful;
     any_labels();
@@ -150,7 +151,7 @@ void prove_vouch(void)
     doubtful = doubtful_at(&head, (int32_t)*tcuq_internal_feedback(&m, &at), out.risk);
     PROVE(debt() < head.error_shut || doubtful);
     spend(&m, &out, doubtful);
-    remember(&p, feedback_numbers(ring + 1), &out, doubtful);
+    remember(&p, &now, feedback_numbers(ring + 1), &out, doubtful);
     PROVE(holds() && untouched());
     PROVE(head.error_first == 0u || out.abstain != 0u || !doubtful);
     END;
@@ -159,6 +160,7 @@ void prove_vouch(void)
 /* Any memory at all: nothing is read or written elsewhere, the debt comes back, and so does the place. */
 void prove_damaged_labels(void)
 {
+    inference_t now;
     layout_t at;
     any_labels();
     tcuq_internal_layout(&at, &p);
@@ -168,7 +170,7 @@ void prove_damaged_labels(void)
     PROVE(untouched() && debt() >= -(int32_t)head.error_shut && debt() <= tcuq_error_bound(&p));
     out.answer = nondet_u16();
     out.uncertainty = nondet_u16();
-    remember(&p, feedback_numbers(ring + 1), &out, nondet_bool());
+    remember(&p, &now, feedback_numbers(ring + 1), &out, nondet_bool());
     PROVE(untouched());
     END;
 }

@@ -212,7 +212,7 @@ void prove_least_raised(void)
     m.rise = nondet_u32();
     m.fall = nondet_u32();
     out.risk = nondet_u16();
-    alarm(&m, &now, NULL, NULL, &out);
+    alarm(&m, NULL, &now, NULL, NULL, &out);
     left = m.alarm >> 2;
     PROVE(out.alarm <= 3u && (m.alarm & 3u) == out.alarm && left <= p.least_raised);
     PROVE((out.alarm & 1u) != 0u || left == 0u);
@@ -303,7 +303,8 @@ void prove_novelty(void)
     head.frozen = nondet_u32();
     ASSUME((p.signals & ~0x1FFu) == 0u); /* drift: prove_drift_of */
     ASSUME(head.clip >= 1u && head.clip <= 524288u && head.reach >= 256u);
-    slow_signals(&m, NULL, &head, &now, nondet_u32(), NULL, signals);
+    compare(&m, head.reach, head.frozen, &now, nondet_u32());
+    slow_signals(&m, NULL, &head, &now, NULL, signals);
     clip = (int32_t)head.clip;
     PROVE(now.novelty >= 32u && now.novelty <= 256u);
     PROVE(now.evidence >= -clip && now.evidence <= clip);

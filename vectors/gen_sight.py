@@ -283,7 +283,7 @@ def states() -> Iterator[Case]:
         why = "words that no input can cause"
         yield sighted(name, why, SEES, 3, 0, 1, steps, faults, marks, sight={"baseline_inputs": 4})
     unread = "5 damage baseline 77, damage baseline_seen 9, both; 8 damage degradation -5, both"
-    unread += "; 12 damage accuracy 4, both"
+    unread += f"; 12 damage accuracy 4, both; 13 damage base_numbers {high}; 14 both"
     yield sighted("damage_unread", "counters that nobody reads", SEES, 3, 0, 1, 16, (), unread)
     marks = f"0 {refusing([(68, 4, 1), (80, 4, 1)])}; 9 {refusing([(76, 4, 2), (64, 4, 65536), (16, 4, 1)])}"
     yield sighted("refused", "words before the first step, and of others", ODDS, 2, 0, 1, 12, (), marks)

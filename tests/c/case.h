@@ -9,6 +9,10 @@
 
 #ifdef CASE_CLASSES
 
+#ifndef CASE_CLASS_MEANS /* the most numbers of the table of sight */
+#define CASE_CLASS_MEANS (CASE_CLASSES * TCUQ_MAX_SIGHT)
+#endif
+
 static tcuq_params_t params;
 static uint8_t lags[TCUQ_MAX_LAG];
 static uint16_t lag_weights[TCUQ_MAX_LAG];
@@ -19,7 +23,7 @@ static tcuq_sight_t sight;
 static int32_t sight_means[TCUQ_MAX_SIGHT];
 static uint16_t sight_scales[TCUQ_MAX_SIGHT];
 static uint8_t sight_shifts[TCUQ_MAX_SIGHT];
-static int8_t sight_class_means[CASE_CLASSES * TCUQ_MAX_SIGHT];
+static int8_t sight_class_means[CASE_CLASS_MEANS];
 static int16_t sight_matrix[TCUQ_MAX_SIGHT * (TCUQ_MAX_SIGHT + 1) / 2];
 static tcuq_feedback_t feedback;
 
@@ -56,7 +60,9 @@ static void read_sight(void)
     TCUQ_SIGHT_NUMBERS(READ_NUMBER)
     params.sight = &sight;
     count = TCUQ_SIGHT_COUNT(&params);
-    count = count < TCUQ_MAX_SIGHT ? count : TCUQ_MAX_SIGHT; /* the line is then too long */
+    if (count > TCUQ_MAX_SIGHT || params.classes * count > CASE_CLASS_MEANS) {
+        count = 0; /* the line is then too long */
+    }
     READ_NUMBERS(sight_means, int32_t, count);
     READ_NUMBERS(sight_scales, uint16_t, count);
     READ_NUMBERS(sight_shifts, uint8_t, count);

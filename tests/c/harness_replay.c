@@ -3,11 +3,12 @@
  * each. device/tests/support/device_replay.py writes the input and says what it holds.
  *
  * REPLAY_BYTES is the room for a ring, and for a saved state; a multiple of 4. REPLAY_CLASSES and
- * REPLAY_CENTERS are the most classes and bytes of centers that a case may have. */
+ * REPLAY_CENTERS are the most classes and bytes of centers, or of class means, that a case may have. */
 #include "harness.h"
 #include "harness_step.h"
 
 #define CASE_CLASSES REPLAY_CLASSES
+#define CASE_CLASS_MEANS REPLAY_CENTERS
 #include "case.h"
 
 static int8_t centers[REPLAY_CENTERS];

@@ -10,7 +10,7 @@
 #include "check.h"
 #include "tcuq_fields.h"
 
-enum { CLASSES = 4, FEATURES = 4, LAGS = 3, DEPTH = 4, WIDE = 10, DEGRADATION = 5, COUNTERS = 14, FILLED = 13, HOSTILE = 80, CALM = 500, SETS = 11, PAIRS = 300 };
+enum { CLASSES = 4, FEATURES = 4, LAGS = 3, DEPTH = 4, WIDE = 10, DEGRADATION = 5, COUNTERS = 14, FILLED = 13, HOSTILE = 80, CALM = 500, SETS = 12, PAIRS = 300 };
 
 /* Steps after which a damaged signal is as good as new: lagged ones exactly, others within NEAR / 65536, and a drift
  * that happens to be short, where a unit shows, within DRIFT_NEAR. Slow means forget at a rate of 1/64 where no step is
@@ -29,6 +29,15 @@ static const int8_t centers[CLASSES * FEATURES] = {9, -4, 77, 0, 40, 40, -40, -4
 static tcuq_evidence_t head, bet, same_looks;
 static tcuq_instant_t instant;
 static tcuq_feedback_t feedback;
+
+/* Two gauges, odds, and both distances. */
+enum { NUMBERS = 5 };
+static tcuq_sight_t sight;
+static const int32_t sight_mean[NUMBERS] = {0, 0, 480000, 900000, 400000};
+static const uint16_t sight_scale[NUMBERS] = {512, 512, 512, 512, 512};
+static const uint8_t sight_shift[NUMBERS] = {5, 5, 13, 13, 12};
+static const int8_t sight_class_mean[CLASSES * NUMBERS] = {0};
+static const int16_t sight_matrix[NUMBERS * (NUMBERS + 1) / 2] = {90, 3, 0, -2, 1, 90, 4, 0, 3, 90, -5, 2, 90, 1, 90};
 
 typedef struct {
     const char *name;
@@ -160,6 +169,16 @@ static unsigned sets(set_t *out)
     TCUQ_FEEDBACK_NUMBERS(SET_USUAL)
     feedback.memory = 7;
     out[10].params.feedback = &feedback;
+    out[11].name = "sight";
+    out[11].params = standard(0x1B0u, &instant, NULL);
+    TCUQ_SIGHT_NUMBERS(SET_USUAL)
+    sight.odds_weight = 20;
+    sight.mean = sight_mean;
+    sight.scale = sight_scale;
+    sight.shift = sight_shift;
+    sight.class_mean = sight_class_mean;
+    sight.matrix = sight_matrix;
+    out[11].params.sight = &sight;
     return SETS;
 }
 
@@ -224,8 +243,9 @@ typedef struct {
 
 static void step_both(watch_t *w, watch_t *twin, const int8_t *probs, const int8_t *features, said_t *a, said_t *b)
 {
-    tcuq_step(&w->monitor, probs, features, &a->out, a->signals);
-    tcuq_step(&twin->monitor, probs, features, &b->out, b->signals);
+    const int16_t gauges[2] = {features[0], features[1]};
+    tcuq_step_gauges(&w->monitor, probs, features, gauges, &a->out, a->signals);
+    tcuq_step_gauges(&twin->monitor, probs, features, gauges, &b->out, b->signals);
 }
 
 /* A label that comes three steps late, now and then a wrong one. Returns what it owes where it counts as one of a step

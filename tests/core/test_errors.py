@@ -17,7 +17,8 @@ STRICT = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", f"-I{CORE}"]
 TEXT = (CORE / "tcuq_fields.h").read_text().split("#define TCUQ_RULES(X)")[1].split("\n\n")[0]
 RULES = re.findall(r'^    X\((\w+), (\w+),(?:[^"]|\\\n)*?"(.*?)"\)', TEXT, re.MULTILINE)
 NUMBERS = [row for row in ROWS if row.kind == "one" and row.name not in ("version", "fingerprint")]
-WHOLE = {row for row in NUMBERS if row.low == 0 and row.high in (2**16 - 1, 2**32 - 1)}
+OF_TYPES = ((0, 2**16 - 1), (0, 2**32 - 1), (-(2**15), 2**15 - 1))
+WHOLE = {row for row in NUMBERS if (row.low, row.high) in OF_TYPES}
 """Fields whose range is that of their type; rules have the word on some of them."""
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from places import ROOT
 
-from tcuq import EvidenceHead, Feedback, Params
+from tcuq import Alarm, AlarmSide, EvidenceHead, Feedback, Params
 from tcuq._core import Core
-from tcuq.monitor.heads import InstantHead
+from tcuq.monitor.heads import InstantHead, Sight
 from tcuq.monitor.made import ROWS, Row
 from tcuq.reference import Params as Reference
 
@@ -24,6 +24,11 @@ WHOLE = Params(
     instant=InstantHead({"odds": 1.0}),
     feedback=Feedback(max_error=0.5),
     slope=0.0,
+)
+SEEING = WHOLE.replace(
+    evidence=None,
+    sight=Sight([0.0] * 3, [1.0] * 3, [[0.0] * 3] * 3, [1.0] * 6, gauges=["level"]),
+    alarm=Alarm(rise=AlarmSide(0.0, 1.5, cap=64.0, clear=1.0)),
 )
 NUMBERS = [row for row in ROWS if row.kind == "one" and row.name not in ("lag_count", "fingerprint")]
 
@@ -49,6 +54,6 @@ def accepted(kind: Any, fields: dict[str, Any]) -> bool:
 def test_core_and_reference_accept_the_same_numbers(row: Row) -> None:
     """Just inside and just outside each range, and what rules between parameters make of it."""
     for value in (row.low - 1, row.low, row.low + 1, row.high - 1, row.high, row.high + 1):
-        fields = WHOLE.integers()
+        fields = (SEEING if row.part == "sight" else WHOLE).integers()
         (fields if row.part == "params" else fields[row.part])[row.name] = value
         assert accepted(Core, fields) == accepted(Reference.of, fields), value

@@ -102,13 +102,14 @@ def replay_rooms(board: Board) -> dict[str, int]:
     if board.emulated.harness_ram:
         return {"BYTES": 1 << 18, "CLASSES": 1000, "CENTERS": 8192}
     # The rest of a small RAM goes to the buffers of the largest case, see harness_replay.c.
-    return {"BYTES": (board.ram_bytes - 7000) // 2 // 4 * 4, "CLASSES": 400, "CENTERS": 1024}
+    return {"BYTES": (board.ram_bytes - 9000) // 2 // 4 * 4, "CLASSES": 400, "CENTERS": 1024}
 
 
 def replay_fits(case: VectorCase, board: Board) -> bool:
     """Return whether a replay on a board has room for a case."""
     rooms, centers = replay_rooms(board), case.fields.get("centers") or b""
-    needed = {"BYTES": max(case.sizes), "CLASSES": case.fields["classes"], "CENTERS": len(centers)}
+    tables = centers, (case.fields.get("sight") or {}).get("class_mean", b"")
+    needed = {"BYTES": max(case.sizes), "CLASSES": case.fields["classes"], "CENTERS": max(map(len, tables))}
     return all(needed[name] <= rooms[name] for name in rooms)
 
 

@@ -67,7 +67,7 @@ static void read_numbers(const tcuq_t *m, const layout_t *at, const inference_t 
     const int8_t *usual = head->class_mean + now->subject * count;
     int32_t *base = word(m, at, SIGHT_WORDS + 2u * count);
     int seen = now->gauges != NULL;
-    int settled = head->baseline_inputs != 0u && m->baseline_seen >= head->baseline_inputs << 8;
+    int settled = m->baseline_seen >= head->baseline_inputs << 8;
     for (i = 0; i < gauges; i++) {
         z[i] = seen ? standard(head, i, now->gauges[i]) - 256 * usual[i] : 0;
     }
@@ -78,7 +78,8 @@ static void read_numbers(const tcuq_t *m, const layout_t *at, const inference_t 
         last++;
     }
     for (i = 0; settled && i < count; i++) {
-        base[i] = clipped(base[i], STAY_MOST / 2); /* as it is, unless memory has failed */
+        /* As it is, unless memory has failed. */
+        base[i] = clipped(base[i], head->baseline_inputs != 0u ? STAY_MOST / 2 : 0);
     }
     for (i = 0; settled && i < last; i++) {
         z[i] -= base[i];
@@ -119,15 +120,22 @@ static void settle(tcuq_t *m, const layout_t *at, const int32_t *z, uint32_t nov
     m->baseline_seen = m->baseline_seen < whole ? m->baseline_seen : whole;
 }
 
-/* Lengths of a gap, and the square of all of them together. */
+/* A gap as lengths take it, in 1/256 of a deviation. */
+static inline int32_t coarse(int32_t gap)
+{
+    return shift_floor(gap, 4);
+}
+
+/* Lengths of coarse gaps, and the square of all of them together. Most of a step's time. */
 static uint32_t lengths_of(const tcuq_params_t *p, const int32_t *gaps, int32_t *lengths)
 {
     const int16_t *row = p->sight->matrix;
-    uint32_t count = TCUQ_SIGHT_COUNT(p), squares = 0, i, j;
+    uint32_t count = TCUQ_SIGHT_COUNT(p), squares = 0, i;
+    const int32_t *end = gaps + count, *gap;
     for (i = 0; i < count; i++) {
         int32_t sum = 0;
-        for (j = i; j < count; j++) {
-            sum += *row++ * shift_floor(gaps[j], 4);
+        for (gap = gaps + i; gap != end; gap++) {
+            sum += *row++ * *gap;
         }
         lengths[i] = clipped(shift_floor(sum, p->sight->matrix_shift), LENGTH_MOST);
         squares += (uint32_t)(lengths[i] * lengths[i]);
@@ -162,7 +170,7 @@ static void calm_down(const tcuq_t *m, const layout_t *at, const int32_t *z, uin
     int32_t gaps[TCUQ_MAX_SIGHT], lengths[TCUQ_MAX_SIGHT];
     int32_t *calm = word(m, at, CALM), sum = 0;
     for (i = 0; i < count; i++) {
-        gaps[i] = clipped(z[i] - clipped(stay[i], STAY_MOST), GAP_MOST);
+        gaps[i] = coarse(clipped(z[i] - clipped(stay[i], STAY_MOST), GAP_MOST));
     }
     (void)lengths_of(p, gaps, lengths);
     for (i = 0; i < count; i++) {
@@ -237,13 +245,15 @@ void tcuq_internal_look(tcuq_t *m, const layout_t *at, inference_t *now, uint16_
     steady = stay_length >= STAY_FROM && (m->alarm & TCUQ_ALARM_RISE) == 0u && m->rise < p->rise_limit - p->rise_limit / 10u;
     for (i = 0; i < count; i++) {
         uint32_t size;
+        int32_t gap;
         slow[i] = nearer(slow[i], z[i], rate * SLOW_RATE);
         stay[i] = clipped(steady ? nearer(stay[i], z[i], rate * STAY_RATE) : stay[i], STAY_MOST);
-        gaps[i] = clipped(slow[i] - stay[i], GAP_MOST);
-        size = (uint32_t)(gaps[i] < 0 ? -gaps[i] : gaps[i]);
+        gap = clipped(slow[i] - stay[i], GAP_MOST);
+        gaps[i] = coarse(gap);
+        size = (uint32_t)(gap < 0 ? -gap : gap);
         if (size > most) {
             most = size;
-            now->moved = gaps[i] < 0 ? i | TCUQ_MOVED_DOWN : i;
+            now->moved = gap < 0 ? i | TCUQ_MOVED_DOWN : i;
         }
     }
     now->moved = now->frozen ? TCUQ_MOVED_FROZEN : now->moved;

@@ -125,8 +125,9 @@ class Sighted:
         p, count = self.params, self.params.sight_count
         usual = head.class_mean[subject * count : (subject + 1) * count]
         base = [0] * count
-        if 0 < 256 * head.baseline_inputs <= self.baseline_seen:
-            base = self.base_numbers = [cut(b, BASE_MOST) for b in self.base_numbers]
+        if 256 * head.baseline_inputs <= self.baseline_seen:
+            most = BASE_MOST if head.baseline_inputs else 0
+            base = self.base_numbers = [cut(b, most) for b in self.base_numbers]
 
         def number(i: int, x: int) -> int:
             return standard(head, i, x) - 256 * usual[i] - base[i]
