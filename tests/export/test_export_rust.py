@@ -44,10 +44,14 @@ def test_the_tests_of_the_crate_pass(crate: Path) -> None:
     assert said.count("test result: ok.") >= 2 and "the_self_check_passes ... ok" in said
 
 
-def test_a_crate_without_unused_signals_passes_too(tmp_path: Path) -> None:
-    folder = package(tmp_path / "p", "rust", "plain")
+@pytest.mark.parametrize("which", ["plain", "gauges"])
+def test_a_crate_without_unused_signals_passes_too(which: str, tmp_path: Path) -> None:
+    folder = package(tmp_path / "p", "rust", which)
     said = cargo(folder, "test", "--offline", "--lib", "--features", "trim")
     assert "the_self_check_passes ... ok" in said
+    if which == "gauges":  # usual gauges, as the example gives them, are no change
+        shown = cargo(folder, "run", "--offline", "--quiet", "--example", "watch").splitlines()
+        assert len(shown) == 11 and not any("ALARM" in line for line in shown)
 
 
 def test_a_monitor_that_does_not_fit_is_not_compiled(crate: Path, tmp_path: Path) -> None:

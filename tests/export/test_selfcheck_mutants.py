@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from exported import SEEING
 from places import ROOT
 from tiers import first_quick
 
@@ -258,6 +259,7 @@ HARD = {
         bias=-1.3,
         alarm=Alarm(0.27, AlarmSide(0.09, 23.5), AlarmSide(0.09, 1.4)),
     ),
+    "gauges": SEEING,
     "standard, posteriors": standard("standard, posteriors alone"),
     "fitted": Params.from_json(json.dumps(FITS["standard, one segment, nothing marked"])),
 }
@@ -267,7 +269,7 @@ HARD = {
 def test_an_alarm_that_is_edited_away_or_always_on_fails_the_self_check(tmp_path: Path, profile: str) -> None:
     of, folder = HARD[profile], tmp_path / "c"
     export(of, folder)
-    core, call = folder / "tcuq.c", "    alarm(m, &now, own, labels, out);\n"
+    core, call = folder / "tcuq.c", "    alarm(m, &at, &now, own, labels, out);\n"
     text = core.read_text()
     assert text.count(call) == 1
     edits = ["", "out->alarm = 0;", "out->alarm &= 2u;", "out->alarm |= 1u;"]
