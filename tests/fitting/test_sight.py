@@ -60,7 +60,7 @@ def test_what_only_the_input_shows_is_found_and_named(params: Params, name: str)
 
 def test_labels_change_nothing_of_the_alarm(params: Params) -> None:
     assert params.sight is not None
-    labeled = fit(made(0), options=QUICK)
+    labeled = fit(made(0), about="answer", options=QUICK)
     assert labeled.sight is not None
     assert labeled.alarm == params.alarm
     assert labeled.sight.matrix == params.sight.matrix

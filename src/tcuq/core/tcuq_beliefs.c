@@ -110,7 +110,7 @@ static uint32_t behind_of(const tcuq_t *m)
 {
     uint32_t limit = m->params->rise_limit, half = limit >> 1;
     uint32_t rise = m->rise < limit ? m->rise : limit;
-    if (evidence_head(m->params) == NULL || limit == 0u || (m->alarm & TCUQ_ALARM_RISE) != 0u) {
+    if (!asks_novelty(m->params) || limit == 0u || (m->alarm & TCUQ_ALARM_RISE) != 0u) {
         return 0u; /* a shift is there, or nothing would tell of one: expect it */
     }
     return rise <= half ? GUARD : GUARD - ((rise - half) >> 6) * 256u / ((half >> 6) + 1u) * (GUARD / 256u);

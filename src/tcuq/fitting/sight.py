@@ -44,7 +44,7 @@ ENOUGH, MOST_FOR_FEW = 3000, 1.6
 CAP, CLEAR = 64.0, 0.8
 """Largest distance that counts, and where an alarm ends, in limits."""
 
-BASELINE = 60  # new inputs of a device that set its baseline
+BASELINE = 120  # new inputs of a device that set its baseline
 QUANTILE = 0.99
 
 

@@ -10,7 +10,7 @@ from .params import Params, Sight
 from .signals import far
 
 MEAN_MOST, STAY_MOST, LENGTH_MOST = 65536, 4096, 8192
-BASE_MOST = STAY_MOST // 2
+BASE_MOST, BY_CHANCE = STAY_MOST // 2, 1024
 STAY_FROM, STAY_FADES = 768, 2048
 MANY_STAYS, BACK_WITHIN = 60, 300
 NAT = 4096
@@ -187,9 +187,10 @@ class Sighted:
             if self.baseline_seen >= whole:
                 note("baseline of numbers")
                 means = [abs(b) // self.baseline_seen * (1 if b > 0 else -1) for b in self.base_numbers]
-                if max(map(abs, means)) * 16 > BASE_MOST:
+                beyond = [16 * mean - cut(16 * mean, BY_CHANCE) for mean in means]
+                if max(map(abs, beyond)) > BASE_MOST:
                     note("baseline of numbers at its most")
-                self.base_numbers = [cut(16 * mean, BASE_MOST) for mean in means]
+                self.base_numbers = [cut(mean, BASE_MOST) for mean in beyond]
                 slow = zip(self.slow_numbers, self.base_numbers, strict=True)
                 self.slow_numbers = [cut(a, MEAN_MOST) - b for a, b in slow]
         self.baseline_seen = min(self.baseline_seen, whole)

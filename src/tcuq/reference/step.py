@@ -119,7 +119,7 @@ class Monitor(State):
         if not self.has_last:
             self.experts = [65536 // classes] * (4 * classes)
         q = plain_likelihood(u)
-        guarded = p.evidence is not None and not self.alarm & 1
+        guarded = (p.evidence is not None or p.sight is not None) and not self.alarm & 1
         behind_by = guard(self.rise, p.rise_limit) if guarded else 0
         experts = [self.experts[k * classes : (k + 1) * classes] for k in range(4)]
         mixture = mixed(q, experts, self.class_mix, self.deficits, behind_by)
