@@ -18,7 +18,7 @@ from tcuq_device.cost.stock import standard
 from tcuq_device.firmware.build import Levels
 from tcuq_device.firmware.decision import Watch
 from tcuq_device.firmware.firmware import Firmware
-from tcuq_lab.boards.bench import LEVELS, STEPS
+from tcuq_lab.boards.costs import LEVELS, STEPS
 
 
 def main() -> int:

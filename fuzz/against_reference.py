@@ -63,17 +63,26 @@ def drawn(dice: Dice) -> dict[str, Any]:
     def part(name: str) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for row in ROWS:
-            count = {"one": 1, "signal": SIGNAL_COUNT, "class": classes}.get(row.kind)
+            count = lengths.get(row.kind)
             if row.part == name and count is not None:
                 values = [dice.edge(row.low, row.high) for _ in range(count)]
                 found[row.name] = values[0] if row.kind == "one" else values
         return found
 
+    lengths = {"one": 1, "signal": SIGNAL_COUNT}
+
     signals = dice.choice((*MASKS, dice.randrange(1, 2**SIGNAL_COUNT), dice.randrange(1, 2**SIGNAL_COUNT)))
     signals &= ~0x200 if not signals & 0x80 else -1
     signals = signals & ~0x220 or 8 if not signals & 0x90 else signals  # nothing to compare inputs by
     classes = dice.edge(2, 1000 if dice.once_in(500) else 40 if dice.once_in(12) else 6)
-    p = part("params") | {"signals": signals, "classes": classes, "instant": None, "evidence": None}
+    gauges = None if dice.once_in(2) else dice.edge(0, 16)
+    if gauges is not None:
+        signals = (signals | 0x10) & ~0x200
+        count = gauges + 1 + (gauges > 0) + (signals >> 7 & 1)
+        lengths |= {"number": count, "triangle": count * (count + 1) // 2}
+    lengths["class"] = classes
+    p = part("params") | {"signals": signals, "classes": classes}
+    p |= {"instant": None, "evidence": None, "sight": None}
     p["features"] = dice.edge(1, 256 if dice.once_in(300) else 8)
     if not signals & 0x2C2 and dice.once_in(2):
         p["features"] = 0
@@ -92,13 +101,18 @@ def drawn(dice: Dice) -> dict[str, Any]:
     p["anchor"] = p["about"] = 0
     if signals & 0x100 or dice.once_in(3):
         p |= {"instant": part("instant"), "anchor": dice.randrange(2), "about": dice.randrange(2)}
-    if signals & 0x220 or (signals & 0x90 and dice.once_in(3)):
+    if gauges is not None:
+        p["sight"] = sight(dice, part("sight") | {"gauges": gauges}, classes)
+    elif signals & 0x220 or (signals & 0x90 and dice.once_in(3)):
         p["evidence"] = evidence(dice, part("evidence"))
     for side in ("rise", "fall"):
         limit = dice.edge(1, 2**30 if dice.once_in(5) else 2**18)
         off = dice.once_in(4) or (side == "fall" and p["evidence"] is not None)
+        if p["sight"] is not None:
+            limit, off = dice.edge(max(16384, p["sight"]["changed"]), 2**22), side == "fall"
         p |= {f"{side}_limit": 0 if off else limit}
-        p |= {f"{side}_cap": 0 if off else dice.edge(limit, min(2**30, 2 * limit))}
+        most = 2**30 if p["sight"] is None else 2**22
+        p |= {f"{side}_cap": 0 if off else dice.edge(limit, min(most, 2 * limit))}
     p["rise_clear"] = dice.choice((0, dice.edge(0, max(0, p["rise_limit"] - 1))))
     p["centers"] = dice.randbytes(classes * p["features"]) if signals & 0x80 else None
     p["feedback"] = None
@@ -125,9 +139,30 @@ def evidence(dice: Dice, head: dict[str, Any]) -> dict[str, Any]:
     return head | {"baseline_inputs": 0, "baseline_mean": 0, "baseline_most": 0}
 
 
+def sight(dice: Dice, head: dict[str, Any], classes: int) -> dict[str, Any]:
+    """Return a head of distances, of any numbers or of such that alarms come and go."""
+    count = len(head["mean"])
+    head["class_mean"] = dice.randbytes(classes * count)
+    if dice.once_in(2):
+        head["reach"] = 256 << dice.randrange(22)
+    head["baseline_inputs"] = dice.choice((0, 1, dice.randint(1, 16), head["baseline_inputs"]))
+    head["changed"] = dice.choice((0, 40000, head["changed"]))
+    if dice.randrange(3):
+        diagonal = dice.choice((100, 1000, 10000))
+        head |= {"matrix_shift": dice.choice((8, 10, 12)), "odds_weight": dice.randrange(512)}
+        head["mean"] = [dice.randrange(-5000, 5000) for _ in range(count)]
+        head["scale"], head["shift"] = [512] * count, [dice.randrange(8, 13)] * count
+        rows = (
+            ((diagonal if j == i else dice.randrange(-99, 99)) for j in range(i, count)) for i in range(count)
+        )
+        head["matrix"] = [each for row in rows for each in row]
+        head["class_mean"] = bytes(dice.randrange(8) for _ in range(classes * count))
+    return head
+
+
 def spoiled(dice: Dice, given: dict[str, Any]) -> dict[str, Any]:
     """Return parameters of which a number, or one of a list, was moved to an end of its range or beyond."""
-    row = dice.choice([row for row in ROWS if row.kind in ("one", "signal", "class", "lag")])
+    row = dice.choice([row for row in ROWS if row.kind not in ("part", "class_x_feature", "class_x_number")])
     part = given if row.part == "params" else given[row.part]
     if part is None or row.name not in part:
         return given
@@ -169,6 +204,17 @@ def inference(dice: Dice, p: Params, kind: int) -> tuple[list[int], list[int]]:
     return probs, x
 
 
+def gauges_of(dice: Dice, p: Params, kind: int) -> list[int] | None:
+    """Return the gauges of an input: near their means, anywhere, or none."""
+    if p.sight is None or not p.sight.gauges or kind % 5 == 4:
+        return None
+    near = dice.choice((4, 100, 3000))
+    drawn = (mean // 16 + dice.randrange(-near, near) for mean in p.sight.mean[: p.sight.gauges])
+    if kind % 5 == 3:
+        drawn = (dice.randrange(-32768, 32768) for _ in range(p.sight.gauges))
+    return [min(32767, max(-32768, value)) for value in drawn]
+
+
 def forged(dice: Dice, state: bytes) -> bytes:
     """Return a state with a number or two changed, mostly with the checksum that belongs to it."""
     body = bytearray(state[:-4])
@@ -180,11 +226,12 @@ def forged(dice: Dice, state: bytes) -> bytes:
     return bytes(body) + (struct.pack("<I", zlib.crc32(body)) if dice.randrange(8) else state[-4:])
 
 
-def core_step(core: Any, probs: list[int], features: list[int]) -> list[int]:
+def core_step(core: Any, probs: list[int], features: list[int], gauges: list[int] | None) -> list[int]:
     """Return what the core says of a step, as integers in the order of `tcuq.reference.Step`."""
     out, signals = np.zeros(1, STEP_DTYPE), np.zeros((1, SIGNAL_COUNT), np.uint16)
     x = np.array([features], np.int8) if features else None
-    core.run(np.array([probs], np.int8), x, out.view(np.uint8), signals)
+    seen = None if gauges is None else np.array([gauges], np.int16)
+    core.run(np.array([probs], np.int8), x, out.view(np.uint8), signals, seen)
     said = {name: out[name][0] * 65536 if name in FRACTIONS else out[name][0] for name in STEP_DTYPE.names}
     said["expected_accuracy"] = np.nan_to_num(said["expected_accuracy"])
     columns = [said[field.name] for field in fields(Step) if field.name != "signals"]
@@ -235,9 +282,12 @@ def disagreement(dice: Dice, steps: int, count: Counter[str]) -> str:
             count["taken"] += answered == 0
         kind = dice.randrange(64) if dice.once_in(3) else kind
         probs, features = inference(dice, params, kind)
-        said, step_ = core_step(core, probs, features), monitor.step(probs, features)
+        gauges = gauges_of(dice, params, kind)
+        said, step_ = core_step(core, probs, features, gauges), monitor.step(probs, features, gauges)
         wanted = [getattr(step_, field.name) for field in fields(Step) if field.name != "signals"]
         count["step"] += 1
+        count["changed"] += step_.changed
+        count["alarm"] += step_.alarm > 0
         if said != [*wanted, *step_.signals]:
             return f"step {taken} is {said}, expected {[*wanted, *step_.signals]}"
     return ""

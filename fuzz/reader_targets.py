@@ -265,7 +265,7 @@ def _picture(path: Path) -> None:
 
 
 def _bench(path: Path) -> None:
-    from tcuq_lab.boards.stored import load
+    from tcuq_lab.boards.costs import load
 
     load(path)
 

@@ -20,6 +20,7 @@ import gen_gauges
 import gen_learned
 import gen_novelty
 import gen_plain
+import gen_sight
 from gen_base import Case
 
 from tcuq.reference import SIGNAL_COUNT, Monitor, Params, Step
@@ -28,13 +29,13 @@ from tcuq.reference.numbers import BRANCHES
 from tcuq.reference.step import ERROR_REASON, NO_REASON
 
 FOLDER = Path(__file__).resolve().parent
-MAX_BYTES = 3_900_000
+MAX_BYTES = 4_700_000
 
 
 def cases() -> list[Case]:
     """Return all cases, with a save at the end of each and one midway where states are small."""
     out = []
-    for group in (gen_plain, gen_learned, gen_novelty, gen_edges, gen_feedback):
+    for group in (gen_plain, gen_learned, gen_novelty, gen_edges, gen_feedback, gen_sight):
         for case in group.cases():
             end = len(case.rows)
             marks = {end: ("save",), **case.marks}
@@ -60,6 +61,10 @@ def _head_lines(params: Params) -> list[str]:
         lines.append(" ".join(map(str, ("evidence", *evidence.numbers(), *evidence.coef, *evidence.offset))))
     if instant is not None:
         lines.append(" ".join(map(str, ("instant", instant.bias, *instant.coef))))
+    if params.sight is not None:
+        head = params.sight
+        lists = (*head.mean, *head.scale, *head.shift, *head.class_mean, *head.matrix)
+        lines.append(" ".join(map(str, ("sight", *head.numbers(), *lists))))
     if params.feedback is not None:
         lines.append(" ".join(map(str, ("feedback", *params.feedback.numbers()))))
     if params.centers is not None:
@@ -147,8 +152,9 @@ def render(case: Case) -> tuple[str, list[Step], set[str]]:
                 lines.append("reset")
         if t == len(case.rows):
             break
-        probs, features = case.rows[t]
-        out = monitor.step(probs, features)
+        probs, features, *given = case.rows[t]
+        lines += [" ".join(map(str, ("gauges", *gauges))) for gauges in given]
+        out = monitor.step(probs, features, *given)
         if not low - room <= monitor.debt <= high:
             raise AssertionError(f"{case.name}: the debt left its bounds")
         steps.append(out)
@@ -176,7 +182,14 @@ sum clipped below, weight 1, alarm withdrawn, a label from before the alarm, a w
 a way back is paid back, no way back any more, limit of a bet stays, correction cut above,
 correction cut below, doubtful and accepted, error debt at its bound, error debt cut,
 error debt started anew, every step is doubtful, withheld, withheld beyond the budget, just doubtful,
-limit at its largest, limit at its least, limit lowered, not doubtful""".replace("\n", " ").split(", "),
+limit at its largest, limit at its least, limit lowered, not doubtful,
+a mean of the stay, a stay under an alarm, held until calm, baseline of numbers,
+baseline of numbers at its most, below the limit of the first stays, cleared by calm, cleared by distance,
+distance at its cap, every step another object, far beyond what accuracy counts, few objects,
+input not seen, kept though the distance says otherwise, length clipped,
+mean of a stay at its most, no gauges, raised by distance, raised by stillness,
+sure answers take off no more, the same alarm again and again,
+ask, hold, fell, moved, nothing moved, stands still""".replace("\n", " ").split(", "),
     *(f"label {result}" for result in (-9, -8, -7, -1, 0)),
     *(f"refused {code}" for code in (-3, -4, -5, -6)),
     *(f"reason {n}" for n in (*range(SIGNAL_COUNT), ERROR_REASON, NO_REASON)),
@@ -187,7 +200,7 @@ limit at its largest, limit at its least, limit lowered, not doubtful""".replace
 def coverage(case: Case, steps: list[Step], seen: set[str]) -> set[str]:
     """Return which items of `REQUIRED` (and others) a case hits."""
     hit, p = set(seen), case.params
-    for (probs, _), step in zip(case.rows, steps, strict=True):
+    for (probs, *_), step in zip(case.rows, steps, strict=True):
         mass = sum(probs) + 128 * len(probs)
         for name, holds in (
             ("abstain", step.abstain),
@@ -211,6 +224,12 @@ def coverage(case: Case, steps: list[Step], seen: set[str]) -> set[str]:
             ("threshold > 65535", step.threshold > 65535),
             ("unflagged at threshold > 65535", step.threshold > 65535 and not step.flagged),
             ("warming up and flagged", step.warming_up and step.flagged),
+            ("ask", step.action == 1),
+            ("hold", step.action == 2),
+            ("moved", step.moved < 128),
+            ("fell", 128 <= step.moved < 254),
+            ("stands still", step.moved == 254),
+            ("nothing moved", step.changed and step.moved == 255),
             (f"reason {step.reason}", True),
         ):
             if holds:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, get_type_hints
 
 from tcuq.monitor.made import ROWS
-from tcuq.reference import SIGNAL_COUNT, Evidence, Instant, Params
+from tcuq.reference import SIGNAL_COUNT, Evidence, Instant, Params, Sight
 from tcuq.reference.labels import RIGHT, WRONG
 
 PAPER = 15
@@ -38,8 +38,8 @@ USUAL = {row.name: row.usual for row in NUMBERS if row.name in get_type_hints(Pa
 SILENT = (0,) * SIGNAL_COUNT
 FLAT = {"slope": 0, "steep_slope": 1, "knee": 2**24}
 
-# One inference: probs and features as int8 values.
-Row = tuple[list[int], list[int]]
+# One inference: probs and features as int8 values, and gauges where its input was seen.
+Row = tuple[list[int], list[int]] | tuple[list[int], list[int], list[int]]
 Marks = dict[int, tuple[str, ...]]
 
 
@@ -149,6 +149,7 @@ def params_of(
     features: int,
     instant: Any = None,
     evidence: Any = None,
+    sight: Sight | None = None,
     **changes: Any,
 ) -> Params:
     """Return parameters with defaults that give a lively run, any other field in `changes`.
@@ -160,13 +161,13 @@ def params_of(
     changes = {field: value(dice) if callable(value) else value for field, value in changes.items()}
     lags = changes.pop("lags", (1, 2, 4) if mask & 7 else ())
     instant = Instant(-3 * 65536, INSTANT) if instant is True else instant
-    if evidence is None and instant is not None and mask & 0x220:
+    if evidence is None and sight is None and instant is not None and mask & 0x220:
         evidence = {}
     if callable(evidence):
         evidence = evidence(dice)
     if isinstance(evidence, dict):
         evidence = replace(drawn_evidence(mask, classes, dice), **evidence)
-    if evidence is not None:
+    if evidence is not None or sight is not None:
         changes = {"fall_limit": 0, "fall_cap": 0, **changes}
     if mask >> 7 & 1 and "centers" not in changes:
         changes["centers"] = tuple(dice.between(-60, 60) for _ in range(classes * features))
@@ -178,7 +179,7 @@ def params_of(
         "fall_cap": 50000,
     }
     shape: dict[str, Any] = {"signals": mask, "classes": classes, "features": features, "lags": lags}
-    return Params(**base | shape | changes, instant=instant, evidence=evidence)
+    return Params(**base | shape | changes, instant=instant, evidence=evidence, sight=sight)
 
 
 def drawn_evidence(mask: int, classes: int, dice: Dice) -> Evidence:

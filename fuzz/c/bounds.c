@@ -118,6 +118,7 @@ const char *bounds_step(bounds_t *b, const tcuq_t *m, int32_t error_debt, const 
     NEED(m->credit >= 0 && m->credit <= cap, "the credit stays within its range");
     NEED(m->rise <= p->rise_cap + (head != NULL ? (p->rise_limit >> 2) * 13u : 0u) && m->fall <= p->fall_cap,
          "alarm sums stay below their caps");
+    NEED(p->sight == NULL || m->rise <= p->rise_cap, "a distance stays below its cap");
     NEED(p->evidence == NULL || (m->degradation >= -(int64_t)p->evidence->clip && m->degradation <= (int64_t)p->evidence->clip),
          "degradation stays within -clip..clip");
     if (head != NULL) {

@@ -79,7 +79,13 @@ static void set_rates(set_t *set, source_t *from)
     p->rise_cap = p->rise_cap > POWER_30 ? POWER_30 : p->rise_cap;
     p->rise_clear = p->rise_limit == 0u || below(from, 2) == 0u ? 0u : (uint32_t)edge(from, 0, p->rise_limit - 1u);
     p->least_raised = (uint16_t)(below(from, 2) == 0u ? 0 : edge(from, 0, 63));
-    p->fall_limit = below(from, 3) == 0u || p->evidence != NULL ? 0u : (uint32_t)edge(from, 1, 1 << 20);
+    if (p->sight != NULL) {
+        uint32_t least = p->sight->changed > 16384u ? p->sight->changed : 16384u;
+        p->rise_limit = (uint32_t)edge(from, least, 4194304);
+        p->rise_cap = (uint32_t)edge(from, p->rise_limit, 4194304);
+        p->rise_clear = (uint32_t)edge(from, 0, p->rise_limit - 1u);
+    }
+    p->fall_limit = below(from, 3) == 0u || p->evidence != NULL || p->sight != NULL ? 0u : (uint32_t)edge(from, 1, 1 << 20);
     p->fall_cap = p->fall_limit == 0u ? 0u : (uint32_t)edge(from, p->fall_limit, 2 * (int64_t)p->fall_limit);
 }
 
@@ -112,6 +118,66 @@ static void set_evidence(set_t *set, source_t *from)
     /* In doublings: as a fit gives them, or anything. */
     head->frozen = below(from, 2) == 0u ? 32768u * below(from, 16) : (uint32_t)edge(from, 0, 2097152);
     set->params.evidence = head;
+}
+
+/* Lists of any numbers that are allowed, or such that alarms come and go. */
+static void set_sight(set_t *set, source_t *from)
+{
+    tcuq_sight_t *head = &set->sight;
+    tcuq_params_t *p = &set->params;
+    uint64_t seed = (uint64_t)take(from, 2) + 1u;
+    unsigned wild = below(from, 3), i, count;
+    head->gauges = (uint16_t)edge(from, 0, 16);
+    head->reach = (uint32_t)(below(from, 4) == 0u ? edge(from, 256, 0xFFFFFFFF) : 256u << below(from, 22));
+    head->frozen = below(from, 2) == 0u ? 32768u * below(from, 16) : (uint32_t)edge(from, 0, 2097152);
+    head->baseline_inputs = (uint32_t)(below(from, 4) == 0u ? edge(from, 0, 1000) : below(from, 32));
+    head->odds_weight = (uint16_t)edge(from, 0, 4096);
+    head->clear_weight = (uint16_t)edge(from, 16, 4095);
+    head->matrix_shift = (uint16_t)(wild != 0u ? 8 + below(from, 6) : edge(from, 0, 15));
+    head->changed = (uint32_t)edge(from, 0, below(from, 2) == 0u ? 4194304 : 65536);
+    head->accuracy_bias = (int32_t)edge(from, -1048576, 1048576);
+    head->accuracy_odds = coefficient(from);
+    head->accuracy_far = coefficient(from);
+    head->accuracy_both = coefficient(from);
+    p->sight = head;
+    count = TCUQ_SIGHT_COUNT(p);
+    for (i = 0; i < count; i++) {
+        uint32_t any = (uint32_t)(random64(&seed) >> 32);
+        set->sight_mean[i] = wild == 2u ? (int32_t)(any % 2097153u) - 1048576 : wild == 1u ? 1048576 - (int32_t)(any % 2u) * 2097152 : (int32_t)(any % 65536u);
+        set->sight_scale[i] = (uint16_t)(wild == 1u ? 1023u : 1u + any % 1023u);
+        set->sight_shift[i] = (uint8_t)(wild == 1u ? 0u : any % 25u);
+    }
+    fill_bytes(set->sight_matrix, sizeof set->sight_matrix, from);
+    fill_bytes(set->sight_class_mean, (size_t)p->classes * count, from);
+    if (wild == 1u) { /* the largest products */
+        for (i = 0; i < count * (count + 1u) / 2u; i++) {
+            set->sight_matrix[i] = (int16_t)(set->sight_matrix[i] < 0 ? -32768 : 32767);
+        }
+    }
+    head->mean = set->sight_mean;
+    head->scale = set->sight_scale;
+    head->shift = set->sight_shift;
+    head->class_mean = set->sight_class_mean;
+    head->matrix = set->sight_matrix;
+}
+
+const int16_t *gauges_of(const tcuq_params_t *p, const int8_t *probs, const int8_t *features)
+{
+    static int16_t gauges[TCUQ_MAX_SIGHT];
+    uint64_t seed = 1;
+    unsigned i, kind;
+    for (i = 0; i < p->classes; i++) {
+        seed = seed * 31u + (uint8_t)probs[i];
+    }
+    for (i = 0; i < p->features; i++) {
+        seed = seed * 31u + (uint8_t)features[i];
+    }
+    kind = (unsigned)(random64(&seed) % 4u);
+    for (i = 0; p->sight != NULL && i < p->sight->gauges; i++) {
+        int32_t near = p->sight->mean[i] / 16 + (int32_t)(random64(&seed) % 201u) - 100;
+        gauges[i] = (int16_t)(kind == 0u ? (int32_t)(random64(&seed) % 65536u) - 32768 : near > 32767 ? 32767 : near < -32768 ? -32768 : near);
+    }
+    return p->sight == NULL || kind == 1u ? NULL : gauges;
 }
 
 static void set_instant(set_t *set, source_t *from)
@@ -188,7 +254,10 @@ void make_set(set_t *set, source_t *from, int size)
     if ((p->signals & TCUQ_BIT(TCUQ_DISBELIEF)) != 0u || below(from, 4) == 0u) {
         set_instant(set, from);
     }
-    if ((p->signals & (TCUQ_BIT(TCUQ_ODDS) | TCUQ_BIT(TCUQ_DISTANCE))) == 0u) { /* nothing to compare inputs by */
+    if (((TCUQ_SIGNALS) & TCUQ_SIGHT) != 0u && (p->signals & TCUQ_BIT(TCUQ_ODDS)) != 0u && below(from, 2) == 0u) {
+        p->signals &= ~(uint32_t)TCUQ_BIT(TCUQ_DRIFT);
+        set_sight(set, from);
+    } else if ((p->signals & (TCUQ_BIT(TCUQ_ODDS) | TCUQ_BIT(TCUQ_DISTANCE))) == 0u) { /* nothing to compare inputs by */
         p->signals &= ~(uint32_t)TCUQ_SLOW_SIGNALS;
         p->signals |= p->signals == 0u ? TCUQ_BIT(TCUQ_DOUBT) : 0u;
     } else if ((p->signals & TCUQ_SLOW_SIGNALS) != 0u || below(from, 3) == 0u) {
@@ -234,7 +303,12 @@ enum {
     LIST_OFFSET,
     NO_EVIDENCE,
     NO_INSTANT,
+    NO_SIGHT,
     NO_FEEDBACK,
+    LIST_MATRIX,
+    A_MEAN,
+    A_SCALE,
+    A_SHIFT,
     A_LAG,
     A_WEIGHT,
     PLACES
@@ -246,6 +320,7 @@ void spoil_set(set_t *set, source_t *from)
     tcuq_evidence_t *evidence = &set->evidence;
     tcuq_instant_t *instant = &set->instant;
     tcuq_feedback_t *feedback = &set->feedback;
+    tcuq_sight_t *sight = &set->sight;
     switch (below(from, PLACES)) {
 #define SPOIL(error, of, name, type, low, high, bytes, usual) \
     case error##_##name: of->name = (type)edge(from, (int64_t)(low)-2, (int64_t)(high) + 2); break;
@@ -256,6 +331,11 @@ void spoil_set(set_t *set, source_t *from)
     case LIST_OFFSET: set->evidence.offset = NULL; break;
     case NO_EVIDENCE: p->evidence = p->evidence == NULL ? &set->evidence : NULL; break;
     case NO_INSTANT: p->instant = p->instant == NULL ? &set->instant : NULL; break;
+    case NO_SIGHT: p->sight = p->sight == NULL ? &set->sight : NULL; break;
+    case LIST_MATRIX: set->sight.matrix = NULL; break;
+    case A_MEAN: set->sight_mean[below(from, 4)] = (int32_t)edge(from, -1048578, 1048578); break;
+    case A_SCALE: set->sight_scale[below(from, 4)] = (uint16_t)edge(from, 0, 1024); break;
+    case A_SHIFT: set->sight_shift[below(from, 4)] = (uint8_t)edge(from, 0, 26); break;
     case NO_FEEDBACK: p->feedback = p->feedback == NULL ? &set->feedback : NULL; break;
     case A_LAG: set->lags[below(from, TCUQ_MAX_LAG)] = (uint8_t)take(from, 1); break;
     default: set->lag_weights[below(from, 4)] = (uint16_t)take(from, 2); break;

@@ -12,6 +12,7 @@
 #include "sets.h"
 #include "source.h"
 #include "tcuq.h"
+#include "tcuq_fields.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerInitialize(int *count, char ***words);
@@ -81,11 +82,11 @@ static inline void subject_step(subject_t *s)
 {
     const tcuq_params_t *p = s->monitor.params;
     int reads = (p->signals & TCUQ_FEATURE_SIGNALS) != 0u;
+    const int8_t *probs = (const int8_t *)s->probs.bytes, *features = (const int8_t *)s->features.bytes;
     memset(&s->step, 0x77, sizeof s->step); /* what a step leaves unsaid would show */
     memset(s->signals, 0x77, sizeof s->signals);
     s->error_debt = tcuq_error_debt(&s->monitor);
-    tcuq_step(&s->monitor, (const int8_t *)s->probs.bytes, reads ? (const int8_t *)s->features.bytes : NULL, &s->step,
-              s->signals);
+    tcuq_step_gauges(&s->monitor, probs, reads ? features : NULL, gauges_of(p, probs, features), &s->step, s->signals);
     target_steps++;
 }
 
@@ -98,12 +99,8 @@ static inline void subject_save(subject_t *s)
 /* Whether two steps are the same, field by field: structs may have padding. */
 static inline int same_step(const tcuq_step_t *a, const tcuq_step_t *b)
 {
-    return a->threshold == b->threshold && a->degradation == b->degradation && a->prediction == b->prediction &&
-           a->answer == b->answer && a->risk == b->risk && a->uncertainty == b->uncertainty &&
-           a->persistence == b->persistence && a->novelty == b->novelty &&
-           a->expected_accuracy == b->expected_accuracy && a->flagged == b->flagged && a->abstain == b->abstain &&
-           a->alarm == b->alarm && a->warming_up == b->warming_up && a->reason == b->reason &&
-           a->low_mass == b->low_mass;
+#define SAME_FIELD(name, type) && a->name == b->name
+    return 1 TCUQ_STEP_FIELDS(SAME_FIELD);
 }
 
 /* Fill in an input: `kind` says how, `seed` which one. A posterior need not add up to anything. */

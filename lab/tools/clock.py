@@ -14,7 +14,7 @@ import argparse
 import sys
 from typing import Any
 
-from tcuq_lab.comparison.clock import clock_report, simulated
+from tcuq_lab.experiments.clock import clock_report, simulated
 from tcuq_lab.streams import Shift
 
 NEAR = 0.03
@@ -25,7 +25,7 @@ SEVERITIES = (1, 2, 3, 4, 5)
 def real(weights: str) -> dict[str, Any]:
     """Return the part of the arguments that a real network gives: who is right, labels, shifts."""
     from tcuq_lab.data.parts import load_part
-    from tcuq_lab.zoo.bank import record
+    from tcuq_lab.zoo.examples import record
     from tcuq_lab.zoo.weights import load_weights
 
     network, card = load_weights(weights)

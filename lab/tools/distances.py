@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tcuq.metrics import auroc
-from tcuq_lab.methods.bank_files import load_bank
+from tcuq_lab.methods.banks import load_bank
 from tcuq_lab.methods.projection import projection
 
 FOLDER = Path(__file__).resolve().parents[1] / "recorded"

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from exported import SEEING
 from hypothesis import given
 from hypothesis import strategies as st
 from refusals import refused
@@ -433,3 +434,17 @@ def test_an_empty_log_and_another_length_are_told():
         audit(steps[:0], PARAMS)
     found = audit(steps, PARAMS, log=stream(200))
     assert failing(found) == ["input"] and "1 of 18 checks fail" in found.text()
+
+
+def test_an_alarm_that_sees_the_input_is_run_again():
+    pytest.importorskip("tcuq.reference.sight")
+    rng, params = np.random.default_rng(0), SEEING
+    gauges = np.array(params.sight.means[:3]) + rng.normal(size=(400, 3)) * params.sight.deviations[:3]
+    gauges[200:] += 40
+    features = rng.integers(-90, 90, (400, 4)).astype(np.int8)
+    log = Log(rng.dirichlet([0.4] * 5, 400), features, gauges=gauges, gauge_names=params.sight.gauges)
+    steps = run_over(Monitor(params), log)
+    assert {0, 1} == {*steps["alarm"].tolist()} and failing(audit(steps, params, log=log)) == []
+    assert {"alarm", "changed", "moved", "expected_accuracy"} <= {*audit(steps, params).unchecked}
+    steps["alarm"][300], steps["moved"][310] = 0, 7
+    assert failing(audit(steps, params, log=log)) == ["action", "alarm (rerun)", "moved (rerun)"]

@@ -14,7 +14,8 @@ from tcuq.monitor.signals import REASONS
 
 def check_step(core: Core, event: vector_files.Event, horizon: int) -> None:
     features = None if event.features is None else np.frombuffer(event.features, np.int8)
-    step = core.step(np.frombuffer(event.probs, np.int8), features, True)
+    gauges = None if event.gauges is None else np.array(event.gauges, np.int16)
+    step = core.step(np.frombuffer(event.probs, np.int8), features, True, None, gauges)
     assert step.signals is not None
     assert (step.expected_accuracy is None) == (horizon == 0)
     reason = 255 if step.reason is None else REASONS[step.reason]
@@ -34,6 +35,9 @@ def check_step(core: Core, event: vector_files.Event, horizon: int) -> None:
         int(step.warming_up),
         reason,
         int(step.low_mass),
+        ("act", "ask", "hold").index(step.action),
+        int(step.changed),
+        step.moved,
         *(round(value * 65536) for value in step.signals),
     ]
     assert got == event.expected, event.where

@@ -15,6 +15,12 @@ static uint16_t lag_weights[TCUQ_MAX_LAG];
 static tcuq_evidence_t evidence;
 static int16_t offsets[CASE_CLASSES];
 static tcuq_instant_t instant;
+static tcuq_sight_t sight;
+static int32_t sight_means[TCUQ_MAX_SIGHT];
+static uint16_t sight_scales[TCUQ_MAX_SIGHT];
+static uint8_t sight_shifts[TCUQ_MAX_SIGHT];
+static int8_t sight_class_means[CASE_CLASSES * TCUQ_MAX_SIGHT];
+static int16_t sight_matrix[TCUQ_MAX_SIGHT * (TCUQ_MAX_SIGHT + 1) / 2];
 static tcuq_feedback_t feedback;
 
 static long long number(void);
@@ -42,6 +48,25 @@ static void read_instant(void)
     instant.bias = (int32_t)number();
     READ_NUMBERS(instant.coef, int16_t, TCUQ_SIGNAL_COUNT);
     params.instant = &instant;
+}
+
+static void read_sight(void)
+{
+    uint32_t count;
+    TCUQ_SIGHT_NUMBERS(READ_NUMBER)
+    params.sight = &sight;
+    count = TCUQ_SIGHT_COUNT(&params);
+    count = count < TCUQ_MAX_SIGHT ? count : TCUQ_MAX_SIGHT; /* the line is then too long */
+    READ_NUMBERS(sight_means, int32_t, count);
+    READ_NUMBERS(sight_scales, uint16_t, count);
+    READ_NUMBERS(sight_shifts, uint8_t, count);
+    READ_NUMBERS(sight_class_means, int8_t, params.classes * count);
+    READ_NUMBERS(sight_matrix, int16_t, count * (count + 1u) / 2u);
+    sight.mean = sight_means;
+    sight.scale = sight_scales;
+    sight.shift = sight_shifts;
+    sight.class_mean = sight_class_means;
+    sight.matrix = sight_matrix;
 }
 
 static void read_feedback(void)

@@ -12,6 +12,7 @@
 
 static int8_t centers[REPLAY_CENTERS];
 static int8_t row[REPLAY_CLASSES + TCUQ_MAX_FEATURES];
+static int16_t gauges[TCUQ_MAX_SIGHT];
 static tcuq_t monitor;
 static uint32_t ring[REPLAY_BYTES / 4u];
 static uint8_t saved[REPLAY_BYTES];
@@ -44,6 +45,7 @@ static void read_params(void)
     params.lag_weights = lag_weights;
     params.evidence = NULL;
     params.instant = NULL;
+    params.sight = NULL;
     params.feedback = NULL;
     params.centers = NULL;
     if (number() != 0) {
@@ -51,6 +53,9 @@ static void read_params(void)
     }
     if (number() != 0) {
         read_instant();
+    }
+    if (number() != 0) {
+        read_sight();
     }
     if (number() != 0) {
         read_feedback();
@@ -91,13 +96,17 @@ static void begin_case(void)
     need(status == TCUQ_OK);
 }
 
-static void step(void)
+static void step(int seen)
 {
+    const int8_t *features = params.features == 0u ? NULL : row + params.classes;
     uint16_t signals[TCUQ_SIGNAL_COUNT];
     tcuq_step_t out;
     uint32_t i;
     need(harness_read(row, (uint32_t)params.classes + params.features));
-    tcuq_step(&monitor, row, params.features == 0u ? NULL : row + params.classes, &out, signals);
+    if (seen) {
+        READ_NUMBERS(gauges, int16_t, params.sight == NULL ? 0u : params.sight->gauges);
+    }
+    tcuq_step_gauges(&monitor, row, features, seen ? gauges : NULL, &out, signals);
     harness_text("step");
     harness_step(&out);
     for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
@@ -140,7 +149,10 @@ int main(void)
             begin_case();
             break;
         case 's':
-            step();
+            step(0);
+            break;
+        case 'g':
+            step(1);
             break;
         case 'r':
             tcuq_reset(&monitor);

@@ -145,6 +145,43 @@ static void rules(void)
     CASE(good, (p.version = 4, p.burst = 0), TCUQ_ERR_VERSION);
 }
 
+#if ((TCUQ_SIGNALS) & TCUQ_SIGHT) != 0
+#define SIGHT_RANGE(error, of, name, type, low, high, bytes, usual) \
+    RANGE_OF(seeing, of.name, type, low, high, TCUQ_ERR_##error##_##name);
+#define UNSEEN(name, change) CASE(seeing, change, TCUQ_ERR_RULE_##name)
+
+static void sight_rules(void)
+{
+    TCUQ_SIGHT_NUMBERS(SIGHT_RANGE)
+    CASE(seeing, (void)0, TCUQ_OK);
+    CASE(seeing, (sight.gauges = 16), TCUQ_OK);
+    CASE(seeing, (sight.gauges = 0, p.signals = 0x10, p.centers = NULL, p.instant = NULL), TCUQ_OK);
+    UNSEEN(slow_used, p.signals |= 0x200);
+    UNSEEN(evidence_alone, (p.fall_limit = 1, p.fall_cap = 1));
+    UNSEEN(sight_given, sight.mean = NULL);
+    UNSEEN(sight_given, sight.scale = NULL);
+    UNSEEN(sight_given, sight.shift = NULL);
+    UNSEEN(sight_given, sight.class_mean = NULL);
+    UNSEEN(sight_given, sight.matrix = NULL);
+    CASE(seeing, (sight_mean[0] = -1048576, sight_mean[4] = 1048576, sight_scale[0] = 1, sight_scale[4] = 1023, sight_shift[4] = 24), TCUQ_OK);
+    CASE(seeing, (sight_mean[5] = 1048577, sight_scale[5] = 0, sight_shift[5] = 25), TCUQ_OK); /* no number of these params */
+    UNSEEN(sight_fits, sight_mean[0] = -1048577);
+    UNSEEN(sight_fits, sight_mean[4] = 1048577);
+    UNSEEN(sight_fits, sight_scale[4] = 0);
+    UNSEEN(sight_fits, sight_scale[0] = 1024);
+    UNSEEN(sight_fits, sight_shift[4] = 25);
+    UNSEEN(sight_alone, p.evidence = &evidence);
+    UNSEEN(sight_alone, p.signals = 0x1EF);
+    CASE(seeing, (p.rise_limit = p.rise_cap = 40000), TCUQ_OK);
+    UNSEEN(sight_limit, (p.rise_limit = p.rise_cap = 39999));
+    CASE(seeing, (p.rise_limit = 16384, sight.changed = 0), TCUQ_OK);
+    UNSEEN(sight_limit, (p.rise_limit = 16383, sight.changed = 0));
+    CASE(seeing, p.rise_cap = 4194304, TCUQ_OK);
+    UNSEEN(sight_limit, p.rise_cap = 4194305);
+    UNSEEN(sight_limit, (p.rise_limit = 0, p.rise_cap = 0, sight.changed = 0));
+}
+#endif
+
 #if ((TCUQ_SIGNALS) & TCUQ_FEEDBACK) != 0
 #define LABEL_RANGE(error, of, name, type, low, high, bytes, usual) \
     RANGE_OF(labeled, of.name, type, low, high, TCUQ_ERR_##error##_##name);
@@ -204,6 +241,9 @@ int main(void)
 {
     ranges();
     rules();
+#if ((TCUQ_SIGNALS) & TCUQ_SIGHT) != 0
+    sight_rules();
+#endif
 #if ((TCUQ_SIGNALS) & TCUQ_FEEDBACK) != 0
     label_rules();
 #endif

@@ -90,6 +90,33 @@ static void counters(void)
     same("no monitor", TCUQ_ERR_STATE, tcuq_verify(NULL));
 }
 
+#if ((TCUQ_SIGNALS) & TCUQ_SIGHT) != 0
+/* A distance in place of a sum: the first stays raise its limit, the cap is that of the params alone. */
+static void distances(void)
+{
+    tcuq_t sound;
+    seeing();
+    sight.baseline_inputs = 5;
+    sound = stepped(7);
+    PASSES((m.rise = 92767, m.alarm = 0));
+    FAILS((m.rise = 92768, m.alarm = 0));
+    PASSES((m.rise = 150000, m.alarm = 1));
+    FAILS((m.rise = 150001, m.alarm = 1));
+    PASSES((m.rise = 0, m.alarm = 1));
+    FAILS(m.alarm = 2);
+    FAILS((m.fall = 1));
+    PASSES(m.degradation = 7); /* nobody reads it, nor the next */
+    PASSES(m.baseline = 7);
+    PASSES(m.stillness = 2097152);
+    FAILS(m.stillness = 2097153);
+    PASSES(m.baseline_seen = 1280);
+    FAILS(m.baseline_seen = 1281);
+    sight.baseline_inputs = 0;
+    sound = stepped(7);
+    PASSES(m.baseline_seen = 1281);
+}
+#endif
+
 /* A raised side above what clears it, or with any sum where it may be kept. */
 static void holds(void)
 {
@@ -346,6 +373,9 @@ static void state_sizes(void)
 int main(void)
 {
     counters();
+#if ((TCUQ_SIGNALS) & TCUQ_SIGHT) != 0
+    distances();
+#endif
     holds();
     saved_words();
     saved_labels();

@@ -122,9 +122,14 @@ static int has_saved;
 /* The steps since the last `save`, to be repeated by a second monitor. */
 typedef struct {
     unsigned long line;
+    int seen; /* whether there are gauges */
+    int16_t gauges[TCUQ_MAX_SIGHT];
     tcuq_step_t out;
     uint16_t signals[TCUQ_SIGNAL_COUNT];
 } taken_t;
+
+static int16_t next_gauges[TCUQ_MAX_SIGHT]; /* of the next step, where there are any */
+static int next_seen;
 
 static struct {
     int active;
@@ -176,9 +181,11 @@ static size_t row_size(void)
     return (size_t)params.classes + params.features;
 }
 
+/* `into` has the gauges. */
 static void take(tcuq_t *by, const int8_t *row, taken_t *into, uint16_t *signals)
 {
-    tcuq_step(by, row, params.features == 0u ? NULL : row + params.classes, &into->out, signals);
+    const int8_t *features = params.features == 0u ? NULL : row + params.classes;
+    tcuq_step_gauges(by, row, features, into->seen ? into->gauges : NULL, &into->out, signals);
 }
 
 static void batch_clear(int active)
@@ -210,8 +217,10 @@ static void batch_repeat(void)
         for (i = 0; i < batch.count; i++) {
             const taken_t *first = &batch.steps[i];
             const int8_t *row = batch.rows + i * row_size();
-            taken_t again;
-            if (reads) {
+            taken_t again = *first;
+            memset(&again.out, 0xA5, sizeof again.out);
+            memset(again.signals, 0xA5, sizeof again.signals);
+            if (reads || again.seen) {
                 take(&second, row, &again, pass == 0 ? again.signals : NULL);
             } else {
                 tcuq_step(&second, row, NULL, &again.out, NULL);
@@ -341,6 +350,9 @@ static void read_step(void)
     READ_NUMBERS(signals, uint16_t, TCUQ_SIGNAL_COUNT);
     memset(&got, 0xA5, sizeof got);
     got.line = line_number;
+    got.seen = next_seen;
+    memcpy(got.gauges, next_gauges, sizeof got.gauges);
+    next_seen = 0;
     take(&monitor, row, &got, got.signals);
     /* Signals first: what follows is computed from them. */
     compare_signals(line_number, signals, got.signals);
@@ -353,6 +365,14 @@ static void read_step(void)
     }
     step_count++;
     free(row);
+}
+
+/* The gauges of the next step. */
+static void read_gauges(void)
+{
+    uint32_t count = params.sight == NULL ? 0u : params.sight->gauges;
+    READ_NUMBERS(next_gauges, int16_t, count);
+    next_seen = 1;
 }
 
 static void do_reset(void)
@@ -401,16 +421,26 @@ static void do_label(void)
 #endif
 }
 
-/* Damage to what labels need: a word of the ring behind those of the slow means, then 16-bit numbers in the order of
- * a saved state. */
-static void damage_labels(const char *name, uint32_t value)
+/* Damage to what sight needs: a word of the ring behind those of the slow means, single ones and then the first of each
+ * list; and to what labels need: a word more, then 16-bit numbers in the order of a saved state. */
+static void damage_memory(const char *name, uint32_t value)
 {
+    static const char *const words[] = {"slow_odds", "stay_length", "stay_class", "stays", "recent", "calm", "again", "object",
+                                        "objects", "slow_numbers", "stay_numbers", "base_numbers", "raised_lengths"};
     static const char *const names[] = {"correction", "case", "next", "quarters", "entry"};
     const uint16_t kept = (uint16_t)value;
     uint32_t *debt = ring;
+    uint32_t count = params.sight == NULL ? 0u : TCUQ_SIGHT_COUNT(&params);
     unsigned n;
-    debt += params.evidence == NULL ? 0u : (params.signals & TCUQ_BIT(TCUQ_DISTANCE)) != 0u ? 8u : 1u;
+    debt += params.evidence == NULL && count == 0u ? 0u : (params.signals & TCUQ_BIT(TCUQ_DISTANCE)) != 0u ? 8u : 1u;
     debt += (params.signals & TCUQ_BIT(TCUQ_DRIFT)) != 0u ? 8u : 0u;
+    for (n = 0; count != 0u && n < 13u; n++) {
+        if (strcmp(name, words[n]) == 0) {
+            debt[n < 9u ? n : 9u + (n - 9u) * count] = value;
+            return;
+        }
+    }
+    debt += count != 0u ? 9u + 4u * count : 0u;
     if (params.feedback != NULL && strcmp(name, "error_debt") == 0) {
         *debt = value;
         return;
@@ -437,7 +467,7 @@ static void do_damage(void)
     uint32_t value = (uint32_t)number();
     TCUQ_COUNTER_WORDS(SET_COUNTER)
     TCUQ_COUNTER_BYTES(SET_COUNTER)
-    damage_labels(name, value);
+    damage_memory(name, value);
 }
 
 /* A state that load must refuse, and that leaves no trace. */
@@ -469,12 +499,12 @@ static void run_line(const char *keyword)
     } lines[] = {
         {"case", read_case}, {"params", read_params}, {"lags", read_lags}, {"lag_weights", read_lag_weights},
         {"coef", read_coef}, {"clean_mean", read_clean_mean}, {"evidence", read_evidence}, {"instant", read_instant},
-        {"feedback", read_feedback}, {"centers", read_centers}, {"sizes", read_sizes}, {"bounds", read_bounds},
+        {"sight", read_sight}, {"gauges", read_gauges}, {"feedback", read_feedback}, {"centers", read_centers}, {"sizes", read_sizes}, {"bounds", read_bounds},
         {"step", read_step}, {"reset", do_reset}, {"save", read_save}, {"load", do_load}, {"label", do_label},
         {"damage", do_damage}, {"refuse", do_refuse}, {"end", read_end},
     };
     size_t n = 0;
-    if (strcmp(keyword, "step") != 0) {
+    if (strcmp(keyword, "step") != 0 && strcmp(keyword, "gauges") != 0) {
         batch_repeat();
         batch_clear(0);
     }

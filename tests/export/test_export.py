@@ -17,7 +17,7 @@ from tcuq.monitor.heads import InstantHead
 from tcuq_device.cost.stock import standard
 
 CC = shutil.which("cc")
-TCUQ = tuple(path.name for path in CORE_SOURCES if path.name != "tcuq_feedback.c")
+TCUQ = tuple(path.name for path in CORE_SOURCES if path.name not in ("tcuq_feedback.c", "tcuq_sight.c"))
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror"]
 ALARM = Alarm(0.4, AlarmSide(0.02, 2.0), AlarmSide(0.02, 2.0))
 needs_cc = pytest.mark.skipif(CC is None, reason="no C compiler")
@@ -72,7 +72,7 @@ def rows_for(params, steps=300):
 
 
 def build(folder, *flags, sources=("main.c", "monitor.c", "monitor_selfcheck.c", *TCUQ)):
-    more = [path.name for path in folder.glob("tcuq_feedback.c")]
+    more = [path.name for part in ("feedback", "sight") for path in folder.glob(f"tcuq_{part}.c")]
     subprocess.run(
         [CC, *flags, *sources, *more, "-o", "try"], cwd=folder, check=True, capture_output=True, text=True
     )

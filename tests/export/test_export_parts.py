@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cortex import compile_for_m4, link_for_m4, need, run_on_m4
+from cortex import CROSS, compile_for_m4, link_for_m4, need, run_on_m4
 from exported import FULL, LIBRARIES
 from places import ROOT
 from refusals import refused
@@ -32,6 +32,7 @@ PACKAGES: dict[str, tuple[Params, dict[str, Any]]] = {
     "posteriors": (Params(classes=10), {}),
     "every signal": (FULL, {}),
     "both": LIBRARIES["everything"],
+    "gauges": LIBRARIES["gauges"],
     "standard": (standard("standard, bet"), {"logits_scale": 0.1}),
     "names": (standard("standard").replace(names=[f"{k}*/" for k in range(10)]), {}),
     "no past": (Params(classes=2, signals=("doubt",), lags=(), warmup=2**32 - 1), {}),
@@ -69,14 +70,14 @@ def changed(folder: Path, file: str, pattern: str, value: str) -> None:
     (folder / file).write_text(new)
 
 
-HARDEST = ("both", "names")
+HARDEST = ("both", "gauges", "names")
 """Packages with most of what a package can have."""
 
 # The self-check.
 
 
 @needs_cc
-@pytest.mark.parametrize("case", first_quick(sorted(PACKAGES, key=lambda name: name not in HARDEST), 2))
+@pytest.mark.parametrize("case", first_quick(sorted(PACKAGES, key=lambda name: name not in HARDEST), 3))
 def test_the_self_check_passes(tmp_path: Path, case: str) -> None:
     params, more = PACKAGES[case]
     export(params, tmp_path / "c", **more)
@@ -86,7 +87,7 @@ def test_the_self_check_passes(tmp_path: Path, case: str) -> None:
     assert checked(tmp_path / "c", "-Ofast", *flags) == 0
 
 
-@pytest.mark.parametrize("case", first_quick(["names", "posteriors", "both", "standard"]))
+@pytest.mark.parametrize("case", first_quick(["gauges", "names", "posteriors", "both", "standard"]))
 def test_the_self_check_passes_on_a_cortex_m4(tmp_path: Path, case: str) -> None:
     params, more = PACKAGES[case]
     folder = tmp_path / "c"
@@ -142,6 +143,19 @@ def test_no_warnings_from_any_file(tmp_path: Path, compiler: str) -> None:
     command = [tool, *flags, *STRICT[1:], "-O2", *files, "-o", "try"]
     subprocess.run(command, cwd=tmp_path / "c", check=True)
     assert subprocess.run([tmp_path / "c" / "try"], stdin=subprocess.DEVNULL).returncode == 0
+
+
+def test_the_constants_are_as_large_as_the_package_says(tmp_path: Path) -> None:
+    for case in ("gauges", "standard"):
+        params, more = PACKAGES[case]
+        folder = tmp_path / case
+        export(params, folder, **more)
+        made = compile_for_m4(folder / "monitor.c", tmp_path / "monitor.o")
+        tool = need("arm-none-eabi-size", CROSS)
+        listed = subprocess.run([tool, made], capture_output=True, text=True, check=True).stdout
+        text, data = listed.splitlines()[1].split()[:2]
+        said = Contents(params, **more).constant_bytes
+        assert said <= int(text) + int(data) < said + 16
 
 
 # The softmax.

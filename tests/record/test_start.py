@@ -172,6 +172,10 @@ def test_a_tflite_model(
         log = read_log(f"{model}/dev.npz")
         assert log.probs.dtype == np.int8 and log.feature_scale is not None
         assert Path(model, "firmware", "tcuq_softmax.c").exists() is scaled
+        # The input is int8, so that the monitor sees it, on the device as well.
+        head = tcuq.Params.load(f"{model}/monitor.json").sight
+        assert head is not None and head.gauges == log.gauge_names and {*head.gauge_scales} == {256.0}
+        assert "tcuq_step_gauges(" in Path(model, "firmware", "README.md").read_text()
         # What its README says to do writes the same files again.
         message = re.search(r"`tcuq (export own.json firmware .*)`", Path(model, "README.md").read_text())
         assert message is not None

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tcuq import SIGNALS, Alarm, AlarmSide, EvidenceHead, Feedback, Params
+from tcuq import SIGNALS, Alarm, AlarmSide, EvidenceHead, Feedback, Params, Sight
 from tcuq.export import FORMS, integer_projection
 from tcuq.export.contents import Contents
 from tcuq.export.package import arranged
@@ -35,9 +35,33 @@ FULL = Params(
 PROJECTION = integer_projection(
     np.random.default_rng(0).normal(size=(48, 6)) / 7, np.linspace(-1, 1, 6), 0.05, -128, FULL
 )
+SEEING = Params(
+    classes=5,
+    level=0.3,
+    budget=0.2,
+    features=4,
+    feature_scale=0.1,
+    signals=("odds", "distance", "degradation"),
+    centers=[[40 * k - 90, 9, 0, -k] for k in range(5)],
+    lags=(),
+    alarm=Alarm(rise=AlarmSide(0.0, 1.5, cap=64.0, clear=1.1)),
+    sight=Sight(
+        gauges=("brightness", "sharpness", "temperature"),
+        gauge_scales=(256.0, 256.0, 64.0),
+        means=[12.5, 3.0, 21.0, 0.3, 0.7, 0.4],
+        deviations=[9.0, 0.5, 4.0, 0.1, 0.05, 0.05],
+        class_means=[[0.3 * k, -0.2 * k, 0.0, 0.5, -0.5, 0.1] for k in range(5)],
+        matrix=[0.3 * (column == 0) + 0.05 for row in range(6) for column in range(6 - row)],
+        reach=900,
+        frozen=6.0,
+        baseline=40,
+        odds_weight=0.5,
+    ),
+)
 LIBRARIES: dict[str, tuple[Params, dict[str, Any]]] = {
     "plain": (PLAIN, {}),
     "labels": (PLAIN.replace(feedback=Feedback(max_error=0.1, hard="error", right_score=0.5)), {}),
+    "gauges": (SEEING, {}),
     "everything": (FULL, {"logits_scale": 0.12, "projection": PROJECTION}),
 }
 

@@ -13,11 +13,11 @@ from tcuq.monitor.made import ROWS
 
 FILES = sorted((ROOT / "vectors").glob("*.vec"))
 SIGNAL_COUNT = len(SIGNAL_NAMES)
-HEAD_SCALARS, FEEDBACK = (
+HEAD_SCALARS, SIGHT_SCALARS, FEEDBACK = (
     tuple(row.name for row in ROWS if (row.part, row.kind) == (part, "one"))
-    for part in ("evidence", "feedback")
+    for part in ("evidence", "sight", "feedback")
 )
-FULL_BUILD = "-DTCUQ_SIGNALS=(TCUQ_ALL_SIGNALS|TCUQ_BASELINE|TCUQ_FEEDBACK)"
+FULL_BUILD = "-DTCUQ_SIGNALS=TCUQ_EVERYTHING"
 """A build of the core that replays every vector: by default labels are left out."""
 LISTS = ("lags", "lag_weights", "coef", "clean_mean")
 
@@ -26,9 +26,9 @@ LISTS = ("lags", "lag_weights", "coef", "clean_mean")
 class Event:
     """Something that happens to a monitor.
 
-    `kind` is "step" (with a posterior, its features or None, and the expected numbers), "reset", "save" (with
-    the expected bytes), "load" (of what was saved last), "label" (with how long ago and what, and the
-    expected answer) or "refuse" (with the bytes and the expected error).
+    `kind` is "step" (with a posterior, its features and gauges or None, and the expected numbers), "reset",
+    "save" (with the expected bytes), "load" (of what was saved last), "label" (with how long ago and what,
+    and the expected answer) or "refuse" (with the bytes and the expected error).
     """
 
     kind: str
@@ -38,6 +38,7 @@ class Event:
     expected: list[int] = field(default_factory=list)
     saved: bytes = b""
     label: tuple[int, ...] = ()
+    gauges: list[int] | None = None
 
 
 @dataclass
@@ -61,9 +62,20 @@ def evidence(values: list[int]) -> dict[str, Any]:
     return head | {"coef": rest[:SIGNAL_COUNT], "offset": rest[SIGNAL_COUNT:]}
 
 
+def sight(values: list[int], fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the head of a `sight` line, in a case whose other fields are known."""
+    head: dict[str, Any] = dict(zip(SIGHT_SCALARS, values, strict=False))
+    rest, gauges = values[len(SIGHT_SCALARS) :], head["gauges"]
+    count = gauges + 1 + (gauges > 0) + (fields["signals"] >> 7 & 1)
+    for name in ("mean", "scale", "shift"):
+        head[name], rest = rest[:count], rest[count:]
+    at = fields["classes"] * count
+    return head | {"class_mean": bytes(value & 255 for value in rest[:at]), "matrix": rest[at:]}
+
+
 def read(path: Path) -> VectorCase:
     """Return the case of a file, up to the first damage: only the runner in C can reach a counter."""
-    case = VectorCase()
+    case, gauges = VectorCase(), None
     for line, text in enumerate(path.read_text("ascii").splitlines(), 1):
         verb, *words = text.split() or ["#"]
         where = f"{path.name}:{line}"
@@ -76,6 +88,8 @@ def read(path: Path) -> VectorCase:
         elif verb == "instant":
             bias, *coef = numbers(words)
             case.fields[verb] = {"bias": bias, "coef": coef}
+        elif verb == "sight":
+            case.fields[verb] = sight(numbers(words), case.fields)
         elif verb == "feedback":
             case.fields[verb] = dict(zip(FEEDBACK, numbers(words), strict=True))
         elif verb == "centers":
@@ -87,6 +101,9 @@ def read(path: Path) -> VectorCase:
         elif verb == "step":
             features = None if words[1] == "-" else bytes.fromhex(words[1])
             case.events.append(Event(verb, where, bytes.fromhex(words[0]), features, numbers(words[2:])))
+            case.events[-1].gauges, gauges = gauges, None
+        elif verb == "gauges":
+            gauges = numbers(words)
         elif verb == "save":
             case.events.append(Event(verb, where, saved=bytes.fromhex(words[0])))
         elif verb == "label":

@@ -139,7 +139,7 @@ static void choose_tried(game_t *g, wish_t wish, int64_t threshold)
         int64_t risk, value;
         memcpy(g->other.bytes, g->ring.bytes, g->ring.size);
         copy.ring = (uint32_t *)(void *)g->other.bytes;
-        tcuq_step(&copy, tried_probs[i], tried_features[i], &step, NULL);
+        tcuq_step_gauges(&copy, tried_probs[i], tried_features[i], gauges_of(p, tried_probs[i], tried_features[i]), &step, NULL);
         risk = step.risk;
         switch (wish.want) { /* the smaller, the better */
         case ABOVE: value = risk >= threshold ? risk : 3 * RISKS - risk; break;
@@ -287,7 +287,7 @@ const char *game_play(game_t *g)
         } else {
             choose_tried(g, wished, threshold);
         }
-        tcuq_step(&g->monitor, probs, reads ? features : NULL, &g->step, NULL);
+        tcuq_step_gauges(&g->monitor, probs, reads ? features : NULL, gauges_of(p, probs, features), &g->step, NULL);
         broken = bounds_step(&g->bounds, &g->monitor, error_debt, &g->step);
         reach(&g->credit_high, g->monitor.credit);
         reach(&g->rise_high, g->monitor.rise);

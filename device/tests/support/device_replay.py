@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 from places import ROOT
-from vector_files import FEEDBACK, FULL_BUILD, HEAD_SCALARS, Event, VectorCase
+from vector_files import FEEDBACK, FULL_BUILD, HEAD_SCALARS, SIGHT_SCALARS, Event, VectorCase
 
 from tcuq.export.selfcheck import taken
 from tcuq.monitor.made import ROWS
@@ -55,6 +55,11 @@ def encode(cases: Sequence[VectorCase]) -> bytes:
         numbers.append(int(instant is not None))
         if instant is not None:
             numbers += [instant["bias"], *instant["coef"]]
+        sight = fields.get("sight")
+        numbers.append(int(sight is not None))
+        if sight is not None:
+            numbers += [*(sight[name] for name in SIGHT_SCALARS), *sight["mean"], *sight["scale"]]
+            numbers += [*sight["shift"], *sight["class_mean"], *sight["matrix"]]
         labels = fields.get("feedback")
         numbers.append(int(labels is not None))
         if labels is not None:
@@ -62,7 +67,8 @@ def encode(cases: Sequence[VectorCase]) -> bytes:
         numbers.append(int(centers is not None))
         parts += [b"c", _words(numbers), centers or b""]
         for event in replayed(case):
-            parts += [LETTERS[event.kind], event.probs, event.features or b"", _words(event.label)]
+            letter = LETTERS[event.kind] if event.gauges is None else b"g"
+            parts += [letter, event.probs, event.features or b"", _words(event.gauges or event.label)]
     return b"".join(parts)
 
 

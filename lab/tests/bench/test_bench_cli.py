@@ -11,7 +11,7 @@ import pytest
 from places import ROOT
 from small_benchmark import made_folder, made_task
 
-from tcuq_lab.benchmark.builtin import BUILT_IN
+from tcuq_lab.benchmark.entries import BUILT_IN
 from tcuq_lab.cli import main
 
 EXAMPLE = ROOT / "lab" / "examples" / "bench_method.py"
@@ -79,7 +79,7 @@ def test_one_command_renews_results_and_table_and_compares_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     few = {name: BUILT_IN[name] for name in ("confidence", "hmm", "alarm_distance", "alarm_bocpd")}
-    monkeypatch.setattr("tcuq_lab.benchmark.builtin.BUILT_IN", few)
+    monkeypatch.setattr("tcuq_lab.benchmark.entries.BUILT_IN", few)
     streams, page = made_folder(tmp_path / "streams", ["east"]), tmp_path / "page.md"
     page.write_text("top\n<!-- leaderboard: begin -->\n<!-- leaderboard: end -->\n")
     command = ["bench", "all", "--streams", str(streams), "--page", str(page)]

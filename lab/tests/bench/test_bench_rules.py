@@ -12,7 +12,7 @@ import pytest
 from small_benchmark import made_benchmark
 
 from tcuq_lab.benchmark import Answers, Dev, Outputs
-from tcuq_lab.benchmark.entry import entry_of, load_entry
+from tcuq_lab.benchmark.entries import entry_of, load_entry
 from tcuq_lab.benchmark.files import Benchmark
 from tcuq_lab.experiments.benchmark import run
 from tcuq_lab.harness.checks import Broken

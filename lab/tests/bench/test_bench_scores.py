@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tcuq_lab.benchmark.builtin import BUILT_IN
+from tcuq_lab.benchmark.entries import BUILT_IN
 from tcuq_lab.benchmark.files import Shown, Task
 from tcuq_lab.experiments.benchmark import METRICS
 from tcuq_lab.harness.declare import Case, Play

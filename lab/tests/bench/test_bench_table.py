@@ -11,10 +11,18 @@ import pytest
 from places import ROOT
 from small_benchmark import made_benchmark
 
-from tcuq_lab.benchmark.entry import entry_of
+from tcuq_lab.benchmark.entries import entry_of
 from tcuq_lab.benchmark.files import LIST, Benchmark, load
-from tcuq_lab.benchmark.leaderboard import leaderboard, placed, ranked
-from tcuq_lab.benchmark.results import beside, load_result, load_results, result_text, stored
+from tcuq_lab.benchmark.results import (
+    beside,
+    leaderboard,
+    load_result,
+    load_results,
+    placed,
+    ranked,
+    result_text,
+    stored,
+)
 from tcuq_lab.experiments.benchmark import run
 
 COMMITTED = ROOT / "lab" / "benchmark"

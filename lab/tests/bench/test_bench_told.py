@@ -9,7 +9,7 @@ import pytest
 from small_benchmark import made_benchmark
 
 from tcuq_lab.benchmark import MAX_ERROR, Answers
-from tcuq_lab.benchmark.entry import entry_of
+from tcuq_lab.benchmark.entries import entry_of
 from tcuq_lab.benchmark.files import Benchmark
 from tcuq_lab.experiments.benchmark import Outcome, run
 from tcuq_lab.harness.checks import Broken

@@ -18,7 +18,7 @@ from tcuq_device.firmware.decision import Watch
 from tcuq_device.firmware.firmware import Firmware
 from tcuq_device.graph.model import Graph
 from tcuq_device.graph.storage import load_graph
-from tcuq_lab.boards import bench
+from tcuq_lab.boards import costs
 from tcuq_lab.boards.page import page
 from tcuq_lab.cli import main
 
@@ -38,7 +38,7 @@ def stored(name: str) -> Graph:
 
 def watched(graph: Graph, profile: str = "standard") -> Firmware:
     features = graph.tensors[graph.outputs["features"]]
-    params = bench.monitors()[profile].replace(feature_scale=features.scale, feature_zero_point=features.zero)
+    params = costs.monitors()[profile].replace(feature_scale=features.scale, feature_zero_point=features.zero)
     return Firmware("watched", [graph], rule=Watch(params))
 
 
@@ -66,10 +66,9 @@ def test_a_difference_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = expected(watched(graph), x)
     number = lines[1].split()
     number[-3] = str(1 - int(number[-3]))  # one word of one step
-    monkeypatch.setattr(agree, "expected", lambda *_: [lines[0], " ".join(number), lines[2]])
-    assert first_difference(watched(graph), board("stm32l432kc"), x) == 1
-    monkeypatch.setattr(agree, "expected", lambda *_: lines[:2])
-    assert first_difference(watched(graph), board("stm32l432kc"), x) == 2
+    for said, at in (([lines[0], " ".join(number), lines[2]], 1), (lines[:2], 2)):
+        monkeypatch.setattr(agree, "expected", lambda *_, said=said: said)
+        assert first_difference(watched(graph), board("stm32l432kc"), x) == at
 
 
 @pytest.mark.slow

@@ -5,13 +5,22 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
+from tcuq_lab.detectors.alarm import RIVALS, Alarm, Clean, Rival, Seen, objective
 from tcuq_lab.harness.figures import Figure
 from tcuq_lab.harness.intervals import drawn, interval
 from tcuq_lab.harness.types import Truth
-from tcuq_lab.methods.alarm import Alarm, objective
-from tcuq_lab.methods.alarm_rivals import RIVALS, Clean, Rival, Seen
-from tcuq_lab.metrics.alarms import Scene, clean_figures, events, scene_of, shift_figures
-from tcuq_lab.metrics.limits import AGAIN, SETTLE, false_starts, find_limit, recently
+from tcuq_lab.metrics.alarms import (
+    AGAIN,
+    SETTLE,
+    Scene,
+    clean_figures,
+    events,
+    false_starts,
+    find_limit,
+    recently,
+    scene_of,
+    shift_figures,
+)
 
 NAMES = ("clean", "fog/5")
 WANTED = 250

@@ -15,13 +15,13 @@ from tcuq import FitOptions, fit
 from tcuq.metrics import auroc
 from tcuq.monitor.alarm import AlarmSide
 from tcuq_lab.experiments import accuracy, alarms, answers, questions
+from tcuq_lab.experiments.experiment import StreamExperiment
 from tcuq_lab.experiments.registry import STREAMS
-from tcuq_lab.experiments.streams import StreamExperiment
 from tcuq_lab.harness import measure
 from tcuq_lab.harness.declare import Case, Key, Measured, Play
 from tcuq_lab.harness.intervals import drawn
 from tcuq_lab.harness.types import Answers, Outputs, Switch, Truth
-from tcuq_lab.methods.ours import Ours, run
+from tcuq_lab.methods.tcuq import Ours, run
 from tcuq_lab.metrics.windows import BIAS, CLEAN_ERROR, ERROR, RANK, SHIFTED_ERROR, cut
 from tcuq_lab.metrics.windows import accuracy as window_figures
 from tcuq_lab.reproduce.units import SHUFFLED, Unit

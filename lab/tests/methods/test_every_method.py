@@ -19,19 +19,14 @@ import pytest
 from places import LAB
 
 from tcuq.metrics import auroc
-from tcuq_lab.benchmark.builtin import BUILT_IN, built_in
-from tcuq_lab.experiments.accuracy import OTHER, Estimated
+from tcuq_lab.benchmark.entries import BUILT_IN, AtLimit, built_in
+from tcuq_lab.detectors.alarm import RIVALS
 from tcuq_lab.harness.checks import Checked, Entry, difference
 from tcuq_lab.harness.types import Answers, Dev, Outputs, Truth
-from tcuq_lab.methods.alarm import Alarm
-from tcuq_lab.methods.alarm_rivals import RIVALS
-from tcuq_lab.methods.bank_files import load_bank
-from tcuq_lab.methods.estimates import ESTIMATES, Gde
-from tcuq_lab.methods.gather import observed
-from tcuq_lab.methods.method import TRIALS, Recorded
-from tcuq_lab.methods.networks import names_of, suffix_of
-from tcuq_lab.methods.registry import METHODS, WEAKENED
-from tcuq_lab.methods.scored import Scored
+from tcuq_lab.methods.banks import load_bank, observed
+from tcuq_lab.methods.estimates import ESTIMATES, GDE, OTHER, Estimated
+from tcuq_lab.methods.method import TRIALS, Recorded, Scored
+from tcuq_lab.methods.registry import METHODS, WEAKENED, names_of, suffix_of
 from tcuq_lab.streams import Description, Geometric, Segments, Shift, Stream, build
 
 FOLDER = LAB / "recorded" / "resnet8"
@@ -76,19 +71,10 @@ def development(labels: bool = True, network: str = "plain") -> Dev:
 class OfWindows(Estimated):
     """An estimate as it would run: at each step, of the last steps of its stretch."""
 
-    def fit(self, dev: Dev) -> None:  # type: ignore[override]
-        super().fit(dev, clean=False)
-
     def watch(self, seen: Outputs) -> Answers:
         said = super().watch(seen)
         steps = np.arange(len(seen))[:, None] - np.arange(WINDOW)[::-1]
         return said._replace(accuracy=said.accuracy(np.maximum(0, steps)))
-
-
-class AtLimit(Alarm):
-    def watch(self, seen: Outputs) -> Answers:
-        said = super().watch(seen)
-        return said._replace(alarm=said.alarm.at_limit()[0])
 
 
 class Recording(Scored):
@@ -123,9 +109,8 @@ def cases() -> dict[str, Case]:
     for rival in RIVALS:
         network = "deep" if rival.row == "deep" else "plain"
         found[f"alarm {rival.name}"] = Case(partial(AtLimit, rival), rival.settings, network)
-    for kind in (*ESTIMATES, Gde):
-        make = partial(lambda kind: OfWindows(kind()), kind)
-        found[f"accuracy {kind.name}"] = Case(make, kind.grid, pickles=False)
+    for each in (*ESTIMATES, GDE):
+        found[f"accuracy {each.name}"] = Case(partial(OfWindows, each), each.grid, pickles=False)
     for name in BUILT_IN:
         entry = built_in(name)
         made = Case(entry.make, labels=entry.uses_labels, told=entry.told, pickles=False)
@@ -167,7 +152,7 @@ def test_settings_are_few_and_the_first_is_the_default(name: str) -> None:
     settings = CASES[name].settings
     assert len(settings) in (1, TRIALS) and len({repr(each) for each in settings}) == len(settings)
     fresh = CASES[name].make()
-    fresh = getattr(fresh, "method", getattr(fresh, "estimate", fresh))
+    fresh = getattr(fresh, "method", fresh)
     assert getattr(fresh, "setting", settings[0]) == settings[0]
 
 

@@ -23,8 +23,11 @@ from tcuq_lab.methods.passes import differential_entropy, expected_entropy, samp
 from tcuq_lab.methods.perturbed import EPSILONS, Odin, gradient  # noqa: E402
 from tcuq_lab.methods.registry import NETWORK_METHODS, method  # noqa: E402
 from tcuq_lab.zoo.config import config_from  # noqa: E402
-from tcuq_lab.zoo.count import parameters  # noqa: E402
-from tcuq_lab.zoo.outputs import core, outputs  # noqa: E402
+from tcuq_lab.zoo.outputs import (  # noqa: E402
+    core,
+    outputs,
+    parameters,
+)
 from tcuq_lab.zoo.train import Examples, train  # noqa: E402
 from tcuq_lab.zoo.weights import save_weights  # noqa: E402
 

@@ -10,14 +10,16 @@ import numpy.typing as npt
 import pytest
 
 from tcuq.metrics import auroc
-from tcuq_lab.detection.feature_scores import centers_of, hotelling
-from tcuq_lab.methods.alarm_rivals import RIVALS as ALARMS
-from tcuq_lab.methods.alarm_rivals import Clean, Seen
+from tcuq_lab.detectors.alarm import RIVALS as ALARMS
+from tcuq_lab.detectors.alarm import Clean, Seen
+from tcuq_lab.detectors.scores import centers_of
+from tcuq_lab.detectors.windows import hotelling
 from tcuq_lab.methods.belief import STAYS, Belief, BeliefStay, BeliefTold, Hmm, expected
+from tcuq_lab.methods.confidence import Stacked
+from tcuq_lab.methods.ensembles import DeepBelief
 from tcuq_lab.methods.method import Labeled, Method, Observed
 from tcuq_lab.methods.registry import FIXED_RULES
 from tcuq_lab.methods.rules import Vote8
-from tcuq_lab.methods.stacked import DeepBelief, Stacked
 
 CLASSES, DWELL = 5, 12
 

@@ -237,7 +237,7 @@ def constants_in_c(params: Params) -> int:
 def test_costs_are_those_of_the_plain_network(method: Streaming) -> None:
     pytest.importorskip("torch", reason="pip install torch")
     from tcuq_lab.zoo.backbones import backbone
-    from tcuq_lab.zoo.count import multiply_adds, parameters
+    from tcuq_lab.zoo.outputs import multiply_adds, parameters
 
     network, shape = backbone("cnn4", classes=5, width=4), (1, 28, 28)
     method.networks = (network,)

@@ -17,7 +17,6 @@ from tcuq_lab.corruptions import corrupt
 from tcuq_lab.data import Dataset
 from tcuq_lab.harness.laws import UnitPlan
 from tcuq_lab.reproduce import recordings as recordings_module
-from tcuq_lab.reproduce.recording import demand
 from tcuq_lab.reproduce.recordings import Recordings
 from tcuq_lab.reproduce.rows import row_of
 from tcuq_lab.reproduce.run_size import RunSize
@@ -70,19 +69,19 @@ def test_a_stream_is_what_the_network_says_to_each_step_and_is_kept(
     np.testing.assert_allclose(found.probs, said.probs, atol=1e-5)
     assert found.features is not None and found.features.shape == said.features.shape
     others = [(held(seed=2), 3), (held(), 0), (held(steps=61), 3), (held(part="dev"), 3)]
-    paths = {kept.stream_path(about, seed, row) for about, seed in [(held(), 3), *others]}
+    paths = {kept.path("mnist", about.part, about, seed, row) for about, seed in [(held(), 3), *others]}
     assert len(paths) == 5
     # A stream that was built knows checksums, which change nothing.
     plan = build(held(), kept.part("mnist", "test").y).description
-    monkeypatch.setattr(recordings_module, "rendered", None)  # what is kept is not rendered again
+    monkeypatch.setattr(Recordings, "rendered", None)  # what is kept is not rendered again
     assert np.array_equal(kept.of_stream(plan, 3, row_of("entropy")).probs, found.probs)
     with pytest.raises(TypeError):
         kept.of_stream(held(seed=2), 3, row)
 
 
 def test_all_rows_and_seeds_see_one_corrupted_set(kept: Recordings, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tcuq_lab.reproduce.recording.everything import items, record_all
-    from tcuq_lab.zoo import bank
+    from tcuq_lab.reproduce.recorder import all_jobs, record_all
+    from tcuq_lab.zoo import examples
 
     shown: list[tuple[str, int, int]] = []
 
@@ -90,13 +89,13 @@ def test_all_rows_and_seeds_see_one_corrupted_set(kept: Recordings, monkeypatch:
         shown.append((kind, severity, seed))
         return corrupt(x, suite, kind, severity, seed, **more)
 
-    monkeypatch.setattr(bank, "corrupt", counted)
-    monkeypatch.setattr(demand, "streams", lambda task, seed, setting: [held(seed=seed)])
+    monkeypatch.setattr(examples, "corrupt", counted)
+    monkeypatch.setattr(Recordings, "all_streams", lambda self, task, seed: [held(seed=seed)])
     sources = {
         "dev": ["clean", "shot_noise/1", "ood/cifar10"],
         "test": ["clean", "shot_noise/1", "ood/fashion_mnist"],
     }
-    monkeypatch.setattr(demand, "sources", lambda task, part, setting, tables: sources[part])
+    monkeypatch.setattr(Recordings, "all_sources", lambda self, task, part, tables: sources[part])
     rows = {"mnist": [row_of(name) for name in ("base", "deep", "early_exit")]}
     told: list[tuple[int, int, str]] = []
     count = record_all(kept, rows, (0, 3), progress=lambda *given: told.append(given))
@@ -104,7 +103,7 @@ def test_all_rows_and_seeds_see_one_corrupted_set(kept: Recordings, monkeypatch:
     # Two seeds have plain networks and ensembles, one has exits; a stream for each of them too.
     assert count == 5 * (len(sources["dev"]) + len(sources["test"]) + 1)
     assert [each[0] for each in told] == sorted(each[0] for each in told) and told[-1][:2] == (100, 100)
-    assert items(kept, "mnist", rows["mnist"], (0, 3)) == []
+    assert all_jobs(kept, "mnist", rows["mnist"], (0, 3)) == []
     fresh = Recordings(WEIGHTS, f"{kept.folder}/other", SMALL)
     for seed, name in ((0, "early_exit"), (3, "deep"), (3, "base")):
         row = row_of(name)
@@ -117,10 +116,52 @@ def test_all_rows_and_seeds_see_one_corrupted_set(kept: Recordings, monkeypatch:
 
 
 def test_a_run_of_a_few_streams_records_those_alone() -> None:
-    every = demand.streams("mnist", 0, SMALL)
-    few = demand.streams("mnist", 0, replace(SMALL, streams=("mixed, fast",)))
+    every = Recordings(WEIGHTS, "", SMALL).all_streams("mnist", 0)
+    few = Recordings(WEIGHTS, "", replace(SMALL, streams=("mixed, fast",))).all_streams("mnist", 0)
     assert set(few) < set(every)
     plan = UnitPlan("mnist", 0, severities=SMALL.severities)
     assert set(plan.stretches("test mixed, fast")) <= set(few)
     assert set(plan.stretches("law mixed")) <= set(few)  # what it is fitted to
     assert set(few).isdisjoint(plan.stretches("test mixed, label shift"))
+
+
+def test_recordings_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch", reason="pip install torch")
+    rng = np.random.default_rng(0)
+    made = Dataset(
+        "mnist", "x", rng.integers(0, 256, (12, 28, 28)).astype(np.uint8), np.arange(12) % 10, "", ""
+    )
+    monkeypatch.setattr(recordings_module, "load_part", lambda task, part: made)
+    rows = [row_of("base"), row_of("entropy"), row_of("early_exit")]
+    setting = RunSize("tiny", 8, 8, 100, 100, (0,), (1,))
+    calls: list[str] = []
+    kept = Recordings(
+        str(LAB / "weights"), str(tmp_path), setting, progress=lambda done, all_, name: calls.append(name)
+    )
+    first = kept.banks("mnist", "test", 0, rows, ["clean", "shot_noise/1"])
+    assert calls == ["clean", "shot_noise/1"]
+    assert first["base"] is first["entropy"]
+    assert len(first["base"]["clean"].probs) == 8
+    assert not np.array_equal(first["base"]["clean"].probs, first["early_exit"]["clean"].probs)
+    again = kept.banks("mnist", "test", 0, rows, ["clean", "shot_noise/1"])
+    assert len(calls) == 2
+    dev = kept.banks("mnist", "dev", 0, rows, ["clean", "shot_noise/1"])
+    np.testing.assert_array_equal(
+        dev["base"]["clean"].probs, first["base"]["clean"].probs
+    )  # the same examples
+    assert not np.array_equal(dev["base"]["shot_noise/1"].probs, first["base"]["shot_noise/1"].probs)
+    del calls[2:]
+    np.testing.assert_array_equal(again["base"]["clean"].probs, first["base"]["clean"].probs)
+    kept.banks("mnist", "test", 0, rows, ["clean", "shear/1"])
+    assert calls[2:] == ["shear/1"]
+
+
+def test_other_data_or_weights_are_recorded_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch", reason="pip install torch")
+    places = []
+    for shift in (0, 1):
+        data = Dataset("mnist", "x", np.zeros((8, 28, 28), np.uint8), (np.arange(8) + shift) % 10, "", "")
+        monkeypatch.setattr(recordings_module, "load_part", lambda task, part, data=data: data)
+        kept = Recordings(str(LAB / "weights"), str(tmp_path), RunSize("tiny", 8, 8, 100, 100, (0,), (1,)))
+        places += [kept.place("mnist", "test", seed, row_of("base")) for seed in (0, 1)]
+    assert len(set(places)) == 4

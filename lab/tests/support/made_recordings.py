@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tcuq_lab.corruptions.suites import suite_of
+from tcuq_lab.corruptions.suite import suite_of
 from tcuq_lab.harness.laws import StreamSizes, UnitPlan
 from tcuq_lab.methods.method import Recorded
 from tcuq_lab.reproduce.rows import Row

@@ -19,7 +19,7 @@ from ..monitor.monitor import Monitor
 from ..monitor.params import Params
 from ..monitor.signals import NUMBER, REASONS, SIGNALS
 from ..monitor.state import State, state_for
-from ..monitor.steps import NO_REASON, STEP_DTYPE, reason_names
+from ..monitor.steps import ACTIONS, NO_REASON, STEP_DTYPE, reason_names
 from ..reference import Decider, decide
 from ..reference import Monitor as Reference
 from ..reference import Params as Numbers
@@ -34,6 +34,7 @@ _OPEN = (
     *("prediction", "answer", "risk", "uncertainty", "persistence"),
     *("novelty", "reason", "alarm", "degradation"),
 )
+_OF_SIGHT = ("abstain", "expected_accuracy", "changed", "moved")
 """Fields that come from the input, unless the rules tell them."""
 
 
@@ -106,11 +107,15 @@ def audit(
     known = _known(p, decisions, params, units["novelty"], start, log)
     answers = np.clip(steps["answer"].astype(np.int64), 0, params.classes - 1)
     decider = Decider(p) if state is None else Reference.load(p, state)
-    derived, debts = replay(decider, units, answers, known, rows)
+    derived, debts = replay(decider, units, answers, known, rows, params.sight is not None)
     if params.instant is None:
         derived["answer"] = steps["prediction"].astype(np.int64)
         derived["persistence"] = np.zeros(len(steps), dtype=np.int64)
-    if params.evidence is None:
+    if params.sight is not None:
+        derived["action"] = np.where(
+            steps["alarm"] != 0, ACTIONS.index("hold"), steps["abstain"].astype(np.int64)
+        )
+    elif params.evidence is None:
         derived["novelty"] = np.zeros(len(steps), dtype=np.int64)
     for name, expected in derived.items():
         logged = units[name] if name in _FRACTIONS else steps[name].astype(np.int64)
@@ -121,11 +126,11 @@ def audit(
     abstained = steps["abstain"].astype(np.int64)
     if params.feedback is None or not params.feedback.above_budget:
         checks += _abstentions(p, abstained, numbers, start)
-    if p.feedback is not None and p.feedback.error_num:
+    if p.feedback is not None and p.feedback.error_num and "abstain" in derived:
         checks.append(_error_rate(p.feedback, debts, decider.quarters // 16, numbers))
     unchecked: tuple[str, ...] = ()
     if log is None:
-        unchecked = tuple(_from_input(decisions, derived))
+        unchecked = tuple(_from_input(decisions, derived, params))
     else:
         monitor = Monitor(params)
         if state is not None:
@@ -299,10 +304,12 @@ def _compared(decisions: Decisions, params: Params, log: Log | None) -> Ints | N
     return _whole(decisions.signals[:, [NUMBER["odds"]]])
 
 
-def _from_input(decisions: Decisions, derived: Collection[str]) -> list[str]:
+def _from_input(decisions: Decisions, derived: Collection[str], params: Params) -> list[str]:
     """Return the columns that come from the input rather than from the rules."""
     known = {*derived}
     columns = [name for name in _OPEN if name not in known]
+    if params.sight is not None:
+        columns += [name for name in _OF_SIGHT if name not in known]
     if decisions.signals is not None:
         columns += ["low_mass", *(name for name in decisions.used if name in OWN_COLUMN)]
     return columns
@@ -339,7 +346,7 @@ def _rerun(
     numbers = decisions.step_numbers()
     shown = _classes(monitor.params, log)
     checks = []
-    for name in _from_input(decisions, derived):
+    for name in _from_input(decisions, derived, monitor.params):
         if name in OWN_COLUMN:
             assert decisions.signals is not None
             logged, expected = (_whole(table[:, NUMBER[name]]) for table in (decisions.signals, values))

@@ -57,12 +57,18 @@ def replay(
     answers: Ints,
     known: Known | None,
     labels: Mapping[int, list[Any]],
+    sees: bool = False,
 ) -> tuple[dict[str, Ints], Ints]:
-    """Return what the rules say of each step, of the alarm where it is `known`, and debts after labels."""
+    """Return what the rules say of each step, of the alarm where it is `known`, and debts after labels.
+
+    An alarm that sees the input (`sees`) is not told by a log; nor is what labels do beside it.
+    """
     p = decider.params
     risks = units["risk"].tolist()
     added: Iterator[int | None] = iter([None] * len(risks))
-    if p.evidence is None:
+    if sees:
+        decider.alarm = 0  # nobody knows it without the input, nor how sure it makes of an answer
+    elif p.evidence is None:
         added = (risk - p.rise_reference for risk in risks)
     elif known is not None:
         added = rises(decider, known, risks)
@@ -78,6 +84,10 @@ def replay(
         debts.append(decider.error_debt)
     table = dict(zip(decided[0]._fields, np.array(decided, dtype=np.int64).T, strict=True))
     derived = {name: table[name] for name in ("threshold", "flagged", "abstain", "warming_up")}
+    if sees:
+        if p.feedback is not None:
+            del derived["abstain"]
+        return derived, np.array(debts, dtype=np.int64)
     if p.evidence is None or known is not None:
         derived["alarm"] = table["alarm"]
         derived["degradation"] = np.array(degradation, dtype=np.int64) * (p.evidence is not None)

@@ -134,10 +134,11 @@ static void score(const tcuq_params_t *p, const inference_t *now, const uint16_t
     out->risk = (uint16_t)mix(out->uncertainty, saturate(ONE - now->anchor), p->blend);
 }
 
-/* How likely the answer is right, Q0.16: of the head, or with sight of what it sees. */
+/* How likely the answer is right, Q0.16: by the head, or by what sight sees. */
 static uint32_t certainty_of(const tcuq_params_t *p, const inference_t *now, const tcuq_step_t *out)
 {
-    return sight_head(p) != NULL ? logistic(now->right) : Q16_MAX - (uint32_t)out->uncertainty;
+    int own = sight_head(p) != NULL && p->sight->accuracy_odds != 0;
+    return own ? logistic(now->right) : Q16_MAX - (uint32_t)out->uncertainty;
 }
 
 /* The expected accuracy: a mean of past certainties. */
@@ -353,6 +354,7 @@ static void alarm(tcuq_t *m, const layout_t *at, const inference_t *now, const u
         out->changed = m->rise >= p->sight->changed || now->frozen ? 1u : 0u;
         out->moved = out->changed != 0u ? (uint8_t)now->moved : (uint8_t)TCUQ_MOVED_NONE;
         rise = tcuq_internal_hold(m, at, now, move) || left != 0u ? 1 : 0;
+        m->fall = 0; /* as it is, unless memory has failed */
         fall = 0;
     } else {
         clear = p->rise_clear + move;

@@ -128,7 +128,8 @@ typedef struct {
     uint32_t changed;         /* distance from which on a step says `changed`, Q16.16 */
     int32_t accuracy_bias;    /* log-odds that a step is right, before the rest: what the expected accuracy is a mean
                                * of, Q16.16 */
-    int16_t accuracy_odds;    /* of its log-odds, which the signal odds counts against it, Q6.9 */
+    int16_t accuracy_odds;    /* of its log-odds, which the signal odds counts against it, Q6.9; 0: the uncertainty
+                               * says how likely it is */
     int16_t accuracy_far;     /* of the signal degradation, which says how far clean data are, Q6.9 */
     int16_t accuracy_both;    /* of the product of both, Q6.9 */
     const int32_t *mean;      /* clean mean of each number in its own unit, value * 16 */
@@ -225,7 +226,7 @@ enum tcuq_error {
     TCUQ_ERR_STEP = -7,          /* a label of a step that was not taken, or is not remembered */
     TCUQ_ERR_LABEL = -8,         /* a label that is no class, TCUQ_RIGHT or TCUQ_WRONG */
     TCUQ_ERR_LABELED = -9,       /* a label of a step that has one */
-    TCUQ_ERR_LAST_PARAM = -34,   /* errors of parameters and rules are below this, */
+    TCUQ_ERR_LAST_PARAM = -33,   /* errors of parameters and rules are below this, */
     TCUQ_ERR_FIRST_PARAM = -128, /* and above this; their numbers belong to one TCUQ_PARAMS_VERSION */
     TCUQ_ERR_PARAM_version = -127, TCUQ_ERR_PARAM_signals = -126, TCUQ_ERR_PARAM_fingerprint = -125,
     TCUQ_ERR_PARAM_classes = -124, TCUQ_ERR_PARAM_features = -123, TCUQ_ERR_PARAM_zero_point = -122,
@@ -256,8 +257,8 @@ enum tcuq_error {
     TCUQ_ERR_RULE_rise_order = -48, TCUQ_ERR_RULE_fall_order = -47, TCUQ_ERR_RULE_clear_order = -46,
     TCUQ_ERR_RULE_evidence_given = -45, TCUQ_ERR_RULE_bet_fits = -44, TCUQ_ERR_RULE_baseline_used = -43,
     TCUQ_ERR_RULE_novelty_used = -42, TCUQ_ERR_RULE_slow_used = -41, TCUQ_ERR_RULE_drift_used = -40,
-    TCUQ_ERR_RULE_evidence_alone = -39, TCUQ_ERR_RULE_sight_given = -38, TCUQ_ERR_RULE_sight_alone = -37,
-    TCUQ_ERR_RULE_sight_limit = -36, TCUQ_ERR_RULE_feedback_fits = -35
+    TCUQ_ERR_RULE_evidence_alone = -39, TCUQ_ERR_RULE_sight_given = -38, TCUQ_ERR_RULE_sight_fits = -37,
+    TCUQ_ERR_RULE_sight_alone = -36, TCUQ_ERR_RULE_sight_limit = -35, TCUQ_ERR_RULE_feedback_fits = -34
 };
 
 /* Say in words what an error means, as "NAME: expected TEXT". The name is that of the refused

@@ -144,6 +144,8 @@
       "0 with evidence or sight, which have a rise side only")                                                                                           \
     X(sight_given, sight, sight_head(p) == NULL || sight_given(sight_head(p)),                                                                           \
       "memory for mean, scale, shift, class_mean and matrix")                                                                                            \
+    X(sight_fits, sight, sight_head(p) == NULL || sight_fits(p),                                                                                         \
+      "mean within 2^20, scale 1 to 1023 and shift up to 24")                                                                                            \
     X(sight_alone, sight, sight_head(p) == NULL || (evidence_head(p) == NULL && uses(p, TCUQ_BIT(TCUQ_ODDS))),                                           \
       "given only without evidence, and where the signal odds is used")                                                                                  \
     X(sight_limit, rise_limit, sight_head(p) == NULL || (p->rise_limit >= 16384u && p->rise_limit >= sight_head(p)->changed && p->rise_cap <= 4194304u), \

@@ -133,6 +133,20 @@ static inline int sight_given(const tcuq_sight_t *head)
            head->matrix != NULL;
 }
 
+/* Whether lists are in the ranges that keep a gap within 32 bits; they are all there. */
+static inline int sight_fits(const tcuq_params_t *p)
+{
+    const tcuq_sight_t *head = p->sight;
+    uint32_t i;
+    for (i = 0; i < TCUQ_SIGHT_COUNT(p); i++) {
+        if (outside((uint32_t)head->mean[i], 0u - 1048576u, 1048576u) || outside(head->scale[i], 1u, 1023u) ||
+            head->shift[i] > 24u) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
 static inline int lags_ascend(const tcuq_params_t *p)
 {
     uint32_t last = 0, i;

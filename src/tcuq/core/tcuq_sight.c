@@ -64,10 +64,11 @@ static void read_numbers(const tcuq_t *m, const layout_t *at, const inference_t 
     const tcuq_sight_t *head = p->sight;
     uint32_t count = TCUQ_SIGHT_COUNT(p), gauges = head->gauges, last = gauges, squares = 1, i;
     const int8_t *usual = head->class_mean + now->subject * count;
-    const int32_t *base = word(m, at, SIGHT_WORDS + 2u * count);
+    int32_t *base = word(m, at, SIGHT_WORDS + 2u * count);
+    int seen = now->gauges != NULL;
     int settled = head->baseline_inputs != 0u && m->baseline_seen >= head->baseline_inputs << 8;
     for (i = 0; i < gauges; i++) {
-        z[i] = now->gauges == NULL ? 0 : standard(head, i, now->gauges[i]) - 256 * usual[i];
+        z[i] = seen ? standard(head, i, now->gauges[i]) - 256 * usual[i] : 0;
     }
     z[last] = standard(head, last, signals[TCUQ_ODDS]) - 256 * usual[last];
     last++;
@@ -75,17 +76,22 @@ static void read_numbers(const tcuq_t *m, const layout_t *at, const inference_t 
         z[last] = standard(head, last, signals[TCUQ_DISTANCE]) - 256 * usual[last];
         last++;
     }
+    for (i = 0; settled && i < count; i++) {
+        base[i] = clipped(base[i], STAY_MOST / 2); /* as it is, unless memory has failed */
+    }
     for (i = 0; settled && i < last; i++) {
-        z[i] -= clipped(base[i], STAY_MOST / 2);
+        z[i] -= base[i];
     }
     if (gauges != 0u) {
         for (i = 0; i < gauges; i++) {
-            int32_t part = shift_floor(z[i], 6);
+            int32_t part;
+            z[i] = seen ? z[i] : 0; /* clean, also where this device is not */
+            part = shift_floor(z[i], 6);
             squares += (uint32_t)(part * part);
         }
         z[last] = standard(head, last, tcuq_internal_log_of(squares)) - 256 * usual[last];
-        z[last] -= settled ? clipped(base[last], STAY_MOST / 2) : 0;
-        z[last] = now->gauges == NULL ? 0 : z[last];
+        z[last] -= settled ? base[last] : 0;
+        z[last] = seen ? z[last] : 0;
     }
 }
 
@@ -104,7 +110,7 @@ static void settle(tcuq_t *m, const layout_t *at, const int32_t *z, uint32_t nov
         base[i] = (int32_t)((uint32_t)base[i] + (uint32_t)(shift_floor(z[i], 4) * (int32_t)weight));
         if (m->baseline_seen >= whole) {
             base[i] = clipped(base[i] / (int32_t)m->baseline_seen * 16, STAY_MOST / 2);
-            slow[i] -= base[i];
+            slow[i] = clipped(slow[i], MEAN_MOST) - base[i];
         }
     }
     m->baseline_seen = m->baseline_seen < whole ? m->baseline_seen : whole;
@@ -148,7 +154,8 @@ static void calm_down(const tcuq_t *m, const layout_t *at, const int32_t *z, uin
 {
     const tcuq_params_t *p = m->params;
     uint32_t count = TCUQ_SIGHT_COUNT(p), i;
-    const int32_t *stay = word(m, at, SIGHT_WORDS + count), *raised = stay + 2u * count;
+    const int32_t *stay = word(m, at, SIGHT_WORDS + count);
+    int32_t *raised = word(m, at, SIGHT_WORDS + 3u * count);
     int32_t gaps[TCUQ_MAX_SIGHT], lengths[TCUQ_MAX_SIGHT];
     int32_t *calm = word(m, at, CALM), sum = 0;
     for (i = 0; i < count; i++) {
@@ -156,8 +163,8 @@ static void calm_down(const tcuq_t *m, const layout_t *at, const int32_t *z, uin
     }
     (void)lengths_of(p, gaps, lengths);
     for (i = 0; i < count; i++) {
-        int32_t there = clipped(raised[i], LENGTH_MOST);
-        sum += there * (shift_floor(there, 1) - lengths[i]);
+        raised[i] = clipped(raised[i], LENGTH_MOST);
+        sum += raised[i] * (shift_floor(raised[i], 1) - lengths[i]);
     }
     sum = clipped(shift_floor(sum, 8), LENGTH_MOST) * (int32_t)p->sight->clear_weight; /* 1/4096 of a nat */
     sum = clipped(sum, 2u * NAT) * (int32_t)(novelty > CALM_LEAST ? novelty : CALM_LEAST);
@@ -265,6 +272,8 @@ int tcuq_internal_hold(tcuq_t *m, const layout_t *at, const inference_t *now, ui
     uint32_t calm = at_most(word(m, at, CALM), 17u * ENOUGH);
     int settled = calm >= (uint32_t)ENOUGH << 2u * again;
     clear = (int32_t)clear < 0 ? 0u : clear;
+    *word(m, at, STAYS) = (int32_t)stays; /* in range again, should memory have failed */
+    *word(m, at, AGAIN) = (int32_t)again;
     *word(m, at, RECENT) = (int32_t)(recent != 0u ? recent - 1u : 0u);
     if ((m->alarm & TCUQ_ALARM_RISE) == 0u) {
         *word(m, at, CALM) = 0;

@@ -243,14 +243,14 @@ static int counters_valid(const tcuq_t *m, uint32_t depth)
     int32_t clip = evidence != NULL ? (int32_t)evidence->clip : 0;
     uint32_t left = (uint32_t)m->alarm >> 2;
     uint32_t more = feedback_head(p) != NULL ? (p->rise_limit >> 2) * QUARTERS_RISE : 0u; /* labels may add */
-    more += sight_head(p) != NULL ? FEW_STAYS : 0u;
+    uint32_t above = sight_head(p) != NULL ? 0u : more, early = sight_head(p) != NULL ? FEW_STAYS / 4u : 0u;
     int32_t low, high;
     tcuq_debt_bounds(p, &low, &high);
     return m->debt >= low && m->debt <= high &&
            m->credit >= 0 && m->credit <= (int32_t)p->burst * p->budget_den &&
            left <= ((m->alarm & TCUQ_ALARM_RISE) != 0u ? p->least_raised : 0u) &&
            /* The last of the least steps may leave any sum. */
-           side_valid(m->rise, p->rise_limit + more, p->rise_cap + more,
+           side_valid(m->rise, p->rise_limit + more + early, p->rise_cap + above,
                       p->least_raised != 0u || feedback_head(p) != NULL || sight_head(p) != NULL ? 0u : p->rise_clear + 1u,
                       m->alarm & TCUQ_ALARM_RISE) &&
            side_valid(m->fall, p->fall_limit, p->fall_cap, 1, m->alarm & TCUQ_ALARM_FALL) &&

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
-from textwrap import indent
+from textwrap import indent, wrap
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy.typing as npt
 from .._version import VERSION
 from ..base.errors import InputError, wrong_value
 from ..base.texts import text_of
-from ..export.generated import RUNTIMES
+from ..export.generated import RUNTIMES, plain_text
 from ..log.logits import ENTRIES, softmax_table
 from ..monitor.cost import cost
 from ..monitor.params import Params
@@ -51,15 +51,16 @@ def _template(path: str) -> str:
     return _FILE.sub(lambda found: indent(_template(found[2]), found[1], lambda line: True), text)
 
 
-PARAMS_BYTES, EVIDENCE_BYTES, INSTANT_BYTES, FEEDBACK_BYTES, PROJECTION_BYTES = 160, 64, 24, 16, 16
+PARAMS_BYTES, EVIDENCE_BYTES, INSTANT_BYTES, SIGHT_BYTES = 164, 64, 24, 60
+FEEDBACK_BYTES, PROJECTION_BYTES = 16, 16
 """`sizeof` tcuq_params_t and so on with 32-bit pointers."""
 
 CORE_SOURCES = ("tcuq.c", "tcuq_beliefs.c", "tcuq_error.c", "tcuq_gauges.c", "tcuq_signals.c", "tcuq_state.c")
 CORE_PRIVATE = ("tcuq_internal.h", "tcuq_fields.h", "tcuq_tables.h")
 """Files of the core: what a program compiles, and what only the core reads."""
 
-BASELINE, FEEDBACK = 0x10000, 0x20000
-"""`TCUQ_BASELINE` and `TCUQ_FEEDBACK`."""
+BASELINE, FEEDBACK, SIGHT = 0x10000, 0x20000, 0x40000
+"""`TCUQ_BASELINE`, `TCUQ_FEEDBACK` and `TCUQ_SIGHT`."""
 
 
 def build_mask(params: Params) -> int:
@@ -74,6 +75,8 @@ def build_mask(params: Params) -> int:
         signals |= BASELINE
     if params.feedback is not None:
         signals |= FEEDBACK
+    if params.sight is not None:
+        signals |= SIGHT
     return signals
 
 
@@ -110,6 +113,30 @@ class Contents:
         return None if self.logits_scale is None else softmax_table(self.logits_scale)
 
     @property
+    def gauges(self) -> tuple[str, ...]:
+        """Names of the gauges that a step takes."""
+        return () if self.params.sight is None else tuple(self.params.sight.gauges)
+
+    @property
+    def _gauges_note(self) -> str:
+        """What a step takes, and in which units."""
+        head = self.params.sight
+        if head is None:
+            return ""
+        units = ", ".join(
+            f"{plain_text(name)}" + f" (in 1/{scale:g})" * (scale != 256)
+            for name, scale in zip(head.gauges, head.gauge_scales, strict=True)
+        )
+        note = f"Gauges of its input that a step takes, in 1/256 of their units: {units}."
+        return "\n * ".join(wrap(note, 110, break_long_words=False))
+
+    @property
+    def _gauge_means(self) -> list[int]:
+        """Usual gauges."""
+        head = self.params.sight
+        return [] if head is None else [mean // 16 for mean in head.integers()["mean"][: len(head.gauges)]]
+
+    @property
     def wide(self) -> bool:
         """Whether a projection stands before the monitor."""
         return self.projection is not None
@@ -122,7 +149,8 @@ class Contents:
     @property
     def shared(self) -> dict[str, list[str]]:
         """Sources that monitors share, by part: the core, and what not every monitor has."""
-        parts = {"feedback": self.params.feedback, "softmax": self.table, "projection": self.projection}
+        parts: dict[str, Any] = {"sight": self.params.sight, "feedback": self.params.feedback}
+        parts |= {"softmax": self.table, "projection": self.projection}
         there = [part for part, value in parts.items() if value is not None]
         return {"core": [*CORE_SOURCES, "tcuq_frame.c"], **{part: [f"tcuq_{part}.c"] for part in there}}
 
@@ -144,6 +172,9 @@ class Contents:
         size = PARAMS_BYTES + 3 * len(params.lags)
         size += (params.evidence is not None) * (EVIDENCE_BYTES + 2 * params.classes)
         size += (params.instant is not None) * INSTANT_BYTES + (params.feedback is not None) * FEEDBACK_BYTES
+        if params.sight is not None:
+            numbers = len(params.sight.means)
+            size += SIGHT_BYTES + (7 + params.classes) * numbers + 2 * len(params.sight.matrix)
         size += (params.centers is not None) * params.classes * params.features
         size += (self.table is not None) * 2 * ENTRIES
         if through is not None:
@@ -206,7 +237,16 @@ class Contents:
             "sources": " ".join(self.sources),
             "logits": scale,
             "wide": wide,
-            **{part: getattr(params, part) for part in ("names", "evidence", "feedback")},
+            "gauges": len(self.gauges) or None,
+            "gauge_names": ", ".join(plain_text(name) for name in self.gauges),
+            "gauges_note": self._gauges_note,
+            "gauge_means": ", ".join(str(mean) for mean in self._gauge_means),
+            "gauges_parameter": ", const int16_t *gauges" if self.gauges else "",
+            "call": "tcuq_step_gauges" if self.gauges else "tcuq_step",
+            "and_gauges": ", gauges" if self.gauges else "",
+            "and_own_gauges": f", {self.name}_gauges" if self.gauges else "",
+            "slow": params.evidence or params.sight,
+            **{part: getattr(params, part) for part in ("names", "evidence", "sight", "feedback")},
         }
         if self.width:
             fields["inputs"] += f" and {given}" + " (`wide`)" * wide

@@ -34,7 +34,7 @@ def source_fields(contents: Contents) -> dict[str, Any]:
 def params_source(params: Params, name: str) -> str:
     """Return the source that defines a monitor's parameters, real values in comments."""
     lines = [f'#include "{name}.h"', ""]
-    for part in ("instant", "evidence", "feedback", "params"):
+    for part in ("instant", "evidence", "sight", "feedback", "params"):
         static, at, given = f"static const tcuq_{part}_t", f"{name}_{part}", getattr(params, part, params)
         if part == "params":
             static, at = "const tcuq_params_t", name
@@ -49,19 +49,41 @@ def _arrays(params: Params, part: str, name: str, fields: Mapping[str, Any]) -> 
     """Give the lines of what a struct points to, a row a class where it is by class."""
     for field, row in ROWS[part].items():
         values = fields[field]
-        if not values or row.kind not in ("lag", "class", "class_x_feature"):
+        if not values or row.kind not in _LISTS:
             continue
-        rows: Any = [values] if row.kind == "lag" else params.centers
-        rows = [[value] for value in values] if row.kind == "class" else rows
-        kind = f"{'' if row.low < 0 else 'u'}int{8 if row.high < 256 else 16}_t"
-        yield f"static const {kind} {name}_{field}[] = {{"
-        for number, each in enumerate(rows):
-            note = f"class {number}" + (f": {plain_text(params.names[number])}" if params.names else "")
-            if row.kind == "lag":
-                note = f"{row.unit}: {', '.join(f'{value / SCALE.get(row.unit, 1):.4g}' for value in each)}"
+        bits = next(bits for bits in (8, 16, 32) if row.high < 2 ** (bits - (row.low < 0)))
+        yield f"static const {'' if row.low < 0 else 'u'}int{bits}_t {name}_{field}[] = {{"
+        for each, note in _rows(params, row, values):
             *before, last = rows_of(each)
             yield from (*before, f"{last}, /* {note} */")
         yield from ("};", "")
+
+
+_LISTS = ("lag", "class", "class_x_feature", "number", "class_x_number", "triangle")
+"""Kinds of what a struct points to."""
+
+
+def _rows(params: Params, row: Row, values: Any) -> Iterator[tuple[Sequence[int], str]]:
+    """Give the rows of a list, each with what its comment says."""
+    if row.kind == "lag":
+        unit = SCALE.get(row.unit, 1)
+        yield values, f"{row.unit}: {', '.join(f'{value / unit:.4g}' for value in values)}"
+        return
+    numbers = params.sight.numbers if params.sight is not None else ()
+    if row.kind in ("number", "triangle"):
+        start = 0
+        for place, name in enumerate(numbers):
+            count = 1 if row.kind == "number" else len(numbers) - place
+            yield values[start : start + count], plain_text(name)
+            start += count
+        return
+    classes = [f"class {number}" for number in range(params.classes)]
+    if params.names:
+        classes = [f"{each}: {plain_text(name)}" for each, name in zip(classes, params.names, strict=True)]
+    width = len(values) // params.classes
+    whole = np.frombuffer(values, np.int8).tolist() if isinstance(values, bytes) else values
+    for number, each in enumerate(classes):
+        yield whole[number * width : (number + 1) * width], each
 
 
 def _entries(params: Params, part: str, name: str, fields: Mapping[str, Any]) -> list[str]:

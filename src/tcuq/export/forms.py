@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from ..base.errors import InputError
+from ..monitor.made import STEP_FIELDS
 from .contents import CORE_PRIVATE, Contents, fill
 
 Fields = dict[str, Any]
@@ -38,7 +39,7 @@ def _c(contents: Contents) -> Fields:
     """Return what a row of the example holds, and what is printed of it."""
     params, width = contents.params, contents.width
     columns = "answer, risk, threshold, abstain, alarm"
-    columns += ", degradation" if params.evidence else ""
+    columns += ", degradation" if params.evidence or params.sight else ""
     columns += ", expected accuracy" if params.horizon else ""
     columns += " (risk and the like in 1/65536)"
     columns += ", name of the answer" if params.names else ""
@@ -51,6 +52,10 @@ def _c(contents: Contents) -> Fields:
         "row": row,
         "row_width": params.classes + width,
         "features": features,
+        "gauges_out": ", int16_t *gauges" if contents.gauges else "",
+        "plus_gauges": f" + {contents.name.upper()}_GAUGES" if contents.gauges else "",
+        "and_gauges_text": " and the gauges after them" if contents.gauges else "",
+        "then_gauges": f", then {len(contents.gauges)} gauges, -32768 to 32767" if contents.gauges else "",
     }
 
 
@@ -86,7 +91,10 @@ def _micropython(contents: Contents) -> Fields:
     return {
         "shared_make": make,
         "shared_cmake": cmake,
-        "step_arguments": fields["outputs"] + (f", {'wide' if wide else 'features'}" if width else ""),
+        "step_arguments": fields["outputs"]
+        + (f", {'wide' if wide else 'features'}" if width else "")
+        + fields["and_gauges"],
+        "model": "outputs" + ", features" * bool(width) + (fields["and_gauges"] or "," * (not width)),
         "others": params.classes - 1,
         "naming": f"`{name}` names a class." if params.names else "",
         "answer": name if params.names else "step.answer",
@@ -107,9 +115,15 @@ def _rust(contents: Contents) -> Fields:
         "compiled": "".join(f'    "{file}",\n' for file in contents.sources),
         "entries": "".join(f"    {rust_string(name)},\n" for name in params.names or ()),
         "and_given": f", and {fields['given']}" if width else "",
-        "and_reference": ", &features" if width else "",
-        "step_inputs": f",\n    /// and {features}" if params.features else "",
-        "features_in": ", features: &[i8; FEATURES]" if params.features else "",
+        "and_reference": (", &features" if width else "") + (", gauges.as_ref()" if contents.gauges else ""),
+        "step_inputs": (f",\n    /// and {features}" if params.features else "")
+        + (",\n    /// and gauges; without them the input counts as a clean one" if contents.gauges else ""),
+        "features_in": (", features: &[i8; FEATURES]" if params.features else "")
+        + (", gauges: Option<&[i16; GAUGES]>" if contents.gauges else ""),
+        "said": len(STEP_FIELDS),
+        "gauges_pointer": "gauges.map_or(core::ptr::null(), |each| each.as_ptr())"
+        if contents.gauges
+        else "core::ptr::null()",
         "pointer": "features.as_ptr()" if params.features else "core::ptr::null()",
         "returned": (f"Logits as int8, scale {fields['scale']}" if softmax else "Posteriors as int8")
         + (", and features as int8" if width else ""),
@@ -117,7 +131,8 @@ def _rust(contents: Contents) -> Fields:
         "model": f"(outputs, {row.replace('i8', '5')})" if width else "outputs",
         "read": "(outputs, features)" if width else "outputs",
         "arguments": ("&softmax(&outputs)" if softmax else "&outputs")
-        + (", &project(&features)" if wide else ", &features" if width else ""),
+        + (", &project(&features)" if wide else ", &features" if width else "")
+        + (f", Some(&[{fields['gauge_means']}])" if contents.gauges else ""),
         "answer": "NAMES[usize::from(step.answer)]" if params.names else "step.answer",
     }
 
@@ -350,7 +365,8 @@ use it: import tcuq_@name@
         manifest="micropython.mk",
         includes="src",
         platform="MicroPython",
-        taken="module_* monitor_* frames_* int8_values check micropython fields mp_* m_* vstr_* qstr*",
+        taken="module_* monitor_* frames_* int8_values read_gauges check micropython fields "
+        "mp_* m_* vstr_* qstr*",
     ),
     Form(
         "rust",

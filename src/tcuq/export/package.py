@@ -25,6 +25,7 @@ whether this build gives the right bits; not needed to run
 @with_glue@@glue_file@ = glue/glue.h | glue: runs the network in @runtime@ and takes a step
 tcuq.h | the monitor's functions and parameters, each one explained
 tcuq.c, tcuq_beliefs.c, tcuq_signals.c, tcuq_state.c | the monitor itself
+@with_sight@tcuq_sight.c | the alarm that sees the input
 @with_feedback@tcuq_feedback.c | what labels that come late change
 tcuq_error.c | which parameter is refused, in words; only a program that asks carries it
 tcuq_gauges.h, tcuq_gauges.c | gauges of the input; only a program that asks carries them
@@ -104,10 +105,10 @@ def arranged(contents: Contents, check: SelfCheck, form: Form) -> dict[str, str]
                     files[form.place(name)] = text_of(f"{folder}/{name}")
             texts |= files
             table += f"| {', '.join(f'`{file}`' for file in files)} | {what} |\n"
-    if contents.params.feedback is not None:
-        # Left out by default; on some platforms nobody can set a flag for a library.
-        header = form.place("tcuq.h")
-        texts[header] = texts[header].replace(_DEFAULT, f"{_DEFAULT[:-1]} | TCUQ_FEEDBACK)")
+    # Left out by default; on some platforms nobody can set a flag for a library.
+    parts = [part for part in ("feedback", "sight") if getattr(contents.params, part) is not None]
+    header, flags = form.place("tcuq.h"), "".join(f" | TCUQ_{part.upper()}" for part in parts)
+    texts[header] = texts[header].replace(_DEFAULT, f"{_DEFAULT[:-1]}{flags})")
     own |= {
         "use": contents.text(f"{form.name}/README.md", **own),
         "rows": table,

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from ..base.fixed import ONE
 from ..fitting.arrays import added_in_run
 from ..log.logits import posteriors
+from ..monitor.heads import Sight
 from ..monitor.made import STEP_FIELDS
 from ..monitor.monitor import RIGHT, WRONG, Monitor
 from ..monitor.params import Params
@@ -21,13 +22,15 @@ from .csource import braced
 
 Int8 = npt.NDArray[np.int8]
 Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 Kind = tuple[int, int, int]
 """What a long stretch is: kind of posterior, kind of features, and steps that a class stays."""
 
 
-def taken(monitor: Monitor, probs: Int8, features: Int8) -> tuple[Ints, Ints]:
+def taken(monitor: Monitor, probs: Int8, features: Int8, gauges: Floats | None = None) -> tuple[Ints, Ints]:
     """Run a monitor on rows and return everything that it gives, one row per step."""
-    steps, signals = monitor.run(probs, features if monitor.params.features else None, signals=True)
+    more = features if monitor.params.features else None
+    steps, signals = monitor.run(probs, more, signals=True, gauges=gauges)
     columns: list[Any] = [steps[name] * (ONE if steps.dtype[name].kind == "f" else 1) for name in STEP_FIELDS]
     # What the parameters do not ask for is NaN in Python, 0 in the core.
     fields = np.stack([np.nan_to_num(column).astype(np.int64) for column in columns], axis=1)
@@ -49,6 +52,9 @@ TRIED, RESET = 10, 3
 A reset comes after the first step of its stretch. The next states are then saved 15, 31, 47 and so on steps
 after it. No ring is at its first place at all of them, so that a place which is lost is noticed.
 """
+
+BLIND = 8
+"""Of so many stretches of `EVERY` steps the last one has no gauges."""
 
 LARGEST_STATE = 8192
 """A saved state of more bytes is not checked."""
@@ -74,7 +80,7 @@ def _draw(n: npt.ArrayLike) -> npt.NDArray[np.uint32]:
     return bits ^ bits >> np.uint32(16)
 
 
-def _inputs(params: Params, step: Ints, long: tuple[Kind, ...]) -> tuple[Int8, Int8]:
+def _inputs(params: Params, step: Ints, long: tuple[Kind, ...]) -> tuple[Int8, Int8, Floats | None]:
     """Return the rows that `tcuq_check_input` makes, see templates/selfcheck.c.in."""
     classes, stretch, drawn = params.classes, step // LENGTH, _draw(step).astype(np.int64)
     kind = np.array([0, 0, 2, 0])[stretch % 4] + (drawn & 255) % np.array([2, 4, 4, 8])[stretch % 4]
@@ -108,16 +114,34 @@ def _inputs(params: Params, step: Ints, long: tuple[Kind, ...]) -> tuple[Int8, I
     feature = (center * (16 - each) + (more & 255) * each) // 16 - 128
     wild = np.select([parts < 64, parts < 128], [127, -128], (more & 255) - 128)
     features = np.select([each == 6, each == 7], [params.feature_zero_point, wild], feature)
-    return probs, features.astype(np.int8)
+    gauges = None if params.sight is None else _gauges(params.sight, label, drawn, part, spread)
+    return probs, features.astype(np.int8), gauges
+
+
+def _gauges(sight: Sight, label: Ints, drawn: Ints, part: Ints, spread: Ints) -> Floats:
+    """Return the gauges of these steps: usual ones of the class, and higher ones."""
+    fields, count = sight.integers(), len(sight.gauges)
+    mean, scale, shift = (np.array(fields[name][:count], np.int64) for name in ("mean", "scale", "shift"))
+    more = _draw((~drawn)[:, None] - np.arange(count)).astype(np.int64) & 255
+    half = np.minimum((128 << shift) // scale, 8191)
+    usual = np.frombuffer(fields["class_mean"], np.int8).reshape(-1, len(sight.means)).astype(np.int64)
+    gauges = (mean + 1048576) // 16 - 65536 + half * (usual[label, :count] + 128) // 8 - 16 * half
+    gauges = gauges + half * (more + 64 * spread[:, None]) // 64 - 2 * half
+    wild = (spread == 7) & (part < 128)
+    gauges = np.where(wild[:, None], np.where(part < 64, 65536, -65536)[:, None], gauges)
+    return np.asarray(np.clip(gauges, -32768, 32767) / np.array(sight.gauge_scales))
 
 
 def _long(params: Params) -> tuple[Kind, ...]:
     """Return what is bad in the long stretches, and what is calm, by what the alarm adds a step."""
     added = {}
     for kind in product(range(8), (0, 1, 4, 7), (1, SHORT)):
-        probs, features = _inputs(params, SHORT + np.arange(2 * LENGTH), (kind, kind))
-        steps, signals = Monitor(params).run(probs, features if params.features else None, signals=True)
+        probs, features, gauges = _inputs(params, SHORT + np.arange(2 * LENGTH), (kind, kind))
+        more = features if params.features else None
+        steps, signals = Monitor(params).run(probs, more, signals=True, gauges=gauges)
         values = steps["risk"]
+        if params.sight is not None:
+            values = steps["degradation"] + steps["alarm"]  # also of an input that stands still
         if params.evidence is not None:
             values = added_in_run(params, steps, signals)
         added[kind] = float(np.mean(values[LENGTH:]))
@@ -128,6 +152,13 @@ def _turned(params: Params, alarm: Ints) -> dict[str, bool]:
     """Return whether the alarm rises and clears, by side that is on."""
     used = [(side, bit) for side, bit in (("rise", 1), ("fall", 2)) if params.integers()[f"{side}_limit"]]
     return {side: {*np.diff(np.minimum(alarm & bit, 1)).tolist()} >= {1, -1} for side, bit in used}
+
+
+def _rows(given: tuple[Int8, Int8, Floats | None], first: int, end: int) -> tuple[Int8, Int8, Floats | None]:
+    """Return the inputs of some steps, which all have gauges or have none."""
+    probs, features, gauges = given
+    seen = gauges is not None and first // EVERY % BLIND != BLIND - 1
+    return probs[first:end], features[first:end], gauges[first:end] if gauges is not None and seen else None
 
 
 def _span(classes: int) -> int:
@@ -168,9 +199,9 @@ class SelfCheck:
         for more in (False, True):
             long = _long(params) if more else ()
             length = 4 * LENGTH if more else LENGTH
-            probs, features = _inputs(params, np.arange(STRETCHES * length), long)
+            given = _inputs(params, np.arange(STRETCHES * length), long)
             monitor, parts, states = Monitor(params), [], 0
-            for step in range(0, len(probs), EVERY):
+            for step in range(0, STRETCHES * length, EVERY):
                 if self.saves:
                     states = self._saved(monitor.save(), step % (TRIED * length) == 0, states)
                 if params.feedback is not None:
@@ -178,10 +209,9 @@ class SelfCheck:
                 first = step
                 if step % (RESET * length) == 0:
                     first += 1
-                    parts.append(taken(monitor, probs[step:first], features[step:first]))
+                    parts.append(taken(monitor, *_rows(given, step, first)))
                     monitor.reset()
-                rows = slice(first, step + EVERY)
-                parts.append(taken(monitor, probs[rows], features[rows]))
+                parts.append(taken(monitor, *_rows(given, first, step + EVERY)))
             fields, signals = (np.concatenate(each) for each in zip(*parts, strict=True))
             turned = _turned(params, fields[:, STEP_FIELDS.index("alarm")])
             if all(turned.values()) and len(fields) > 2 * params.warmup:
@@ -229,7 +259,9 @@ class SelfCheck:
             "save": int(self.saves),
             **{f"part_{each}s": text or None for each, text in parts.items()},
             "center": center,
-            "features_parameter": ", int8_t *features" if params.features else "",
+            "features_parameter": ", int8_t *features" * bool(params.features)
+            + ", int16_t *gauges" * bool(contents.gauges),
+            "spread": params.features or contents.gauges,
             "stretch": LENGTH,
             "short": SHORT,
             "long": ", ".join(f"{{{a}, {b}, {c}}}" for a, b, c in self._long),

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..log.gauges import KINDS
 from ..log.log import Log
 from ..monitor.alarm import Alarm, AlarmSide
 from ..monitor.heads import Sight
@@ -47,6 +48,10 @@ BASELINE = 60  # new inputs of a device that set its baseline
 QUANTILE = 0.99
 
 
+_OF_INPUTS = {name for names in KINDS.values() for name in names}
+"""Gauges that the core takes of an input."""
+
+
 class Numbers(NamedTuple):
     """What the alarm looks at on some steps, in the order of the core, each in its own unit."""
 
@@ -69,9 +74,12 @@ class Shown(NamedTuple):
         return np.asarray(scaled - self.classes[subject])
 
 
-def gauge_scales(gauges: npt.NDArray[Any]) -> tuple[float, ...]:
+def gauge_scales(gauges: npt.NDArray[Any], names: Sequence[str]) -> tuple[float, ...]:
     """Return what 1.0 of each gauge is in the core: 256, or less where values are larger than that allows."""
-    most = 2 * np.abs(gauges).max(axis=0, initial=1.0)
+    most = np.abs(gauges).max(axis=0, initial=1.0)
+    # A device has those of an input in 1/256, and none is larger; others leave room for more than the log.
+    known = np.array([name.rstrip("_0123456789") in _OF_INPUTS or name in _OF_INPUTS for name in names], bool)
+    most = np.where(known & (most <= 128), 32767 / 256, 2 * most)
     return tuple(float(min(256.0, 2.0 ** math.floor(math.log2(32767 / each)))) for each in most)
 
 
@@ -140,7 +148,7 @@ def fit_sight(
     run_length: int,
 ) -> tuple[Sight, Alarm]:
     """Fit the alarm to clean stretches, of which the numbers are; `params` have no alarm yet."""
-    scales = gauge_scales(numbers.gauges)
+    scales = gauge_scales(numbers.gauges, names)
     least = np.array([LEAST_DEVIATION / scale for scale in scales])
     shown = [shown_by(numbers.gauges, numbers, least, params.classes)] if names else []
     shown.append(shown_by(numbers.others, numbers, np.full(numbers.others.shape[1], 0.002), params.classes))

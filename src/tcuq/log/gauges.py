@@ -52,7 +52,7 @@ def family_of(shape: tuple[int, ...], dtype: Any) -> str | None:
     return "signals" if 1 <= len(long) <= 2 else None
 
 
-def _layout(
+def layout_of(
     shape: tuple[int, ...], kind: str | None, dtype: Any = np.int8
 ) -> tuple[str, tuple[int, ...], bool]:
     """Return the kind of inputs, their height, width and channels, and whether channels come first."""
@@ -94,7 +94,7 @@ def gauge_names(shape: tuple[int, ...], kind: str | None = None) -> tuple[str, .
     >>> gauge_names((128, 2))
     ('strength', 'jitter', 'flat', 'offset_1', 'offset_2', 'change_1', 'change_2')
     """
-    kind, (_, _, channels), _ = _layout(tuple(shape), kind)
+    kind, (_, _, channels), _ = layout_of(tuple(shape), kind)
     names = KINDS[kind]
     if kind in ("picture", "spectrum"):
         return tuple(names[: {1: 9, 2: 11}.get(channels, 12)])
@@ -136,7 +136,7 @@ def input_gauges(
     array = np.asarray(inputs)
     if array.ndim < 2:
         raise InputError("value", f"inputs have {array.ndim} dimensions, expected one row an input")
-    kind, shape, first = _layout(array.shape[1:], kind, array.dtype)
+    kind, shape, first = layout_of(array.shape[1:], kind, array.dtype)
     names = gauge_names(array.shape[1:], kind)
     if first:
         array = np.moveaxis(array.reshape(len(array), shape[2], *shape[:2]), 1, -1)

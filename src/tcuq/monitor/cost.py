@@ -15,7 +15,9 @@ CONTEXT_BYTES = 52
 class Cost:
     """Cost of one monitor.
 
-    RAM is context and ring, with 32-bit pointers; operations are of one step with all lags filled.
+    RAM is context and ring, with 32-bit pointers; operations are of one step with all lags filled and, with
+    `sight`, without an alarm, which takes about half as much of it again. Gauges are given: what computes
+    them from an input comes on top, up to 25 instructions a value.
     Instructions are a linear model fitted to counts of the core compiled by gcc -O2 for x86-64, within 10 %
     of the count on the configurations that the tests measure.
     """
@@ -41,6 +43,8 @@ def cost(params: Params) -> Cost:
     head = params.evidence is not None
     bet = head and params.evidence is not None and params.evidence.bet is not None
     learned = params.instant is not None
+    gauges, numbers = (0, 0) if params.sight is None else (len(params.sight.gauges), len(params.sight.means))
+    sees = params.sight is not None
     return Cost(
         ram_bytes=CONTEXT_BYTES + params.ring_bytes,
         state_bytes=params.state_bytes,
@@ -51,8 +55,12 @@ def cost(params: Params) -> Cost:
         + 6 * (odds + 4 * learned + blocks + distance + drift + bet)
         + learned * (21 * classes + 54)
         + (2 + head + learned) * len(used)
+        + sees * 14
+        + gauges
+        + numbers * (numbers + 1) // 2
+        + 4 * numbers
         + 7,
-        divisions=2 * divergence + instability + 11 * learned + head + 2 * bool(lags),
+        divisions=2 * divergence + instability + 11 * learned + head + 2 * sees + 2 * bool(lags),
         instructions=round(
             461
             + 12 * classes
@@ -68,5 +76,9 @@ def cost(params: Params) -> Cost:
             + head * (133 + 22 * len(used))
             + 300 * drift
             + 40 * bet
+            + sees * 700
+            + 71 * bool(gauges)
+            + 129 * numbers
+            + 3.8 * numbers**2
         ),
     )

@@ -258,7 +258,13 @@ class Sight(Part):
 
     @property
     def numbers(self) -> tuple[str, ...]:
-        """Names of the numbers of a step: the gauges, then odds, distance where it is used, and gauges."""
+        """Names of the numbers of a step: the gauges, then odds, distance where it is used, and gauges.
+
+        Examples
+        --------
+        >>> Sight([0.5], [0.125], [[0.0], [1.0]], [1.0]).numbers
+        ('odds',)
+        """
         whole = ("gauges",) if self.gauges else ()
         features = ("distance",) * (len(self.means) - len(self.gauges) - 1 - len(whole))
         return (*self.gauges, "odds", *features, *whole)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from .labels import Labels
 from .numbers import clip, least, natural_logarithm, note, sat, signed, word
-from .params import Evidence, Params
+from .params import Evidence, Params, Sight
 from .signals import SIGNAL_COUNT, SLOW, STILLNESS_MAX, squares
 
 
@@ -51,6 +51,7 @@ class Decision(NamedTuple):
     warming_up: int
     expected_accuracy: int
     doubtful: bool
+    action: int
 
 
 class Decider(Labels):
@@ -59,7 +60,7 @@ class Decider(Labels):
     def __init__(self, params: Params) -> None:
         super().__init__(params)
         self.debt = self.credit = self.fall = 0
-        self.degradation = self.baseline = self.baseline_seen = 0
+        self.degradation = self.baseline = 0
         self.accuracy = params.expected_start * 256
         self.used = [n for n in range(SIGNAL_COUNT) if params.uses(n)]
         self.momentary = [n for n in self.used if n not in SLOW]
@@ -71,8 +72,21 @@ class Decider(Labels):
         self.last = [0] * self.params.novelty_words
         self.stillness = 0
 
-    def decide(self, risk: int, uncertainty: int, answer: int, rising: int | None) -> Decision:
-        """Decide a step whose rise side adds `rising`; None where nobody knows: the alarm stays as it is."""
+    def decide(
+        self,
+        risk: int,
+        uncertainty: int,
+        answer: int,
+        rising: int | None,
+        frozen: bool | None = None,
+        certainty: int | None = None,
+    ) -> Decision:
+        """Decide a step whose rise side adds `rising`; None where nobody knows: the alarm stays as it is.
+
+        With `sight`, whose distance has been taken, `frozen` says whether the input stands still, and
+        `certainty` how likely the answer is right.
+        """
+        certainty = 65535 - uncertainty if certainty is None else certainty
         p = self.params
         at, flagged = self._flag(risk)
         warming_up = int(self.steps < p.warmup)
@@ -80,18 +94,21 @@ class Decider(Labels):
         doubtful = self._doubts(risk)
         abstain = self._spend(flagged, doubtful, warming_up)
         raised = self.alarm & 1
-        if rising is not None:
+        if frozen is not None:
+            self._hold(frozen)
+        elif rising is not None:
             self._sum(risk, rising)
-        self._remember(answer, uncertainty, not abstain and not doubtful, raised)
-        expected = self._expect(uncertainty)
-        return Decision(at, flagged, abstain, self.alarm & 3, warming_up, expected, doubtful)
+        self._remember(answer, certainty, not abstain and not doubtful, raised)
+        expected = self._expect(certainty)
+        action = 2 if self.alarm & 3 else abstain
+        return Decision(at, flagged, abstain, self.alarm & 3, warming_up, expected, doubtful, action)
 
-    def _expect(self, uncertainty: int) -> int:
+    def _expect(self, certainty: int) -> int:
         """Return the expected accuracy after a step."""
         k = self.params.horizon
         if not k:
             return 0
-        target = (65536 - uncertainty) * 256
+        target = (certainty + 1) * 256
         past = self.accuracy % 2**24  # all of it, unless memory has failed
         self.accuracy = past + ((target - past + 2 ** (k - 1)) >> k)
         return self._corrected(sat((self.accuracy + 128) >> 8))
@@ -124,7 +141,7 @@ class Decider(Labels):
             return 1 if head.error_first else abstain
         return abstain
 
-    def novelty(self, head: Evidence, own: list[int]) -> tuple[int, bool]:
+    def novelty(self, head: Evidence | Sight, own: list[int]) -> tuple[int, bool]:
         """Return how new this step is beside the last one, in 1/256, and whether the input stands still."""
         gap = word(squares([a - b for a, b in zip(own, self.last, strict=True)]))
         self.last = own
@@ -187,10 +204,24 @@ class Decider(Labels):
         self.baseline = min(self.baseline % 2**32, head.baseline_most)
         return self.baseline
 
+    def _moved(self) -> int:
+        """Return by how much labels have moved the limit of the alarm."""
+        return 0 if self.params.feedback is None else (self.params.rise_limit >> 2) * self.alarm_quarters()
+
+    def _hold(self, frozen: bool) -> None:
+        """Let the alarm of section 21 take a step in."""
+        was_up, self.fall = self.alarm & 1, 0
+        left = min(self.alarm >> 2, self.params.least_raised) if was_up else 0
+        held = self.hold(self._moved(), frozen)
+        if left and not held:
+            note("kept though the distance says otherwise")
+        up = held or left > 0
+        left = max(0, left - 1) if was_up else self.params.least_raised
+        self.alarm = up + 4 * left * up
+
     def _sum(self, risk: int, rising: int) -> None:
         """Let both sides of the alarm take a step in."""
-        p = self.params
-        moved = 0 if p.feedback is None else (p.rise_limit >> 2) * self.alarm_quarters()
+        p, moved = self.params, self._moved()
         limit, cap, clear = p.rise_limit + moved, p.rise_cap + moved, max(0, p.rise_clear + moved)
         self.rise = clip(signed(self.rise + rising), 0, cap)
         self.fall = clip(signed(self.fall + p.fall_reference - risk), 0, p.fall_cap)

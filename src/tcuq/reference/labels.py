@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .numbers import clip, note, word
 from .params import Feedback, Params
+from .sight import Sighted
 
 LABELED, COUNTED, UNDER_ALARM = 2**15, 2**14, 2**13
 ENOUGH = 24576
@@ -13,12 +14,11 @@ RIGHT, WRONG = -2, -1
 """Labels that name no class."""
 
 
-class Labels:
+class Labels(Sighted):
     """What labels change, and the counters that they read: `steps`, `rise` and `alarm`."""
 
     def __init__(self, params: Params) -> None:
-        self.params = params
-        self.steps = self.rise = self.alarm = 0
+        super().__init__(params)
         self.error_debt = self.correction = self.case = self.next = self.quarters = 0
         self.entries = [0] * params.remembered
 
@@ -54,13 +54,13 @@ class Labels:
             note("just doubtful")
         return reached >= wanted
 
-    def _remember(self, answer: int, uncertainty: int, counted: bool, raised_before: int) -> None:
+    def _remember(self, answer: int, certainty: int, counted: bool, raised_before: int) -> None:
         """Keep what a label of this step will need."""
         head = self.params.feedback
         if head is None:
             return
         raised, b = self.alarm & 1, self.params.answer_bits
-        entry = answer + 2**b * ((65535 - uncertainty) >> (3 + b))
+        entry = answer + 2**b * (certainty >> (3 + b))
         self.entries[self.next] = entry + UNDER_ALARM * raised + COUNTED * counted
         self.next = (self.next + 1) % head.memory
         if raised != raised_before:
@@ -136,6 +136,7 @@ class Labels:
         if self.case <= -ENOUGH:
             self.alarm &= 2
             self.rise = self.case = 0
+            self.afresh()
             note("alarm withdrawn" if quarters < 12 else "limit at its largest")
             quarters = min(13, quarters + 2)
         elif self.case >= ENOUGH:

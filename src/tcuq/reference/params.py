@@ -82,6 +82,50 @@ class Instant(Part):
 
 
 @dataclass(frozen=True)
+class Sight(Part):
+    """What the alarm of section 21 compares with clean data."""
+
+    mean: Annotated[tuple[int, ...], -(2**20), 2**20]
+    scale: Annotated[tuple[int, ...], 1, 1023]
+    shift: Annotated[tuple[int, ...], 0, 24]
+    class_mean: Annotated[tuple[int, ...], -128, 127]
+    matrix: Coef
+    gauges: Annotated[int, 0, 16] = 0
+    reach: Annotated[int, 256, 2**32 - 1] = 2**20
+    frozen: Annotated[int, 0, 2**21] = 0
+    baseline_inputs: Annotated[int, 0, 1000] = 0
+    odds_weight: Annotated[int, 0, 4096] = 0
+    clear_weight: Annotated[int, 16, 4095] = 16
+    matrix_shift: Annotated[int, 0, 15] = 0
+    changed: Annotated[int, 0, 2**22] = 0
+    accuracy_bias: Annotated[int, -(2**20), 2**20] = 0
+    accuracy_odds: Annotated[int, -32768, 32767] = 0
+    accuracy_far: Annotated[int, -32768, 32767] = 0
+    accuracy_both: Annotated[int, -32768, 32767] = 0
+
+    def numbers(self) -> list[int]:
+        """Return the single numbers, in the order of the fingerprint and of vector files."""
+        first = [self.gauges, self.reach, self.frozen, self.baseline_inputs]
+        first += [self.odds_weight, self.clear_weight, self.matrix_shift, self.changed]
+        return [*first, *self.accuracy()]
+
+    def accuracy(self) -> list[int]:
+        """Return the coefficients of the log-odds that a step is right."""
+        return [self.accuracy_bias, self.accuracy_odds, self.accuracy_far, self.accuracy_both]
+
+    def fingerprint(self) -> bytes:
+        """Return the bytes of the fingerprint that are its own."""
+        single, signed = self.numbers(), self.accuracy()[1:]
+        words = [value & 0xFFFFFFFF for value in single[: -len(signed)]]
+        words += [value & 0xFFFF for value in signed]
+        for mean, scale, shift in zip(self.mean, self.scale, self.shift, strict=True):
+            words += [mean & 0xFFFFFFFF, scale + 65536 * shift]
+        tables = bytes(value & 0xFF for value in self.class_mean)
+        tables += b"".join((value & 0xFFFF).to_bytes(2, "little") for value in self.matrix)
+        return b"".join(word.to_bytes(4, "little") for word in words) + tables
+
+
+@dataclass(frozen=True)
 class Feedback(Part):
     """What labels change, section 19."""
 
@@ -148,12 +192,13 @@ class Params(Part):
     evidence: Evidence | None = None
     instant: Instant | None = None
     centers: Annotated[tuple[int, ...] | None, -128, 127] = None
+    sight: Sight | None = None
     feedback: Feedback | None = None
 
     def __post_init__(self) -> None:
         """Refuse what section 2 does not allow: a vector with bad parameters would prove nothing."""
         broken = self.broken()
-        for head in (self.evidence, self.instant, self.feedback):
+        for head in (self.evidence, self.instant, self.sight, self.feedback):
             broken += [] if head is None else head.broken()
         if broken:
             raise ValueError(f"parameters out of range: {', '.join(broken)}")
@@ -161,7 +206,8 @@ class Params(Part):
     def rules(self) -> dict[str, bool]:
         """Return whether each rule holds, by name."""
         lags, past = self.lags, any(self.uses(n) for n in (0, 1, 2))
-        learns, sums = self.instant is not None, self.evidence is not None
+        learns, sums, sees = self.instant is not None, self.evidence is not None, self.sight is not None
+        needs_alarm = 0 if self.sight is None else max(16384, self.sight.changed)
         tables = [each.coef for each in (self, self.evidence, self.instant) if each is not None]
         return {
             "features used": self.features > 0 or not any(self.uses(n) for n in (1, 6, 7, 9)),
@@ -175,7 +221,7 @@ class Params(Part):
             "horizon": self.horizon == 0 or self.horizon >= 4,
             "expected_start": self.horizon > 0 or self.expected_start == 0,
             "signal 8": learns or not self.uses(8),
-            "signal 5": sums or not self.uses(5),
+            "signal 5": sums or sees or not self.uses(5),
             "signal 9": (sums and self.uses(7)) or not self.uses(9),
             "centers": (self.centers is not None) == self.uses(7),
             "centers shape": self.centers is None or len(self.centers) == self.classes * self.features,
@@ -186,26 +232,49 @@ class Params(Part):
             "fall": 0 < self.fall_limit <= self.fall_cap or self.fall_limit == self.fall_cap == 0,
             "rise_clear": self.rise_clear < max(1, self.rise_limit),
             "evidence shape": self.evidence is None or len(self.evidence.offset) == self.classes,
-            "evidence alone": not sums or self.fall_limit == 0,
+            "evidence alone": not (sums or sees) or self.fall_limit == 0,
             "evidence novelty": not sums or self.uses(4) or self.uses(7),
+            "sight alone": not sees or (not sums and self.uses(4)),
+            "sight limit": not sees or (self.rise_limit >= needs_alarm and self.rise_cap <= 2**22),
+            "sight shape": self._sight_has_its_shape(),
             "feedback rise_cap": self.feedback is None or self.rise_cap <= 2**28,
         }
+
+    def _sight_has_its_shape(self) -> bool:
+        """Return whether the lists of `sight` are as long as section 21 says."""
+        head, count = self.sight, self.sight_count
+        if head is None:
+            return True
+        lists = len(head.mean) == len(head.scale) == len(head.shift) == count
+        tables = (len(head.class_mean), len(head.matrix)) == (self.classes * count, count * (count + 1) // 2)
+        return lists and tables
+
+    @property
+    def sight_count(self) -> int:
+        """K of section 21, 0 without `sight`."""
+        return 0 if self.sight is None else self.sight.gauges + 1 + (self.sight.gauges > 0) + self.uses(7)
+
+    @property
+    def sight_words(self) -> int:
+        """The words of what that alarm remembers."""
+        return 0 if self.sight is None else 9 + 4 * self.sight_count
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Params:
         """Return parameters from integers by name, as `tcuq.Params.integers` gives them."""
+
+        def table(value: Any) -> Any:
+            return tuple(c - 256 * (c > 127) for c in value) if isinstance(value, bytes) else value
 
         def part(kind: type[Any], values: Mapping[str, Any] | None) -> Any:
             if values is None:
                 return None
             names = {field.name for field in fields(kind)}
             listed = {name: value for name, value in values.items() if name in names}
-            return kind(**{n: tuple(v) if isinstance(v, list) else v for n, v in listed.items()})
+            return kind(**{n: tuple(v) if isinstance(v, list) else table(v) for n, v in listed.items()})
 
-        heads = {"evidence": Evidence, "instant": Instant, "feedback": Feedback}
+        heads = {"evidence": Evidence, "instant": Instant, "sight": Sight, "feedback": Feedback}
         made = {name: part(kind, given.get(name)) for name, kind in heads.items()}
-        centers = given.get("centers")
-        made["centers"] = None if centers is None else tuple(c - 256 * (c > 127) for c in centers)
         whole: Params = part(cls, {**given, **made})
         return whole
 
@@ -231,12 +300,12 @@ class Params(Part):
     @property
     def mean_words(self) -> int:
         """The 32-bit words of what was seen last and of all slow means."""
-        return self.novelty_words + 8 * self.uses(9)
+        return self.novelty_words + 8 * self.uses(9) + self.sight_words
 
     @property
     def novelty_words(self) -> int:
         """The words that the next novelty is compared with."""
-        return 0 if self.evidence is None else 8 if self.uses(7) else 1
+        return 0 if self.evidence is None and self.sight is None else 8 if self.uses(7) else 1
 
     @property
     def beliefs(self) -> int:
@@ -288,7 +357,10 @@ class Params(Part):
             words += [*head.numbers(), *(value & 0xFFFF for value in (*head.coef, *head.offset))]
         if self.instant is not None:
             words += [self.instant.bias, *(value & 0xFFFF for value in self.instant.coef)]
-        if self.feedback is not None:
-            words += self.feedback.numbers()
+        labels = [] if self.feedback is None else self.feedback.numbers()
+        own = b"" if self.sight is None else self.sight.fingerprint()
         tail = bytes(value & 0xFF for value in self.centers or ())
-        return zlib.crc32(b"".join((word & 0xFFFFFFFF).to_bytes(4, "little") for word in words) + tail)
+        first, last = (
+            b"".join((word & 0xFFFFFFFF).to_bytes(4, "little") for word in some) for some in (words, labels)
+        )
+        return zlib.crc32(first + own + last + tail)

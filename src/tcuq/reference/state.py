@@ -10,6 +10,18 @@ from typing import TypeVar
 from .decide import Decider, bounds
 from .numbers import signed
 from .params import Params
+from .sight import (
+    BACK_WITHIN,
+    CALM_MOST,
+    LENGTH_MOST,
+    LISTS,
+    MANY_STAYS,
+    MEAN_MOST,
+    NAT,
+    SINGLE,
+    STAY_FADES,
+    STAY_MOST,
+)
 from .signals import SLOW_MAX, STILLNESS_MAX
 
 VERSION = 4
@@ -42,10 +54,12 @@ class State(Decider):
     def lists(self) -> list[tuple[str, int, str, int]]:
         """Return name, length, format and since when it holds of each list of a state, in its order."""
         p = self.params
-        learns, labels = p.instant is not None, p.feedback is not None
+        learns, labels, sees = p.instant is not None, p.feedback is not None, p.sight is not None
         wanted = [
-            ("last", p.novelty_words, "i", SINCE_RESET, p.evidence is not None),
+            ("last", p.novelty_words, "i", SINCE_RESET, p.novelty_words > 0),
             ("slow", 8, "i", SINCE_STEP, p.uses(9)),
+            *((name, 1, "i" if n == 0 else "I", SINCE_STEP, sees) for n, name in enumerate(SINGLE)),
+            *((name, p.sight_count, "i", SINCE_STEP, sees) for name in LISTS),
             ("error_debt", 1, "i", SINCE_STEP, labels),
             *((name, 1, "h", SINCE_STEP, labels) for name in ("correction", "case")),
             *((name, 1, "H", SINCE_STEP, labels) for name in ("next", "quarters")),
@@ -58,7 +72,9 @@ class State(Decider):
 
     def damage(self, counter: str, value: int) -> None:
         """Set a counter to what a memory error may leave in it; `entry` is the first of the entries."""
-        if counter in ("debt", "credit", "degradation", "baseline", "error_debt"):
+        if counter in LISTS:
+            getattr(self, counter)[0] = signed(value)
+        elif counter in ("debt", "credit", "degradation", "baseline", "error_debt", "slow_odds"):
             setattr(self, counter, signed(value))
         elif counter in ("correction", "case"):
             setattr(self, counter, (value + 2**15) % 2**16 - 2**15)
@@ -71,15 +87,15 @@ class State(Decider):
     def save(self) -> bytes | None:
         """Return the bytes of a state, None where a number is out of its range: memory has failed."""
         p, head = self.params, self.params.evidence
+        settles = head if head is not None else p.sight
         filled = SINCE_RESET * self.has_last | SINCE_START * self.started
         since = filled | SINCE_STEP * (self.steps > 0)
         out = b"TCUQ" + struct.pack("<2HI2HI", VERSION, 0, p.signals, p.classes, p.features, p.fingerprint())
         out += struct.pack("<IiiII", self.steps, self.debt, self.credit, self.rise, self.fall)
         # What nobody reads is saved as 0.
-        out += struct.pack("<iI", *((self.degradation, self.stillness) if head else (0, 0)))
-        out += struct.pack(
-            "<iI", *((self.baseline, self.baseline_seen) if head and head.baseline_inputs else (0, 0))
-        )
+        out += struct.pack("<iI", self.degradation if head else 0, self.stillness if settles else 0)
+        sets = settles is not None and settles.baseline_inputs > 0
+        out += struct.pack("<iI", self.baseline if head and sets else 0, self.baseline_seen if sets else 0)
         out += struct.pack("<I", self.accuracy if p.horizon else 0)
         out += bytes([self.alarm, len(self.ring), filled, p.depth])
         for prediction, probs, features in self.ring:
@@ -150,27 +166,31 @@ class State(Decider):
         degradation, stillness, baseline, baseline_seen, accuracy = struct.unpack_from("<iIi2I", state, 40)
         alarm, fill, filled, depth = state[60:HEADER]
         clip = 0 if p.evidence is None else p.evidence.clip
-        enough = 0 if p.evidence is None else 256 * p.evidence.baseline_inputs
+        settles = p.evidence if p.evidence is not None else p.sight
+        enough = 0 if settles is None else 256 * settles.baseline_inputs
         most = 0 if p.evidence is None else p.evidence.baseline_most
         learns, labels = p.instant is not None, p.feedback is not None
         more = (p.rise_limit >> 2) * 13 if labels else 0
+        above, early = (more, 0) if p.sight is None else (0, 131072 // 4)
         rules = [
             state[6:8] == bytes(2),
             depth == p.depth,
             low <= debt <= high,
             0 <= credit <= p.burst * p.budget_den,
             -clip <= degradation <= clip,
-            stillness <= (0 if p.evidence is None else STILLNESS_MAX),
+            stillness <= (0 if settles is None else STILLNESS_MAX),
             baseline_seen <= enough,
-            0 <= baseline <= most if baseline_seen == enough else abs(baseline) <= 4096 * baseline_seen,
+            0 <= baseline <= most
+            if baseline_seen == enough or p.evidence is None
+            else abs(baseline) <= 4096 * baseline_seen,
             accuracy < 65536 * 256 if p.horizon else accuracy == 0,
             alarm >> 2 <= (p.least_raised if alarm & 1 else 0),
-            rise <= p.rise_cap + more,
+            rise <= p.rise_cap + above,
             fall <= p.fall_cap,
             p.rise_limit > 0 or not alarm & 1,
-            rise > p.rise_clear or p.least_raised > 0 or labels
+            rise > p.rise_clear or p.least_raised > 0 or labels or p.sight is not None
             if alarm & 1
-            else rise < max(1, p.rise_limit + more),
+            else rise < max(1, p.rise_limit + more + early),
             fall > 0 if alarm & 2 else fall < max(1, p.fall_limit),
             fill <= min(depth, steps),
             filled <= 3,
@@ -196,6 +216,13 @@ class State(Decider):
             for name, bit, values in new._stored(state)
         )
 
+    def _most_of(self, name: str) -> int:
+        """Return the largest size of a word of section 21."""
+        single = (MEAN_MOST + STAY_MOST, STAY_FADES, self.params.classes - 1, MANY_STAYS)
+        most = (*single, BACK_WITHIN, CALM_MOST + 2 * NAT, 2, 65535, 65535)
+        lists = (MEAN_MOST + 2 * STAY_MOST, STAY_MOST, 2**30, LENGTH_MOST)
+        return dict(zip((*SINGLE, *LISTS), (*most, *lists), strict=True))[name]
+
     def _holds(self, name: str, values: list[int]) -> bool:
         """Return whether a list that holds a value is in its range."""
         p, head, first = self.params, self.params.feedback, values[0]
@@ -204,6 +231,8 @@ class State(Decider):
             return all(low <= value <= high for value in values)
         if name == "slow":
             return all(-SLOW_MAX <= value <= SLOW_MAX for value in values)
+        if name in SINGLE or name in LISTS:
+            return all(abs(value) <= self._most_of(name) for value in values)
         if name == "experts":
             return all(sum(values[at : at + p.classes]) <= 65536 for at in range(0, len(values), p.classes))
         if name == "class_mix":

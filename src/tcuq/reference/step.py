@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .beliefs import Mixed, guard, mixed, plain_likelihood
@@ -33,14 +34,17 @@ class Step:
     warming_up: int
     reason: int
     low_mass: int
+    action: int
+    changed: int
+    moved: int
     signals: tuple[int, ...]
 
 
 class Monitor(State):
     """A monitor: its state and the step over it."""
 
-    def step(self, probs: list[int], features: list[int]) -> Step:
-        """Take one inference in: int8 values as section 3 describes them."""
+    def step(self, probs: list[int], features: list[int], gauges: Sequence[int] | None = None) -> Step:
+        """Take one inference in: int8 values as section 3 describes them, gauges as section 20 does."""
         p = self.params
         u = masses(probs)
         mixture = self._believe(u)
@@ -48,8 +52,12 @@ class Monitor(State):
         signals = momentary(p, reading)
         self.ring = [(reading.prediction, probs, features), *self.ring][: p.depth]
         novelty, evidence, frozen = 0, 0, False
+        head = p.evidence if p.evidence is not None else p.sight
+        if head is not None:
+            novelty, frozen = self.novelty(head, blocks(features) if p.uses(7) else [signals[4]])
+        if p.sight is not None:
+            self.look(p.sight, signals, gauges, reading.subject, novelty)
         if p.evidence is not None:
-            novelty, frozen = self.novelty(p.evidence, blocks(features) if p.uses(7) else [signals[4]])
             evidence = self.add_evidence(p.evidence, signals, reading.subject, novelty, frozen)
             signals[9] = self._drift(reading.gaps, novelty)
         self.has_last = True
@@ -66,14 +74,24 @@ class Monitor(State):
             of_subject = mixture.belief[reading.subject]
         risk = mix(uncertainty, sat(65536 - of_subject), p.blend)
 
+        degradation, changed, moved = 0, 0, 255
+        if p.evidence is not None:
+            degradation = self.degradation
+        if p.sight is not None:
+            degradation, changed = self.over(), int(frozen or self.rise >= p.sight.changed)
+            moved = 254 if frozen else self.moved if changed else 255
         rising = self.rising(risk, signals, evidence, novelty)
-        decided = self.decide(risk, uncertainty, reading.answer, rising)
+        seen: tuple[bool, int] | tuple[()] = ()
+        if p.sight is not None:
+            own = p.sight.accuracy_odds != 0
+            seen = frozen, logistic(self.right(p.sight, signals)) if own else 65535 - uncertainty
+        decided = self.decide(risk, uncertainty, reading.answer, rising, *seen)
         reason = self._reason(signals, coef) if decided.flagged else NO_REASON
         if reason == NO_REASON and decided.abstain and decided.doubtful:
             reason = ERROR_REASON
         return Step(
             threshold=decided.threshold,
-            degradation=self.degradation if p.evidence is not None else 0,
+            degradation=degradation,
             prediction=reading.prediction,
             answer=reading.answer,
             risk=risk,
@@ -87,6 +105,9 @@ class Monitor(State):
             warming_up=decided.warming_up,
             reason=reason,
             low_mass=int(sum(u) < 128),
+            action=decided.action,
+            changed=changed,
+            moved=moved,
             signals=tuple(signals),
         )
 

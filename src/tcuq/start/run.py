@@ -202,6 +202,7 @@ def start(
     if session.options.logits and model.probs_format is not None and dev.probs.dtype == np.int8:
         scale = model.probs_format.scale  # so that the package has their softmax
     figures["logits_scale"] = scale
+    figures["gauges"] = list(params.sight.gauges) if params.sight is not None else []
 
     progress(0, 1, "writing")
     title = f"{model.name}: tested on held-out steps"

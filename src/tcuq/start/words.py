@@ -204,8 +204,8 @@ how to build it |
 ## What to do next
 
 1. Open `report.html`. Look at what the monitor does when a shift begins.
-2. Build `firmware/` and call the monitor after each inference. The self-check says whether your compiler \
-agrees.
+2. Build `firmware/` and call the monitor after each inference{gauges}. The self-check says whether your \
+compiler agrees.
 3. Record a stream of your own, as the device will see it: `tcuq record MODEL stream.npz -o own.npz`. \
 Then try the monitor on it: `tcuq run monitor.json own.npz -o own.csv` and \
 `tcuq report own.csv -o own.html --params monitor.json --log own.npz`.
@@ -237,6 +237,7 @@ def readme(facts: Mapping[str, Any]) -> str:
     scale = "" if facts["logits_scale"] is None else f" --logits-scale {facts['logits_scale']!r}"
     return PAGE.format(
         export=f"tcuq export own.json firmware --name monitor{scale} --force",
+        gauges=", with the gauges of its input (its README shows how)" * bool(facts.get("gauges")),
         network=NETWORK if str(facts["model"]).endswith(".tflite") else "",
         model=plain_text(facts["model"]),
         version=VERSION,

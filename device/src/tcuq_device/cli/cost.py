@@ -87,11 +87,12 @@ def monitor_cost(args: argparse.Namespace, on: Board) -> int:
     levels = Levels(rule=f"-{args.level}")
     params = Params.load(args.file)
     shape = (params.classes, params.features)
-    rows = made_stream(*shape, args.steps or MONITOR_STEPS)
+    rows = made_stream(*shape, args.steps or MONITOR_STEPS, sight=params.sight)
     found, _ = measure(Firmware(args.file, rule=Watch(params), shape=shape), on, rows, levels)
+    found.pop("gauges", None)  # they are in the rows here: nothing to count
     if "over" in found:
         raise InputError("limit", found["said"])
-    bare, _ = measure(Firmware("prediction", shape=shape), on, rows[:1], levels)
+    bare, _ = measure(Firmware("prediction", shape=shape), on, rows[:1, : sum(shape)], levels)
     found["overhead"] = overhead(found, bare)
     lines = [
         f"{args.file} on {on.title} at -{args.level}, added to a firmware without a monitor:",
@@ -136,6 +137,8 @@ def network_cost(args: argparse.Namespace, on: Board) -> int:
     if args.params is not None:
         lines.append(f"and the monitor {args.params} at -{args.level}:")
         lines += _counts(found["rule"], "a step")
+        if "gauges" in found:
+            lines += ["and the gauges of the input:", *_counts(found["gauges"], "a step")]
     answer(args, found, "\n".join(lines))
     return 0
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from tcuq._core import Step
 from tcuq.monitor.monitor import Monitor
 from tcuq.monitor.signals import SIGNALS
+from tcuq.monitor.steps import ACTIONS
 
 from ..boards import Board
 from ..emulate.emulator import emulate
@@ -18,6 +19,7 @@ from ..firmware.build import Levels, build
 from ..firmware.decision import Watch
 from ..firmware.firmware import Firmware
 from ..graph import oracle
+from ..graph.gauges import gauges_of
 
 Int8 = npt.NDArray[np.int8]
 NO_REASON = 255
@@ -37,8 +39,10 @@ def expected(firmware: Firmware, inputs: Int8) -> list[str]:
     (graph,) = firmware.graphs
     outputs = oracle.run(graph, inputs.reshape(len(inputs), *graph.tensors[graph.input].shape))
     monitor, lines = Monitor(firmware.rule.params), []
-    for probs, features in zip(outputs["probs"], outputs["features"], strict=True):
-        step = monitor.step(probs, features if firmware.rule.params.features else None)
+    look = gauges_of(graph, firmware.rule.params)
+    seen = [None] * len(inputs) if look is None else look.of(inputs)
+    for probs, features, gauges in zip(outputs["probs"], outputs["features"], seen, strict=True):
+        step = monitor.step(probs, features if firmware.rule.params.features else None, gauges=gauges)
         lines.append(" ".join([probs.tobytes().hex(), digest(features), *words(step)]))
     return lines
 
@@ -75,6 +79,7 @@ def words(step: Step) -> list[str]:
         step.warming_up,
     ]
     numbers += [NO_REASON if step.reason is None else SIGNALS.index(step.reason), step.low_mass]
+    numbers += [ACTIONS.index(step.action), step.changed, step.moved]
     return [str(round(number)) for number in numbers]
 
 

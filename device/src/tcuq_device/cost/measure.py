@@ -12,9 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tcuq.base.errors import InputError
+from tcuq.monitor.heads import Sight
 
 from ..boards import Board
-from ..emulate.emulator import REGIONS, Ran, emulate
+from ..emulate.emulator import Ran, emulate
 from ..firmware.build import Levels, build
 from ..firmware.firmware import Firmware
 from ..firmware.image import Image, MemorySizes, TooLarge
@@ -66,7 +67,7 @@ def measure(
             )
         found |= _memories(image.sizes, depth)
         found["ram"]["stack_bound"] = most
-        found |= {region: _region(image, ran, region) for region in REGIONS}
+        found |= {region: _region(image, ran, region) for region in ran.counts}
         return found, ran
 
 
@@ -110,8 +111,10 @@ DWELL = 8
 """Steps of one label."""
 
 
-def made_stream(classes: int, features: int, steps: int, seed: int = 0) -> npt.NDArray[np.int8]:
-    """Return rows of a posterior and its features, as a network leaves them."""
+def made_stream(
+    classes: int, features: int, steps: int, seed: int = 0, sight: Sight | None = None
+) -> npt.NDArray[np.int8]:
+    """Return rows of a posterior and its features, as a network leaves them, and usual gauges in 16 bits."""
     bits = np.random.PCG64(seed)
 
     def draw(below: int, *shape: int) -> npt.NDArray[np.int64]:
@@ -128,4 +131,10 @@ def made_stream(classes: int, features: int, steps: int, seed: int = 0) -> npt.N
     u[np.arange(steps), labels] = np.minimum(255, 256 - u.sum(axis=1))
     centers = draw(120, classes, features) if features else np.zeros((classes, 0), np.int64)
     noise = draw(60, steps, features) if features else np.zeros((steps, 0), np.int64)
-    return np.concatenate([u - 128, centers[labels] + noise - 128], axis=1).astype(np.int8)
+    rows = np.concatenate([u - 128, centers[labels] + noise - 128], axis=1).astype(np.int8)
+    if sight is None or not sight.gauges:
+        return rows
+    count = len(sight.gauges)
+    spread = np.array(sight.deviations[:count]) * (draw(256, steps, count) / 64 - 2)
+    gauges = sight.gauge_rows(np.array(sight.means[:count]) + spread)
+    return np.concatenate([rows, gauges.astype("<i2").view(np.int8)], axis=1)

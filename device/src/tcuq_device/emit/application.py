@@ -13,6 +13,7 @@ from tcuq.monitor.params import Params
 from ..firmware.firmware import posteriors
 from ..generate.source import takes_random
 from ..graph import oracle
+from ..graph.gauges import gauges_of
 from ..graph.model import Graph
 from ..graph.steps import Int8
 
@@ -54,6 +55,7 @@ class Application:
             )
         _check_graph(self.graph)
         _check_pair(self.graph, self.params)
+        gauges_of(self.graph, self.params)
 
     @property
     def inputs(self) -> Int8:

@@ -14,6 +14,7 @@ from tcuq.monitor.made import STEP_FIELDS
 from ..boards import Board
 from ..firmware.build import SPLIT, STRICT, Levels
 from ..generate.source import sources as network_sources
+from ..graph.gauges import gauges_of
 from .application import Application
 
 OPTIONS = (*STRICT[:3], *SPLIT)
@@ -43,8 +44,13 @@ def texts(application: Application, board: Board | None) -> dict[str, str]:
     scale = f"#define APP_INPUT_SCALE {tensor.scale!r}\n#define APP_INPUT_ZERO ({tensor.zero})"
     features = f"outputs.features, {name.upper()}_MONITOR_FEATURES" if application.features else ""
     fields = "".join(f'    app_print_named("{field}", said->{field});\n' for field in STEP_FIELDS)
+    look = gauges_of(application.graph, params)
+    before = "" if look is None else f"    {look.call('gauges', 'app_input()')}\n"
     values = {
         "input": scale,
+        "look": before,
+        "gauges": "gauges" if before else "NULL",
+        "gauges_memory": "static int16_t gauges[TCUQ_MAX_GAUGES];\n\n" * bool(before),
         "stored": str(len(inputs)),
         "mix_features": f"        digest = mixed(digest, {features});\n" if features else "",
         "features": "outputs.features" if features else "NULL",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 import subprocess
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,8 +14,8 @@ from tcuq.base.errors import InputError
 from ..firmware.image import Image, symbols_of
 from ..tools import HERE, call, path_of
 
-REGIONS = ("network", "rule")
-"""Parts of a step that are counted; the firmware marks them."""
+REGIONS = ("network", "rule", "gauges")
+"""Parts of a step that are counted; the firmware marks those that it has."""
 
 STATUSES = {"2": "refused its input", "3": "took a fault"}
 
@@ -107,17 +108,21 @@ def _last(text: str) -> str:
 
 def _marks(image: Image) -> list[str]:
     found = symbols_of(image.path, image.board.toolchain)
-    ends = [(found[f"{region}_begin"][0], found[f"{region}_end"][0]) for region in REGIONS]
+    ends = [(found[f"{region}_begin"][0], found[f"{region}_end"][0]) for region in _regions(found)]
     return [f"region={begin:x}:{end:x}" for begin, end in ends]
 
 
+def _regions(symbols: Mapping[str, tuple[int, int]]) -> list[str]:
+    return [region for region in REGIONS if f"{region}_begin" in symbols]
+
+
 def _read(path: Path, image: Image) -> dict[str, Counts]:
-    counts = {region: Counts() for region in REGIONS}
     marks = symbols_of(image.path, image.board.toolchain)
-    own = {marks[f"{region}_{end}"][0] for region in REGIONS for end in ("begin", "end")}
+    counts = {region: Counts() for region in _regions(marks)}
+    own = {marks[f"{region}_{end}"][0] for region in counts for end in ("begin", "end")}
     for line in path.read_text("ascii").splitlines():
         kind, number, *rest = line.split()
-        region = counts[REGIONS[int(number)]]
+        region = counts[list(counts)[int(number)]]
         if kind == "region":
             region.instructions.append(int(rest[0]))
         elif int(rest[0], 16) not in own:

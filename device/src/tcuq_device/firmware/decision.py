@@ -44,6 +44,10 @@ class Rule(ABC):
         """Return options of the compiler for every file of the firmware."""
         return ()
 
+    def gauges(self) -> Sequence[str]:
+        """Return the names of the gauges of the input that a step reads."""
+        return ()
+
     def check(self, name: str, classes: int, features: int) -> None:  # noqa: B027
         """Refuse a firmware with other classes and features than the rule is for."""
 
@@ -76,6 +80,10 @@ class Watch(Rule):
     def options(self) -> Sequence[str]:
         """Return what leaves out the code of signals that are not used."""
         return [f"-DTCUQ_SIGNALS={build_mask(self.params)}u"]
+
+    def gauges(self) -> Sequence[str]:
+        """Return the names of the gauges of the input that a step reads."""
+        return () if self.params.sight is None else self.params.sight.gauges
 
     def check(self, name: str, classes: int, features: int) -> None:
         """Refuse a firmware with other classes and features than the monitor was fitted to."""

@@ -9,8 +9,9 @@ from tcuq.base.checks import integer
 from tcuq.base.errors import InputError
 
 from ..generate.source import takes_random
+from ..graph.gauges import gauges_of
 from ..graph.model import Graph
-from .decision import Prediction, Rule
+from .decision import Prediction, Rule, Watch
 
 SEED = 1
 """First state of the generator of dropped values."""
@@ -25,7 +26,7 @@ class Firmware:
 
     The posterior is the mean over all outputs "probs", "probs_1" and so on of all networks, and over all
     passes (1 to 100; more than one makes sense with dropout). Features are those of the only network. Without
-    any network, an input is a posterior and its features, of `shape`.
+    any network, an input is a posterior and its features, of `shape`, and the gauges of the rule in 16 bits.
     """
 
     name: str
@@ -62,6 +63,8 @@ class Firmware:
             problem = f"a graph of {self.name} keeps a state between runs, expected it alone, with one pass"
             raise InputError("unsupported", problem)
         self.rule.check(self.name, self.classes, self.features)
+        if isinstance(self.rule, Watch) and self.graphs:
+            gauges_of(self.graphs[0], self.rule.params)
 
     @staticmethod
     def _classes(graph: Graph) -> int:
@@ -94,7 +97,7 @@ class Firmware:
         """Bytes of an input."""
         if self.graphs:
             return self.graphs[0].tensors[self.graphs[0].input].size
-        return self.classes + self.features
+        return self.classes + self.features + 2 * len(self.rule.gauges())
 
     @property
     def keeps_input(self) -> bool:
@@ -118,6 +121,7 @@ def plan_header(firmware: Firmware) -> str:
         "INPUT": firmware.input_bytes,
         "CLASSES": firmware.classes,
         "FEATURES": firmware.features,
+        "GAUGES": len(firmware.rule.gauges()),
         **firmware.rule.macros(),
     }
     lines = [f"#define PLAN_{name} {value}u" for name, value in constants.items()]
@@ -127,7 +131,7 @@ def plan_header(firmware: Firmware) -> str:
 def plan_source(firmware: Firmware, arena: int) -> str:
     """Return plan.c: where an input goes, and the function that runs the networks in one shared arena."""
     names = firmware.names()
-    lines = ['#include "rule.h"', *(f'#include "{name}.h"' for name in names), ""]
+    lines = ["#include <string.h>", "", '#include "rule.h"', *(f'#include "{name}.h"' for name in names), ""]
     apart = not names or firmware.keeps_input
     if apart:
         # Words, because a network may read several bytes at once.
@@ -143,7 +147,25 @@ def plan_source(firmware: Firmware, arena: int) -> str:
     place = "(int8_t *)input" if apart else f"arena.bytes + {names[0].upper()}_INPUT_AT"
     lines += ["", "int8_t *network_input(void)", "{", f"    return {place};", "}"]
     lines += ["", "void network_run(const int8_t **probs, const int8_t **features)", "{"]
-    return "\n".join([*lines, *(f"    {line}" for line in body), "}", ""])
+    lines += [*(f"    {line}" for line in body), "}"]
+    if firmware.rule.gauges():
+        lines += [
+            "",
+            "void network_gauges(int16_t gauges[TCUQ_MAX_GAUGES])",
+            "{",
+            f"    {_look(firmware)}",
+            "}",
+        ]
+    return "\n".join([*lines, ""])
+
+
+def _look(firmware: Firmware) -> str:
+    """Return the statement that fills the gauges, from the input that lies where the next run reads it."""
+    if isinstance(firmware.rule, Watch) and firmware.graphs:
+        found = gauges_of(firmware.graphs[0], firmware.rule.params)
+        assert found is not None
+        return found.call("gauges", "network_input()")
+    return "memcpy(gauges, network_input() + PLAN_CLASSES + PLAN_FEATURES, 2u * PLAN_GAUGES);"
 
 
 def _call(name: str, graph: Graph, apart: bool) -> str:

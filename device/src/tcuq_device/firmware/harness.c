@@ -221,3 +221,13 @@ void rule_end(void)
 {
     __asm__ volatile("/* rule ends */");
 }
+
+void gauges_begin(void)
+{
+    __asm__ volatile("/* gauges begin */");
+}
+
+void gauges_end(void)
+{
+    __asm__ volatile("/* gauges end */");
+}

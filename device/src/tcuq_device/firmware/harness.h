@@ -35,5 +35,7 @@ void network_begin(void);
 void network_end(void);
 void rule_begin(void);
 void rule_end(void);
+void gauges_begin(void);
+void gauges_end(void);
 
 #endif

@@ -20,4 +20,7 @@ void harness_step(const tcuq_step_t *step)
     harness_number(step->warming_up);
     harness_number(step->reason);
     harness_number(step->low_mass);
+    harness_number(step->action);
+    harness_number(step->changed);
+    harness_number(step->moved);
 }

@@ -17,8 +17,17 @@ int main(void)
     network_end();
     rule_begin();
     rule_end();
+#if PLAN_GAUGES
+    gauges_begin();
+    gauges_end();
+#endif
     while (harness_read(network_input(), PLAN_INPUT)) {
         harness_paint();
+#if PLAN_GAUGES
+        gauges_begin();
+        rule_look();
+        gauges_end();
+#endif
         network_begin();
         network_run(&probs, &features);
         network_end();

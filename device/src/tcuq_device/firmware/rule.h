@@ -25,6 +25,14 @@ int8_t *network_input(void);
  * are none. */
 void network_run(const int8_t **probs, const int8_t **features);
 
+#if PLAN_GAUGES
+#include "tcuq_gauges.h"
+
+/* The gauges of the next input, before a run may overwrite it; and what the rule does with them. Written by build.py. */
+void network_gauges(int16_t gauges[TCUQ_MAX_GAUGES]);
+void rule_look(void);
+#endif
+
 /* Begin; return 0 when all is well. */
 int rule_start(void);
 

@@ -11,7 +11,18 @@ int rule_start(void)
     return tcuq_init(&state, &monitor, ring, sizeof ring);
 }
 
+#if PLAN_GAUGES
+static int16_t gauges[TCUQ_MAX_GAUGES];
+
+void rule_look(void)
+{
+    network_gauges(gauges);
+}
+#else
+static const int16_t *const gauges = NULL;
+#endif
+
 void rule_step(const int8_t *probs, const int8_t *features, decision_t *out)
 {
-    tcuq_step(&state, probs, features, out, NULL);
+    tcuq_step_gauges(&state, probs, features, gauges, out, NULL);
 }

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Mapping
-from typing import ClassVar
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -131,24 +132,21 @@ class Retuned(Fixed):
 RULES = (Fixed, Adaptive, Faster, Mixed, Pid, Retuned)
 
 
-def fitted(dev: Dev, memory: int) -> Params:
-    """Return a monitor that takes labels of so many steps back, and abstains for no other reason."""
-    assert dev.clean is not None
-    options = FitOptions(explain=False, max_error=MAX_ERROR, feedback=memory)
-    return fit(dev.log(), clean=dev.clean.log(), budget=0.0, level=0.15, force=True, options=options)
-
-
 class Told:
-    """The monitor that `tcuq.fit` makes with `max_error`."""
+    """The monitor that `tcuq.fit` makes with `max_error`; it takes labels of so many steps back."""
 
-    name = "tcuq, max_error"
-    uses_labels = True
-    memory: ClassVar[int] = LATE_BY + 1
+    name, uses_labels = "tcuq, max_error", True
     params: Params
 
+    def __init__(self, memory: int = LATE_BY + 1) -> None:
+        self.memory = memory
+
     def fit(self, dev: Dev) -> None:
-        """Fit a monitor."""
-        self.params = fitted(dev, self.memory)
+        """Fit a monitor that abstains for no other reason."""
+        assert dev.clean is not None
+        options = FitOptions(explain=False, max_error=MAX_ERROR, feedback=self.memory)
+        given: Any = {"clean": dev.clean.log(), "budget": 0.0, "level": 0.15, "force": True}
+        self.params = fit(dev.log(), **given, options=options)
 
     @property
     def state_bytes(self) -> int | None:
@@ -173,8 +171,11 @@ class Told:
 class Ruled(Told):
     """The same risk, answers and first threshold without `max_error`; a rule moves the threshold."""
 
-    rule: ClassVar[type[Fixed]]
     state_bytes = None
+
+    def __init__(self, rule: type[Fixed], memory: int = LATE_BY + 1) -> None:
+        super().__init__(memory)
+        self.rule, self.name = rule, rule.name
 
     def start(self) -> None:
         """Begin a stream."""
@@ -196,11 +197,8 @@ class Ruled(Told):
 
 
 NAMES = ("fixed", "aci", "aci_fast", "dtaci", "pid", "retuned")
-LATE: Mapping[str, type[Told]] = {
+LATE: Mapping[str, Callable[[], Told]] = {
     "tcuq_max_error": Told,
-    **{
-        name: type(rule.__name__, (Ruled,), {"name": rule.name, "rule": rule})
-        for name, rule in zip(NAMES, RULES, strict=True)
-    },
+    **{name: partial(Ruled, rule) for name, rule in zip(NAMES, RULES, strict=True)},
 }
 """Entries by the name that the command takes."""

@@ -1,4 +1,4 @@
-"""Result files of the benchmark: what was run on which streams, and every figure with its interval."""
+"""Result files of the benchmark: what was run on which streams; and the leaderboard made of them alone."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,14 +17,16 @@ from tcuq._version import VERSION
 from tcuq.base.checks import integer
 from tcuq.metrics import Interval
 
-from ..harness.intervals import LEVEL, REPLICATES
+from ..harness.intervals import LEVEL, REPLICATES, Drawn, difference
 from ..harness.lines import Found, entries, from_entries, plain, read_content
-from ..metrics.errors import RELATIVE
-from ..metrics.late import EXCESS
-from .entry import is_name
+from ..harness.types import CLEAN, MAX_ERROR
+from ..metrics.alarms import CLEAN_ON, DELAY, FALSE, FOUND
+from ..metrics.errors import ACCEPTED, AUROC, ERRORS, EXCESS, NINETY, RELATIVE, WRONG
+from ..metrics.windows import ERROR
 
 if TYPE_CHECKING:
     from ..experiments.benchmark import Outcome
+
 
 FORMAT = "tcuq bench 1"
 WITH, WITHOUT, LATE = "with labels", "without labels", "late labels"
@@ -169,3 +171,209 @@ def beside(results: Sequence[Result], others: Sequence[Result]) -> list[Result]:
     names = {(each.name, each.track) for each in results}
     lengths = {len(each.draws) for each in results} or {len(each.draws) for each in others}
     return [each for each in others if (each.name, each.track) not in names and len(each.draws) in lengths]
+
+
+BEGIN, END = "<!-- leaderboard: begin -->", "<!-- leaderboard: end -->"
+LATE_COLUMNS = [f"{column}, {rate:.0%}" for rate in RATES for column in (EXCESS, WRONG, ACCEPTED)]
+FORMS = {
+    ERRORS: ".1%",
+    NINETY: ".1%",
+    RELATIVE: ".2f",
+    AUROC: ".3f",
+    FOUND: ".0%",
+    DELAY: ".0f",
+    CLEAN_ON: ".1%",
+    FALSE: ".1f",
+    ERROR: ".3f",
+    **dict.fromkeys(LATE_COLUMNS, ".1%"),
+}
+"""How figures are printed."""
+OVERVIEW = (AUROC, NINETY, FOUND, DELAY, CLEAN_ON, FALSE, ERROR)
+NONE = "No results yet."
+SILENT = 0.01
+"""A method that accepts less of a stream has fallen silent."""
+
+
+class Place(NamedTuple):
+    """A result with its rank; equal ranks are those that intervals cannot tell apart."""
+
+    rank: int
+    result: Result
+
+
+def ranked(results: Sequence[Result]) -> list[Place]:
+    """Return results of one track, the fewest errors first.
+
+    A method shares the rank of the first one before it from which it does not differ: the interval of their
+    paired difference holds 0. Otherwise its rank counts the methods before it.
+    """
+    order = sorted(results, key=lambda each: (each.headline.estimate, each.name))
+    places: list[Place] = []
+    for number, each in enumerate(order):
+        leader = next((place for place in places if place.rank == places[-1].rank), None)
+        if leader is not None and tied(leader.result, each):
+            places.append(Place(leader.rank, each))
+        else:
+            places.append(Place(number + 1, each))
+    return places
+
+
+def tied(first: Result, second: Result) -> bool:
+    """Return whether the interval of a paired difference of headlines holds 0."""
+    pair = [Drawn(each.headline.estimate, each.draws.astype(np.float32)) for each in (first, second)]
+    found = difference(pair[:1], pair[1:])
+    return found.low <= 0 <= found.high
+
+
+def rank_line(result: Result, others: Sequence[Result]) -> str:
+    """Return the rank of a result among others of its track, and its neighbors, as one line."""
+    places = ranked([result, *(each for each in others if each.track == result.track)])
+    at = next(number for number, place in enumerate(places) if place.result is result)
+    rank = places[at].rank
+    tied_with = [place for place in places if place.rank == rank and place.result is not result]
+    parts = [f"rank {rank} of {len(places)} in the track {result.track}"]
+    before = [place for place in places if place.rank < rank]
+    after = [place for place in places if place.rank > rank]
+    for word, found in (("behind", before[-1:]), ("level with", tied_with), ("ahead of", after[:1])):
+        if found:
+            more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+            parts.append(f"{word} {found[0].result.name} {found[0].result.headline.estimate:.2f}{more}")
+    return ", ".join(parts)
+
+
+def leaderboard(results: Sequence[Result]) -> str:
+    """Return the tables of all tracks as Markdown."""
+    if not results:
+        return NONE + "\n"
+    parts = []
+    for track in TRACKS:
+        places = ranked([each for each in results if each.track == track])
+        if places and track == LATE:
+            parts += [f"### Track: {track}", "", *_late(places), ""]
+        elif places:
+            parts += [f"### Track: {track}", "", *_overview(places), "", *_by_stream(places), ""]
+    return "\n".join(parts)
+
+
+def _late(places: Sequence[Place]) -> list[str]:
+    """Return a line a method; it has no rank, as one that accepts nothing has no excess."""
+    rows = [["method", "excess", *(each.replace("%", " %") for each in LATE_COLUMNS), "silent", "state"]]
+    for _, each in places:
+        shares = [one.value for one in each.found.lines if one.column.startswith(ACCEPTED)]
+        rows.append(
+            [
+                _titled(each),
+                _headline(each, ".1%"),
+                *(printed(figure_of(each, column), column) for column in LATE_COLUMNS),
+                f"{sum(one < SILENT for one in shares)} of {len(shares)}",
+                _state(each),
+            ]
+        )
+    return markdown(rows, left=1)
+
+
+def _overview(places: Sequence[Place]) -> list[str]:
+    rows = [["rank", "method", RELATIVE, *OVERVIEW, "state"]]
+    for rank, each in places:
+        figures = [printed(figure_of(each, column), column) for column in OVERVIEW]
+        rows.append([str(rank), _titled(each), _headline(each, ".2f"), *figures, _state(each)])
+    return markdown(rows, left=2)
+
+
+def _by_stream(places: Sequence[Place]) -> list[str]:
+    """Return relative errors stream by stream, means over tasks, of methods with a risk of their own."""
+    streams = dict.fromkeys(s for _, each in places for s in each.found.distinct("stream") if s != CLEAN)
+    rows = [[RELATIVE, *streams]]
+    for _, each in places:
+        if each.name != "confidence" and set(values(each, RELATIVE)) == {1.0}:
+            continue  # an alarm beside the same risk
+        means = (figure_of(each, RELATIVE, stream) for stream in streams)
+        rows.append([each.name, *(printed(mean, RELATIVE) for mean in means)])
+    return markdown(rows, left=1)
+
+
+def _titled(result: Result) -> str:
+    return result.name if result.typed in (None, result.name) else f"{result.name} (`{result.typed}`)"
+
+
+def _headline(result: Result, form: str) -> str:
+    estimate, low, high = (format(each, form) for each in result.headline[:3])
+    return f"{estimate} ({low} to {high})".replace("%", " %")
+
+
+def _state(result: Result) -> str:
+    return "" if result.state_bytes is None else f"{result.state_bytes:,} B"
+
+
+def values(result: Result, column: str, stream: str | None = None) -> list[float]:
+    """Return a figure of all tasks and test streams, or of one stream."""
+    return [
+        each.value
+        for each in result.found.lines
+        if each.column == column and not math.isnan(each.value)
+        if (each.stream != CLEAN if stream is None else each.stream == stream)
+    ]
+
+
+def figure_of(result: Result, column: str, stream: str | None = None) -> float:
+    """Return the mean of a figure, of delays the median, which may be infinite; NaN where there is none."""
+    found = values(result, column, CLEAN if column == FALSE else stream)
+    if not found:
+        return math.nan
+    return sorted(found)[len(found) // 2] if column == DELAY else float(np.mean(found))
+
+
+def printed(value: float, column: str) -> str:
+    """Return a figure as it is printed; a delay that most shifts have missed is infinite."""
+    if math.isnan(value):
+        return ""
+    return "never" if math.isinf(value) else format(value, FORMS[column]).replace("%", " %")
+
+
+def screen(outcome: Outcome) -> str:
+    """Return what a run shows: the headline, then a line a stream."""
+    have = {(each.task, each.stream, each.column): each for each in outcome.lines}
+    used = {name: max(10, len(name) + 2) for name in FORMS if any(key[2] == name for key in have)}
+    head, track = outcome.interval(), WITH if outcome.entry.uses_labels else WITHOUT
+    what, remark = RELATIVE, "1 is confidence, less is better"
+    if outcome.entry.told:
+        track, what, remark = LATE, EXCESS, f"0 keeps to {MAX_ERROR}; see what is accepted beside it"
+    lines = [
+        f"{outcome.entry.name} ({track}): {what} {head.estimate:.3f} ({head.low:.3f} to {head.high:.3f}); "
+        f"{remark}",
+        f"fit {outcome.fit_seconds:.1f} s, {outcome.step_microseconds:.1f} µs a step on this machine",
+        f"{'task':16} {'stream':18}" + "".join(f"{name:>{width}}" for name, width in used.items()),
+    ]
+    for task, stream in dict.fromkeys(key[:2] for key in have):
+        cells = []
+        for name, width in used.items():
+            each = have.get((task, stream, name))
+            text = "" if each is None else printed(each.value, name).replace(" %", "%")
+            cells.append(f"{text:>{width}}")
+        lines.append(f"{task:16} {stream:18}" + "".join(cells))
+    return "\n".join(lines)
+
+
+def markdown(rows: Sequence[Sequence[str]], left: int) -> list[str]:
+    """Return a table; columns from `left` on are numbers."""
+    marks = ["---" if number < left else "---:" for number in range(len(rows[0]))]
+    return [f"| {' | '.join(row)} |" for row in (rows[0], marks, *rows[1:])]
+
+
+def placed(page: str, table: str, marks: tuple[str, str] = (BEGIN, END), gap: str = "\n") -> str:
+    """Return a page with the table between its marks."""
+    before, begin, rest = page.partition(marks[0])
+    _, end, after = rest.partition(marks[1])
+    if not begin or not end:
+        raise ValueError(f"the page lacks {' or '.join(marks)}, expected both")
+    return f"{before}{begin}{gap}{table.strip()}{gap}{end}{after}"
+
+
+LONGEST = 60
+
+
+def is_name(name: object) -> bool:
+    """Return whether a method may be called so: a table has to show it."""
+    return (
+        isinstance(name, str) and 0 < len(name.strip()) <= LONGEST and name.isprintable() and "|" not in name
+    )

@@ -25,15 +25,13 @@ from ..data import Dataset
 from ..data.parts import load_part
 from ..methods.projection import projection
 from ..metrics import accuracy
-from ..zoo.bank import examples
-from ..zoo.examples import inputs_of
+from ..zoo.examples import examples, inputs_of
 from ..zoo.outputs import outputs
 from ..zoo.weights import load_weights
-from .calibrate import CLEAN, ShownSizes, quantize_file, some_of, stream
-from .lineup import fitted
+from .graphs import CLEAN, Say, ShownSizes, quantize_file, some_of, stored_or, stored_path, stream
+from .lineup import development, fitted
 from .quantize import input_of
 from .steps import QuantizeSettings
-from .stored_graphs import Say, stored_or, stored_path
 
 FORMAT = "tcuq-lab boards accuracy 1"
 NETWORKS = ("cnn4-0", "dscnn-0", "resnet8-0")
@@ -104,11 +102,10 @@ def _monitors(
 ) -> dict[str, Any]:
     suite = suite_of(task)
     unseen = suite.unseen[:: max(1, len(suite.unseen) // sizes.kinds)][: sizes.kinds]
-    dev, test = some_of(dev, sizes.dev_examples), some_of(test, sizes.examples)
-    learned = stream(dev, "dev", suite.seen, sizes, 1, sizes.dev_steps)
+    test = some_of(test, sizes.examples)
+    log = development(dev, real, sizes)
     shown = [stream(test, "test", unseen, sizes, 2 + number, sizes.steps) for number in range(sizes.streams)]
     # Another seed for the test, or its examples would meet the very noise of development.
-    past = {source: real(x) for source, x in examples(dev, learned.sources, seed=2 * sizes.seed)}
     banks = Banks({}, {})
     for source, x in examples(test, shown[0].sources, seed=2 * sizes.seed + 1):
         banks.real[source], banks.small[source] = real(x), small(x)
@@ -116,7 +113,7 @@ def _monitors(
     found = {}
     for name, wide in (("posteriors", False), ("features", True)):
         scale, zero = (features.scale, features.zero) if wide else (None, None)
-        params = fitted("standard", learned.log(past), scale, zero)
+        params = fitted("standard", log, scale, zero)
         pairs = [[_ranked(params, stream.log(bank)) for bank in banks] for stream in shown]
         floats, ints = (float(np.mean([pair[side] for pair in pairs])) for side in (0, 1))
         found[name] = {

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ from tcuq.base.checks import integer
 from tcuq.fitting import FitOptions, fit
 from tcuq.log.log import Log
 from tcuq.monitor.params import Params
+from tcuq_device.firmware.decision import Prediction, Rule, Watch
 from tcuq_device.firmware.firmware import Firmware, posteriors
 from tcuq_device.graph.model import Graph
 from tcuq_device.graph.steps import Int8
@@ -22,12 +23,13 @@ from ..corruptions import suite_of
 from ..data import Dataset
 from ..data.parts import load_part
 from ..metrics import accuracy
-from ..zoo.bank import examples
-from ..zoo.examples import inputs_of
-from .calibrate import ShownSizes, some_of, stream
+from ..zoo.examples import examples, inputs_of
+from .graphs import MEMBERS, Say, ShownSizes, TaskGraphs, some_of, stream
 from .quantize import input_of
-from .stored_graphs import Say, TaskGraphs
-from .table import methods
+from .rivals import ConformalRule, VoteRule
+
+PASSES = 10
+"""Passes with dropout."""
 
 
 class Lineup(NamedTuple):
@@ -40,16 +42,54 @@ class Lineup(NamedTuple):
     examples: int  # of that share
 
 
-def line_up(task: str, weights: str | Path, steps: int = 200, tested: int = 1000, say: Say = print) -> Lineup:
+def methods(
+    graphs: Mapping[str, Sequence[Graph]], tops: Sequence[int], paper: Params, standard: Params
+) -> dict[str, Firmware]:
+    """Return the firmware of every method that is compared on boards."""
+    plain = list(graphs["plain"])
+    if len(plain) != MEMBERS:
+        raise ValueError(f"plain has {len(plain)} graphs; {MEMBERS} are needed")
+    rules: dict[str, Rule] = {
+        "base": Prediction(),
+        "conformal": ConformalRule(tuple(tops)),
+        "vote": VoteRule(),
+        "tcuq_paper": Watch(paper),
+        "tcuq": Watch(standard),
+    }
+    found = {name: Firmware(name, plain[:1], rule=rule) for name, rule in rules.items()}
+    found["early_exit"] = Firmware("early_exit", graphs["exits"])
+    found["hydra"] = Firmware("hydra", graphs["hydra"])
+    found["mc_dropout"] = Firmware("mc_dropout", graphs["dropout"], passes=PASSES)
+    found["deep"] = Firmware("deep", plain)
+    return found
+
+
+METHODS = ("base", "conformal", "vote", "tcuq_paper", "tcuq", "early_exit", "hydra", "mc_dropout", "deep")
+"""Names of those methods, in their order."""
+
+
+def line_up(
+    task: str,
+    weights: str | Path,
+    steps: int = 200,
+    tested: int = 1000,
+    say: Say = print,
+    sizes: ShownSizes | None = None,
+) -> Lineup:
     """Take the networks of all methods, fit monitors to what they say, and see how often they are right."""
     integer("steps", steps, 1, 100_000)
     networks = TaskGraphs(task, weights, say)
     graphs = {kind: [networks.graph(name) for name in names] for kind, names in networks.names.items()}
-    sizes, base = ShownSizes(), graphs["plain"][0]
+    used, base = sizes or ShownSizes(), graphs["plain"][0]
     dev, test = (load_part(task, part) for part in ("dev", "test"))
     network = Network(base)
-    log = development(task, dev, base, network, sizes)
-    tops = network.run(input_of(base, inputs_of(some_of(dev, sizes.dev_examples))))["probs"].max(axis=1)
+
+    def said(x: npt.NDArray[Any]) -> tuple[Int8, Int8]:
+        found = network.run(input_of(base, x))
+        return found["probs"], found["features"]
+
+    log = development(dev, said, used)
+    tops = said(inputs_of(some_of(dev, used.dev_examples)))[0].max(axis=1)
     features = base.tensors[base.outputs["features"]]
     monitors = {name: fitted(name, log, features.scale, features.zero) for name in ("paper", "standard")}
     firmwares = methods(graphs, (tops.astype(int) + 128).tolist(), monitors["paper"], monitors["standard"])
@@ -60,18 +100,15 @@ def line_up(task: str, weights: str | Path, steps: int = 200, tested: int = 1000
         # Rules on the networks of "base" are right where it is: a rule changes no prediction.
         same = name != "base" and each.graphs == firmwares["base"].graphs
         rates[name] = rates["base"] if same else accuracy(answers(each, x), few.y)
-    return Lineup(firmwares, shown_inputs(task, test, base, sizes, steps), rates, len(few.y))
+    return Lineup(firmwares, shown_inputs(task, test, base, used, steps), rates, len(few.y))
 
 
-def development(task: str, dev: Dataset, graph: Graph, network: Network, sizes: ShownSizes) -> Log:
-    """Return what a network says to a labeled development stream."""
+def development(dev: Dataset, said: Callable[[npt.NDArray[Any]], Any], sizes: ShownSizes) -> Log:
+    """Return what a network says to a labeled development stream; `said` gives posteriors and features."""
     few = some_of(dev, sizes.dev_examples)
-    learned = stream(few, "dev", suite_of(task).seen, sizes, 1, sizes.dev_steps)
-    bank = {}
-    for source, x in examples(few, learned.sources, seed=2 * sizes.seed):
-        said = network.run(input_of(graph, x))
-        bank[source] = (said["probs"], said["features"])
-    return learned.log(bank)
+    learned = stream(few, "dev", suite_of(dev.name).seen, sizes, 1, sizes.dev_steps)
+    shows = examples(few, learned.sources, seed=2 * sizes.seed)
+    return learned.log({source: said(x) for source, x in shows})
 
 
 def fitted(profile: Literal["standard", "paper"], log: Log, scale: float | None, zero: int | None) -> Params:

@@ -9,7 +9,7 @@ from typing import Any
 
 from tcuq_device.boards import board
 
-from .stored import load
+from .costs import load
 
 MADE = "<!-- Made by `tcuq-lab boards page` from lab/results/device and bench/*.json. -->"
 TASKS = {"speech_commands": "Speech Commands", "cifar10": "CIFAR-10", "mnist": "MNIST"}

@@ -18,8 +18,7 @@ from tcuq_device.graph.model import Graph
 from tcuq_device.graph.steps import Int8
 
 from ..zoo.outputs import core
-from .ranges import Scale, Seen, spanning
-from .steps import QuantizeSettings, Steps
+from .steps import QuantizeSettings, Scale, Seen, Steps, spanning
 from .trace import INPUT, Convolution, Floats, Layer, Matrix, Trace, read_by, trace_of, values_of
 
 LEAST = 1 / 32

@@ -11,6 +11,7 @@ from tcuq.cli.parser import declare
 from tcuq.cli.process import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from tcuq.cli.parser import Subparsers
@@ -96,7 +97,7 @@ def bench(args: argparse.Namespace) -> int:
         return _make(args)
     if args.methods:
         return _run(args)
-    from ..benchmark.builtin import BUILT_IN
+    from ..benchmark.entries import BUILT_IN
     from ..home import NoCheckout, home
 
     try:
@@ -136,11 +137,9 @@ def _run(args: argparse.Namespace) -> int:
 
     from tcuq.base.atomic_files import write_whole
 
-    from ..benchmark.builtin import BUILT_IN, built_in
-    from ..benchmark.entry import load_entry
+    from ..benchmark.entries import BUILT_IN, built_in, load_entry
     from ..benchmark.files import load
-    from ..benchmark.leaderboard import rank_line
-    from ..benchmark.results import beside, result_of, result_text, stored
+    from ..benchmark.results import beside, rank_line, result_of, result_text, same_figures, screen, stored
     from ..experiments.benchmark import run
 
     names = list(BUILT_IN) if args.methods == ["all"] else list(dict.fromkeys(args.methods))
@@ -156,62 +155,51 @@ def _run(args: argparse.Namespace) -> int:
     others = stored(place / RESULTS, benchmark.digest)
     if args.out:
         Path(args.out).mkdir(parents=True, exist_ok=True)
-    found, shown, texts = {}, [], {}
+    found, shown, texts, results = {}, [], {}, []
     with progress(args) as bar:
-        for name, entry in zip(names, entries, strict=True):
+        for name, stem, entry in zip(names, stems, entries, strict=True):
             outcome = run(entry, benchmark, bar)
-            text = result_text(outcome, benchmark.digest, f"tcuq-lab bench {Path(name).name}")
+            texts[stem] = result_text(outcome, benchmark.digest, f"tcuq-lab bench {Path(name).name}")
             found[entry.name] = _summary(outcome)
-            shown.append(_shown(outcome))
-            result = result_of(name, json.loads(text))
+            shown.append(screen(outcome))
+            results.append(result_of(name, json.loads(texts[stem])))
             if others and not entry.told:
-                shown.append(rank_line(result, beside([result], others)))
-            texts[Path(name).stem] = text
+                shown.append(rank_line(results[-1], beside(results[-1:], others)))
             if args.out:
-                path = Path(args.out) / f"{Path(name).stem}.json"
-                write_whole(path, text)
+                path = Path(args.out) / f"{stem}.json"
+                write_whole(path, texts[stem])
                 note(args, f"wrote {path}")
     if args.page:
-        return _renewed(args, place / RESULTS, texts, benchmark.digest)
+        paths = {place / RESULTS / f"{stem}.json": text for stem, text in texts.items()}
+        new = {path: text for path, text in paths.items() if not same_figures(path, text)}
+        return _renewed(args, [*results, *beside(results, others)], new)
     if args.out:
         shown.append(f"next: tcuq-lab bench --table {args.out}/*.json")
     answer(args, found, "\n".join(shown))
     return 0
 
 
-def _renewed(args: argparse.Namespace, place: Path, texts: dict[str, str], digest: str) -> int:
-    """Compare new results and their table with what is stored, and replace it if asked to."""
-    import json
+def _renewed(args: argparse.Namespace, results: Sequence[Result], files: Mapping[Path, str]) -> int:
+    """Compare new result files and the table of results with what is stored, and replace it if asked to."""
     from pathlib import Path
 
-    from ..benchmark.leaderboard import leaderboard, placed
-    from ..benchmark.results import beside, result_of, same_figures, stored
+    from ..benchmark.results import leaderboard, placed
     from ..changes import update
 
-    results = [result_of(name, json.loads(text)) for name, text in texts.items()]
     page = Path(args.page)
-    table = leaderboard([*results, *beside(results, stored(place, digest))])
-    changes = [
-        update(path, text)
-        for path, text in ((place / f"{name}.json", text) for name, text in texts.items())
-        if not same_figures(path, text)
-    ]
-    changes.append(update(page, placed(page.read_text(encoding="utf-8"), table)))
+    changes = [update(path, text) for path, text in files.items()]
+    changes.append(update(page, placed(page.read_text(encoding="utf-8"), leaderboard(results))))
     changes = [each for each in changes if each.state != "same"]
     for each in changes:
-        for each_line in each.lines():
-            note(args, each_line)
+        for line in each.lines():
+            note(args, line)
         if args.write:
             each.path.parent.mkdir(parents=True, exist_ok=True)
             each.write()
-    answer(args, {"changed": [str(each.path) for each in changes]}, _verdict(len(changes), args.write))
+    done = "replaced" if args.write else "would change; nothing written; --write writes"
+    verdict = f"{len(changes)} files {done}" if changes else "no change"
+    answer(args, {"changed": [str(each.path) for each in changes]}, verdict)
     return int(args.check and bool(changes))
-
-
-def _verdict(changed: int, written: bool) -> str:
-    if not changed:
-        return "no change"
-    return f"{changed} files {'replaced' if written else 'would change; nothing written; --write writes'}"
 
 
 def _summary(outcome: Outcome) -> dict[str, object]:
@@ -230,59 +218,8 @@ def _summary(outcome: Outcome) -> dict[str, object]:
     }
 
 
-def _shown(outcome: Outcome) -> str:
-    """Return a screen: the headline, then a line a stream."""
-    from ..benchmark.leaderboard import LATE_COLUMNS
-    from ..harness.types import MAX_ERROR
-    from ..metrics.alarms import CLEAN_ON, DELAY, FALSE, FOUND
-    from ..metrics.errors import AUROC, ERRORS, NINETY, RELATIVE
-    from ..metrics.windows import ERROR
-
-    columns = {
-        ERRORS: ".1%",
-        NINETY: ".1%",
-        RELATIVE: ".2f",
-        AUROC: ".3f",
-        FOUND: ".0%",
-        DELAY: ".0f",
-        CLEAN_ON: ".1%",
-        FALSE: ".1f",
-        ERROR: ".3f",
-        **dict.fromkeys(LATE_COLUMNS, ".1%"),
-    }
-    have = {(each.task, each.stream, each.column): each for each in outcome.lines}
-    used = [name for name in columns if any(key[2] == name for key in have)]
-    head, track = outcome.interval(), "with labels" if outcome.entry.uses_labels else "without labels"
-    what, remark = "relative errors", "1 is confidence, less is better"
-    if outcome.entry.told:
-        track, what, remark = (
-            "late labels",
-            "excess",
-            f"0 keeps to {MAX_ERROR}; see what is accepted beside it",
-        )
-    lines = [
-        f"{outcome.entry.name} ({track}): {what} {head.estimate:.3f} ({head.low:.3f} to {head.high:.3f}); "
-        f"{remark}",
-        f"fit {outcome.fit_seconds:.1f} s, {outcome.step_microseconds:.1f} µs a step on this machine",
-        f"{'task':16} {'stream':18}" + "".join(f"{name:>{max(10, len(name) + 2)}}" for name in used),
-    ]
-    for task, stream in dict.fromkeys(key[:2] for key in have):
-        cells = []
-        for name in used:
-            each = have.get((task, stream, name))
-            text = "" if each is None or each.value != each.value else format(each.value, columns[name])
-            text = text.replace("inf", "never")  # the delay of an alarm that missed most shifts
-            cells.append(f"{text:>{max(10, len(name) + 2)}}")
-        lines.append(f"{task:16} {stream:18}" + "".join(cells))
-    return "\n".join(lines)
-
-
 def _table(args: argparse.Namespace) -> int:
-    from pathlib import Path
-
-    from ..benchmark.leaderboard import leaderboard, placed, ranked
-    from ..benchmark.results import beside, load_results, stored
-    from ..changes import update
+    from ..benchmark.results import TRACKS, beside, leaderboard, load_results, ranked, stored
     from ..home import NoCheckout, folder
 
     results = load_results(args.table)
@@ -299,26 +236,16 @@ def _table(args: argparse.Namespace) -> int:
             if paths and not others:
                 note(args, "the built-in results are left out: they were made with other streams")
             results += beside(results, others)
-    text = leaderboard(results)
-    tracks: dict[str, list[Result]] = {}
-    for each in results:
-        tracks.setdefault(each.track, []).append(each)
+    if args.page:
+        return _renewed(args, results, {})
+    places = {track: ranked([each for each in results if each.track == track]) for track in TRACKS}
     ranks = {
-        track: [{"rank": place.rank, "name": place.result.name} for place in ranked(found)]
-        for track, found in tracks.items()
+        track: [{"rank": place.rank, "name": place.result.name} for place in found]
+        for track, found in places.items()
+        if found
     }
-    if not args.page:
-        answer(args, ranks, text.rstrip())
-        return 0
-    page = Path(args.page)
-    change = update(page, placed(page.read_text(encoding="utf-8"), text))
-    for each_line in change.lines():
-        note(args, each_line)
-    if args.write:
-        change.write()
-    elif change.state != "same" and not args.check:
-        note(args, "nothing written; --write writes")
-    return int(args.check and change.state != "same")
+    answer(args, ranks, leaderboard(results).rstrip())
+    return 0
 
 
 def _make(args: argparse.Namespace) -> int:

@@ -1,28 +1,24 @@
-"""`tcuq-lab boards`: int8 graphs of our networks, tables of methods on boards, the page."""
+"""`tcuq-lab boards`: stock monitors, int8 graphs of our networks, tables of methods on boards, the page."""
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tcuq.cli.common import answer, note, progress
 from tcuq.cli.parser import declare, declare_group
-from tcuq.cli.process import UsageError
+from tcuq.cli.process import UsageError, tell
 
-from . import boards_bench
-from .options import options
+from .shared import options
 
 if TYPE_CHECKING:
-    from tcuq.cli.parser import Parser, Subparsers
+    from tcuq.cli.parser import Subparsers
     from tcuq_device.graph.model import Graph
 
-    from ..boards.lineup import Lineup
-
-TASKS = ("mnist", "speech_commands", "cifar10")
-BOARDS = ("stm32l432kc", "stm32f767zi")
+TASKS = "mnist, speech_commands, cifar10"
 HEADROOMS = (1.0, 4.0)
 WEIGHTS = ("--weights", "DIR", "folder of networks (default: lab/weights)")
 RESULTS = ("--results", "DIR", "folder of results (default: lab/results/device)")
@@ -39,23 +35,50 @@ def add(subparsers: Subparsers) -> None:
         about="Figures are those of the stored graphs in weights/int8. Nothing stored changes without "
         "--write.",
     )
-    boards_bench.add(actions)
-    _declare_quantize(actions)
+
+    def action(name: str, about: str, example: str, run: Any, then: str, write: str = "") -> Any:
+        parser = declare(actions, name, about, f"tcuq-lab boards {example}", run, then)
+        options(parser, ("--write", "", write or f"show what changed, then overwrite {name}.json"))
+        return parser
+
+    parser = action(
+        "bench",
+        "measure stock monitors on boards and compare with stored figures",
+        "bench --board stm32l432kc --check",
+        bench,
+        "tcuq device cost monitor.json",
+        "show what changed, then overwrite the stored figures",
+    )
+    board = "measure this board; may be repeated (default: one board for each processor core)"
+    options(parser, ("--board", "BOARD", board), action="append")
+    options(
+        parser,
+        ("--stored", "FILE", "stored figures (default: bench/monitors.json of the checkout)"),
+        ("--check", "", "exit 1 when a figure differs from the stored one"),
+    )
+    parser = action(
+        "quantize",
+        "turn trained weights into an int8 graph and compare it with the stored one",
+        "quantize lab/weights/cnn4-0.npz -o cnn4.graph.npz",
+        quantize,
+        "tcuq device cost cnn4.graph.npz",
+        "with --task: overwrite the stored graphs",
+    )
+    options(parser, ("weights_file", "WEIGHTS", "file of weights; its dataset must be at hand"), nargs="?")
+    options(parser, ("--features", "N", "project wider features to this many", 32), WEIGHTS)
+    parser.add_argument("-o", "--out", metavar="FILE", help="graph to write (.npz)")
+    options(parser, ("--task", "T", f"all networks of a task: {TASKS}"), action="append")
     for name, about, run, steps in (
         ("table", "measure all methods on both boards", table, 10),
         ("replay", "run network and monitor on both boards and compare every step with Python", replay, 200),
     ):
-        example = f"tcuq-lab boards {name} --task mnist"
-        parser = declare(actions, name, about, example, run, f"tcuq-lab boards {name} --write")
-        chosen = ("--task", "T", f"one of {', '.join(TASKS)} (default: all); may be repeated")
-        options(parser, chosen, action="append")
+        parser = action(name, about, f"{name} --task mnist", run, f"tcuq-lab boards {name} --write")
+        options(parser, ("--task", "T", f"one of {TASKS} (default: all); may be repeated"), action="append")
         options(parser, ("--steps", "N", "inferences to run on each board", steps), WEIGHTS, RESULTS)
-        _add_write(parser, f"{name}.json")
-    parser = declare(
-        actions,
+    parser = action(
         "accuracy",
         "compare int8 with float on whole test sets",
-        "tcuq-lab boards accuracy cnn4-0",
+        "accuracy cnn4-0",
         accuracy,
         "tcuq-lab boards table --task mnist",
     )
@@ -64,14 +87,13 @@ def add(subparsers: Subparsers) -> None:
     reach = ("--headroom", "M,M", "how far features and logits reach beyond calibration (default: 1,4)")
     options(parser, reach, default=HEADROOMS)
     options(parser, WEIGHTS, RESULTS)
-    _add_write(parser, "accuracy.json")
-    parser = declare(
-        actions,
+    parser = action(
         "page",
         "compare docs/DEVICE.md with the result files, or write it",
-        "tcuq-lab boards page",
+        "page",
         write_page,
         "tcuq-lab boards page --write",
+        "show what changed, then overwrite the page",
     )
     options(
         parser,
@@ -80,27 +102,6 @@ def add(subparsers: Subparsers) -> None:
         ("--check", "", "exit 1 when the page differs"),
         RESULTS,
     )
-    _add_write(parser, "the page")
-
-
-def _declare_quantize(actions: Any) -> None:
-    made = declare(
-        actions,
-        "quantize",
-        "turn trained weights into an int8 graph and compare it with the stored one",
-        "tcuq-lab boards quantize lab/weights/cnn4-0.npz -o cnn4.graph.npz",
-        quantize,
-        "tcuq device cost cnn4.graph.npz",
-    )
-    options(made, ("weights_file", "WEIGHTS", "file of weights; its dataset must be at hand"), nargs="?")
-    options(made, ("--features", "N", "project wider features to this many", 32))
-    made.add_argument("-o", "--out", metavar="FILE", help="graph to write (.npz)")
-    options(made, ("--task", "T", f"all networks of a task: {', '.join(TASKS)}"), action="append")
-    options(made, WEIGHTS, ("--write", "", "with --task: overwrite the stored graphs"))
-
-
-def _add_write(parser: Parser, what: str) -> None:
-    options(parser, ("--write", "", f"show what changed, then overwrite {what}"))
 
 
 def _say(args: argparse.Namespace) -> Callable[[str], None]:
@@ -117,12 +118,15 @@ def _results(args: argparse.Namespace, file: str, part: bool = False) -> Path:
     """Return where figures are stored; what cannot be written is refused before minutes of work."""
     from ..home import folder
 
-    home = folder(args.results, "results/device")
+    return _writable(args, folder(args.results, "results/device") / file, part)
+
+
+def _writable(args: argparse.Namespace, path: Path, part: bool) -> Path:
     if args.write and part:
-        raise UsageError(f"--write stores all of {file}; leave out what chooses a part")
-    if args.write and not home.is_dir():
-        raise UsageError(f"{home} is not a folder; --write needs one that exists, see --results")
-    return home / file
+        raise UsageError(f"--write stores all of {path.name}; leave out what chooses a part")
+    if args.write and not path.parent.is_dir():
+        raise UsageError(f"{path.parent} is not a folder; --write needs one that exists")
+    return path
 
 
 def _keep(args: argparse.Namespace, path: Path, found: dict[str, Any], part: bool) -> None:
@@ -130,6 +134,85 @@ def _keep(args: argparse.Namespace, path: Path, found: dict[str, Any], part: boo
     from ..changes import put
 
     put(path, json.dumps(found, indent=1, allow_nan=False) + "\n", args.write, _say(args), part)
+
+
+def bench(args: argparse.Namespace) -> int:
+    """Measure stock monitors, and compare; store only when told to."""
+    from tcuq_device.boards import board
+
+    from ..boards import costs
+    from ..home import folder
+
+    for name in args.board or ():
+        board(name)  # refused before anything is built
+    path = _writable(args, folder(args.stored, "../bench/monitors.json"), bool(args.board))
+    if args.check and not path.exists():
+        raise UsageError(f"{path} does not exist, so there is nothing to check against: pass --stored FILE")
+    stored = costs.load(path) if args.check else None
+    with progress(args) as bar:
+        found = costs.bench_monitors(args.board, progress=bar)
+    found["goals"] = costs.goals(found)
+    answer(args, found, _monitors(found))
+    said: list[str] = []
+    if stored is not None and stored["compiler"] != found["compiler"]:
+        note(args, f"not compared: {path} is of {stored['compiler']}, this is {found['compiler']}")
+    elif stored is not None:
+        said = _stale(stored["measured"], found["measured"])
+        for line in said:
+            tell(f"{args.program}: stale: {line}")
+    if args.write or not args.check:
+        _keep(args, path, found, bool(args.board))
+    return 1 if said else 0
+
+
+def _stale(stored: Sequence[Mapping[str, Any]], found: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Name the monitors whose stored figures are not those just measured."""
+
+    def named(entry: Mapping[str, Any]) -> str:
+        return f"{entry['board']}, {entry['name']}, {entry['level']}"
+
+    def figures(entry: Mapping[str, Any]) -> str:
+        more, counts = entry["overhead"], entry["step"]["instructions"]
+        return f"{more['flash']:,} bytes of flash, {more['ram']:,} of RAM, {counts['mean']:,.1f} instructions"
+
+    known = {named(each): each for each in stored}
+    return [
+        f"{named(each)}: {figures(known[named(each)])} stored, {figures(each)} now"
+        if named(each) in known
+        else f"{named(each)}: not stored"
+        for each in found
+        if known.get(named(each)) != each
+    ]
+
+
+def _monitors(found: Mapping[str, Any]) -> str:
+    """Return the figures of monitors as a table for people."""
+    from tcuq_device.cli.shared import energy, span
+
+    lines = [
+        f"{found['compiler']}; {found['emulator']}",
+        "flash and RAM: what a monitor adds to a firmware with a network; instructions: counted; "
+        "cycles and energy: estimates without wait states",
+        f"{'board':<12} {'monitor':<27} {'level':<5} {'flash':>6} {'RAM':>5} {'instructions per step':>24} "
+        f"{'cycles':>15} {'microjoules':>12}",
+    ]
+    for entry in found["measured"]:
+        more, step = entry["overhead"], entry["step"]
+        counts = step["instructions"]
+        mean = f"{counts['mean']:,.0f} ({counts['least']:,}-{counts['most']:,})"
+        cycles = step["cycles"] or {}
+        lines.append(
+            f"{entry['board']:<12} {entry['name']:<27} {entry['level']:<5} {more['flash']:>6,} "
+            f"{more['ram']:>5,} {mean:>24} {span([cycles.get('least'), cycles.get('most')], ',.0f'):>15} "
+            f"{span(*energy(cycles.get('microjoules', [None, None]))):>12}"
+        )
+    for held in found["goals"]:
+        words = [
+            f"{name} {value:,.0f} of {most:,}{'' if value <= most else ' MISSED'}"
+            for name, (value, most) in ((name, held[name]) for name in ("flash", "ram", "instructions"))
+        ]
+        lines.append(f"goals of {held['name']} on stm32l432kc at {held['level']}: {', '.join(words)}")
+    return "\n".join(lines)
 
 
 def quantize(args: argparse.Namespace) -> int:
@@ -148,8 +231,7 @@ def _quantize_one(args: argparse.Namespace) -> int:
     from tcuq.base.checks import integer
     from tcuq_device.graph.storage import save_graph
 
-    from ..boards.calibrate import narrowed, quantize_file
-    from ..boards.stored_graphs import stored_path
+    from ..boards.graphs import narrowed, quantize_file, stored_path
 
     integer("--features", args.features, 1, 32)
     if args.out and not Path(args.out).resolve().parent.is_dir():
@@ -167,17 +249,15 @@ def _quantize_one(args: argparse.Namespace) -> int:
 
 
 def _quantize_tasks(args: argparse.Namespace) -> int:
-    from tcuq.base.checks import known
     from tcuq_device.graph.storage import save_graph
 
-    from ..boards.stored_graphs import FOLDER, TaskGraphs
+    from ..boards.graphs import FOLDER, TaskGraphs
 
     home = _weights(args)
     if args.write and not (home / FOLDER).is_dir():
         raise UsageError(f"{home / FOLDER} is not a folder; --write needs one that exists")
     found: dict[str, Any] = {}
-    for task in [known("task on boards", each, TASKS) for each in args.task]:
-        networks = TaskGraphs(task, home, _say(args))
+    for networks in [TaskGraphs(task, home, _say(args)) for task in args.task]:
         for name in (each for names in networks.names.values() for each in names):
             graph = networks.quantized(name)
             found[name], said = _compared(graph, networks.path(name))
@@ -194,7 +274,7 @@ def _compared(graph: Graph, path: Path) -> tuple[int | None, str]:
     """Return how many values differ from a stored graph, and that in words."""
     from tcuq_device.graph.storage import load_graph
 
-    from ..boards.stored_graphs import difference
+    from ..boards.graphs import difference
 
     if not path.exists():
         return None, f"no stored graph at {path} to compare with"
@@ -204,48 +284,27 @@ def _compared(graph: Graph, path: Path) -> tuple[int | None, str]:
     return found.values, f"{found.values:,} of {found.of:,} values differ from {path}"
 
 
-def _lineups(args: argparse.Namespace) -> dict[str, Lineup]:
-    _torch()
-    from tcuq.base.checks import integer, known
-    from tcuq_device.tools import version
-
-    from ..boards.lineup import line_up
-
-    for tool in ("arm-none-eabi-gcc", "qemu-system-arm"):
-        version(tool)  # refused before minutes of work
-    integer("--steps", args.steps, 1, 100_000)
-    tasks = [known("task on boards", task, TASKS) for task in args.task or TASKS]
-    home = _weights(args)
-    found = {}
-    with progress(args) as bar:
-        for number, task in enumerate(tasks):
-            bar(number, len(tasks), f"networks of {task}")
-            found[task] = line_up(task, home, args.steps, say=_say(args))
-    return found
-
-
 def table(args: argparse.Namespace) -> int:
-    """Measure all methods."""
-    from ..boards.table import table as measured
+    """Measure all methods, as `tcuq-lab reproduce boards` does, but everything anew."""
+    import tempfile
+    from dataclasses import replace
+
+    _torch()
+    from ..boards.costs import result
+    from ..experiments.boards import SPEC
+    from ..experiments.run import run
+    from ..reproduce.recordings import Recordings
+    from ..reproduce.run_size import run_size
 
     path = _results(args, "table.json", bool(args.task))
-    ups = _lineups(args)
-    with progress(args) as bar:
-        found = measured({task: (up.firmwares, up.inputs) for task, up in ups.items()}, progress=bar)
-    found["accuracy"] = {task: dict(up.accuracy) for task, up in ups.items()}
-    found["examples"] = {task: up.examples for task, up in ups.items()}
-    answer(args, found, "\n".join(_line(entry) for entry in found["measured"]))
+    chosen = replace(SPEC.narrowed(args.task or (), ()), steps=args.steps)
+    with tempfile.TemporaryDirectory() as kept, progress(args) as bar:
+        outcome = run(chosen, Recordings(str(_weights(args)), kept, run_size("full")), bar)
+    rates = {name: outcome.about[name] for name in ("accuracy", "examples")}
+    found = {**result("table", outcome.lines), **rates}
+    answer(args, found, chosen.shown(outcome))
     _keep(args, path, found, bool(args.task))
     return 0
-
-
-def _line(entry: dict[str, Any]) -> str:
-    name = f"{entry['task']:<16} {entry['board']:<12} {entry['firmware']:<11}"
-    if "over" in entry:
-        return f"{name} does not fit: {entry['said']}"
-    count = entry["network"]["instructions"]["mean"]
-    flash, ram = entry["flash"]["total"], entry["ram"]["total"]
-    return f"{name} flash {flash:>9,}  RAM {ram:>8,}  instructions {count:>14,.0f}"
 
 
 def replay(args: argparse.Namespace) -> int:
@@ -253,18 +312,23 @@ def replay(args: argparse.Namespace) -> int:
     from tcuq_device.boards import board
     from tcuq_device.cost.agree import first_difference
 
-    from ..boards.stored import result
+    _torch()
+    from ..boards.costs import result
+    from ..boards.lineup import line_up
+    from ..experiments.boards import BOARDS, SPEC
 
-    path = _results(args, "replay.json", bool(args.task))
-    found, differs = [], False
-    for task, up in _lineups(args).items():
-        for name in BOARDS:
-            for monitor in ("tcuq_paper", "tcuq"):
-                at = first_difference(up.firmwares[monitor], board(name), up.inputs)
-                differs |= at is not None
-                found.append(
-                    {"task": task, "board": name, "monitor": monitor, "steps": len(up.inputs), "differs": at}
-                )
+    path, weights = _results(args, "replay.json", bool(args.task)), _weights(args)
+    result("replay", [])  # its tools are refused before minutes of work
+    tasks, found = SPEC.narrowed(args.task or (), ()).tasks, []
+    with progress(args) as bar:
+        for number, task in enumerate(tasks):
+            bar(number, len(tasks), task)
+            up = line_up(task, weights, args.steps, say=_say(args))
+            for name in BOARDS:
+                for monitor in ("tcuq_paper", "tcuq"):
+                    at = first_difference(up.firmwares[monitor], board(name), up.inputs)
+                    about = {"task": task, "board": name, "monitor": monitor}
+                    found.append({**about, "steps": len(up.inputs), "differs": at})
     lines = [
         f"{each['task']:<16} {each['board']:<12} {each['monitor']:<11} {each['steps']} steps: "
         + ("the same as in Python" if each["differs"] is None else f"differs from step {each['differs']} on")
@@ -272,7 +336,7 @@ def replay(args: argparse.Namespace) -> int:
     ]
     answer(args, {"replayed": found}, "\n".join(lines))
     _keep(args, path, result("replay", found), bool(args.task))
-    return 1 if differs else 0
+    return int(any(each["differs"] is not None for each in found))
 
 
 def accuracy(args: argparse.Namespace) -> int:

@@ -40,7 +40,6 @@ def add(subparsers: Subparsers) -> None:
     option("--no-tables", action="store_true", help="leave out what only the tables of the paper show")
     option("--device", default="auto", metavar="D", help="cpu, cuda or auto (default)")
     option("--jobs", type=int, default=1, metavar="N", help="processes (default: 1)")
-    option("--experiments", metavar="DIR", help="folder of experiments (default: lab/experiments)")
     option("--weights", metavar="DIR", help="folder of checkpoints (default: lab/weights of the checkout)")
     option("--cache", metavar="DIR", help="where files are kept (default: out/reproduce of the checkout)")
     option("--manifest", metavar="FILE", help="where checksums go (default: recordings.json in the cache)")
@@ -55,14 +54,13 @@ def record(args: argparse.Namespace) -> int:
     from tcuq.base.atomic_files import write_whole
     from tcuq.base.checks import integer, known
 
+    from ..experiments.paper import PAPER
     from ..home import folder
-    from ..reproduce.paper import load_experiments
-    from ..reproduce.recording.demand import available, rows_of
-    from ..reproduce.recording.manifest import NAME, checksums, differing, manifest
+    from ..reproduce.recorder import available, checksums, differing, manifest, record_all, rows_of
     from ..reproduce.recordings import Recordings
     from ..reproduce.rows import TASKS, row_of
     from ..reproduce.run_size import run_size
-    from .forecast import forecast
+    from .shared import forecast
 
     jobs, setting = integer("jobs", args.jobs, 1, 256), run_size(args.setting)
     cache, weights = folder(args.cache, "../out/reproduce"), str(folder(args.weights, "weights"))
@@ -73,15 +71,16 @@ def record(args: argparse.Namespace) -> int:
         return int(bool(lines))
     tasks = [known("task", task, TASKS) for task in args.task or TASKS]
     seeds = tuple(args.seed or setting.seeds)
-    experiments = load_experiments(folder(args.experiments, "experiments")).values()
     chosen = [row_of(name) for name in args.row or ()]
     rows = {}
+    recordings = Recordings(weights, str(cache), setting)
     for task in tasks:
-        found = available(task, seeds, chosen or rows_of(task, experiments, not args.no_tables), weights)
-        if found.absent:
-            note(args, f"{task}: no weights of {', '.join(found.absent)}; rows that need them are left out")
-        if found.rows:
-            rows[task] = found.rows
+        wanted = chosen or rows_of(task, PAPER.values(), not args.no_tables)
+        found, absent = available(recordings, task, seeds, wanted)
+        if absent:
+            note(args, f"{task}: no weights of {', '.join(absent)}; rows that need them are left out")
+        if found:
+            rows[task] = found
     try:
         from ..zoo.make import find_device
     except ModuleNotFoundError as error:
@@ -90,18 +89,15 @@ def record(args: argparse.Namespace) -> int:
         raise ImportError("PyTorch is needed to run networks: pip install torch") from None
     import torch
 
-    from ..reproduce.recording.everything import record_all
-
-    device = find_device(args.device)
+    device = recordings.device = find_device(args.device)
     cache.mkdir(parents=True, exist_ok=True)
-    recordings = Recordings(weights, str(cache), setting, device)
     began = time.monotonic()
     with forecast(args) as tell:
         made = record_all(recordings, rows, seeds, jobs, tell, not args.no_streams, not args.no_tables)
     took = round(time.monotonic() - began)
     sums = checksums(cache, jobs)
     size = sum(entry[1] for entry in sums.values())
-    path = Path(args.manifest) if args.manifest else cache / NAME
+    path = Path(args.manifest) if args.manifest else cache / "recordings.json"
     about = {"device": device, "torch": torch.__version__, "seconds": took}
     write_whole(path, manifest(sums, setting, about))
     count = sum(entry[0] for entry in sums.values())

@@ -14,7 +14,7 @@ from tcuq.base.checks import integer
 
 from .draws import Draws
 from .suite import Suite
-from .suites import suite as find
+from .suite import suite as find
 
 CHUNK = 200
 """Examples that are corrupted together: enough for numpy to be quick, few enough to stay in the cache."""

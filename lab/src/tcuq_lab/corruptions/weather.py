@@ -41,6 +41,8 @@ def clouds(chance: Floats, decay: float) -> Floats:
     return np.asarray(heights / heights.max(axis=(1, 2), keepdims=True))
 
 
+WIDE = 256
+"""Side of the clouds that pictures of MNIST-C are cut from, in pixels."""
 SIDE = 512
 """Pixels after which a pane repeats itself."""
 SEED = 20_190_504
@@ -276,3 +278,22 @@ def brightness(images: Floats, draws: Draws, more: float) -> Floats:
     brighter = np.minimum(value + more, 1)
     # Black has no hue: it becomes gray.
     return np.asarray(np.where(value > 0, images * (brighter / np.where(value > 0, value, 1)), brighter))
+
+
+def gray_spatter(
+    images: Floats, draws: Draws, setting: tuple[float, float, float, float, float, str]
+) -> Floats:
+    """Spatter mud as `spatter` does; on gray pictures it is as bright as its red part in color."""
+    if images.shape[3] == 3:
+        return spatter(images, draws, setting)
+    return spatter(np.repeat(images, 3, axis=3), draws, setting)[..., :1]
+
+
+def gray_fog(images: Floats, draws: Draws, setting: tuple[float, float]) -> Floats:
+    """Add the corner of wide clouds; the setting is their thickness and how quickly small parts fade."""
+    thickness, decay = setting
+    height, width = images.shape[1:3]
+    side = max(WIDE, 1 << (max(height, width) - 1).bit_length())
+    # One after the other: the clouds are far larger than the pictures.
+    whole = (clouds(own.uniform(-1, 1, (1, side, side)), decay) for own in draws.generators)
+    return veil(images, np.concatenate([each[:, :height, :width].copy() for each in whole]), thickness)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .dataset import entry
+from .dataset import Archive, entry
 
 try:
     import pooch
@@ -26,73 +26,14 @@ Show = Callable[[int, int, str], None]
 CHUNK = 1 << 18
 
 
-@dataclass(frozen=True)
-class Archive:
-    """A file to fetch."""
-
-    url: str
-    # Published md5 or sha256 in hexadecimal, told apart by length; without one the file goes unchecked
-    digest: str | None
-    folder: str = ""  # where in the data folder the file goes
-    unpacked: str = ""  # folder that it is unpacked to; empty for a file that is used as it is
-
-    @property
-    def file(self) -> str:
-        """The name of the file, without its folder."""
-        return self.url.rpartition("/")[2]
-
-    @property
-    def known_hash(self) -> str | None:
-        """The digest with its kind."""
-        return self.digest and f"{'md5' if len(self.digest) == 32 else 'sha256'}:{self.digest}"
-
-
-_IDX = ("train-images-idx3", "train-labels-idx1", "t10k-images-idx3", "t10k-labels-idx1")
-_MNIST = "https://ossci-datasets.s3.amazonaws.com/mnist"
-_FASHION = "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com"
-_TORONTO = "https://www.cs.toronto.edu/~kriz"
-_HOUSES = "http://ufldl.stanford.edu/housenumbers"
-_GOOGLE = "https://storage.googleapis.com/download.tensorflow.org/data"
-_MNIST_MD5 = (
-    "f68b3c2dcbeaaa9fbdd348bbdeb94873",
-    "d53e105ee54ea40749a09fcbcd1e9432",
-    "9fb629c4189551a2d022fa330f9573f3",
-    "ec29112dd5afa0611ce80d1b7f02629c",
-)
-_FASHION_MD5 = (
-    "8d4fb7e6c68d591d4c3dfef9ec88bf0d",
-    "25c81989df183df01b3e8a0aad5dffbe",
-    "bef4ecab320f06d8554ea6380940ec79",
-    "bb300cfdad3c16e7a12a480ee83cd310",
-)
-_CIFAR_MD5 = "c32a1d4ab5d03f1284b67883e8d87530"
-_SPEECH_SHA = (
-    "743935421bb51cccdb6bdd152e04c5c70274e935c82119ad7faeec31780d811d",
-    "af14739ee7dc311471de98f5f9d2c9191b18aedfe957f4a6ff791c709868ff58",
-)
-
-
 def archives(name: str) -> tuple[Archive, ...]:
     """Return the files that make up a dataset."""
-    entry(name)
-    if name in ("mnist", "fashion_mnist"):
-        base, sums = (_MNIST, _MNIST_MD5) if name == "mnist" else (_FASHION, _FASHION_MD5)
-        return tuple(Archive(f"{base}/{i}-ubyte.gz", s, name) for i, s in zip(_IDX, sums, strict=True))
-    if name == "cifar10":
-        return (Archive(f"{_TORONTO}/cifar-10-binary.tar.gz", _CIFAR_MD5, unpacked="cifar-10-batches-bin"),)
-    if name == "svhn":
-        train = Archive(f"{_HOUSES}/train_32x32.mat", "e26dedcc434d2e4c54c9b2d4a06d8373", name)
-        return train, Archive(f"{_HOUSES}/test_32x32.mat", "eb5a983be6a315427106f1b164d9cef3", name)
-    if name in ("tinyimagenet", "tinyimagenet20"):
-        url = "https://cs231n.stanford.edu/tiny-imagenet-200.zip"
-        return (Archive(url, None, unpacked="tiny-imagenet-200"),)
-    if name in ("signs", "motion"):
+    found = entry(name).archives
+    if not found:
         raise ValueError(
             f"{name} has no official file of this form: make {name}.npz with lab/tools/pack_recordings.py"
         )
-    version = 2 if name.endswith("v2") else 1
-    folder = f"speech_commands_v0.0{version}"
-    return (Archive(f"{_GOOGLE}/{folder}.tar.gz", _SPEECH_SHA[version - 1], unpacked=folder),)
+    return found
 
 
 def get(name: str, folder: Path, show: Show) -> list[dict[str, Any]]:

@@ -45,14 +45,9 @@ The five that v0.02 adds (backward, follow, forward, learn, visual) are in neith
 """
 
 
-class _Set(NamedTuple):
-    name: str
-    load: Callable[[], Dataset]
-
-
 def ood_name(task: str, part: str) -> str:
     """Return the name of the OOD set of a task."""
-    return _find(task, part).name
+    return _find(task, part)[0]
 
 
 def has_ood(task: str) -> bool:
@@ -68,13 +63,13 @@ def has_ood(task: str) -> bool:
 
 def load_ood(task: str, part: str) -> Dataset:
     """Return the OOD set of a task, with examples like those of the task."""
-    return _find(task, part).load()
+    return _find(task, part)[1]()
 
 
 def ood_labels(task: str, part: str) -> Labels:
     """Return the labels of `load_ood`, without decoding words."""
-    found = _find(task, part)
-    return _other(part).y if task == "speech_commands" else found.load().y
+    name, whole = _find(task, part)
+    return _other(part, name).y if task == "speech_commands" else whole().y
 
 
 def noise_of(part: str) -> npt.NDArray[np.int16]:
@@ -124,18 +119,6 @@ def _wide_fashion() -> Dataset:
     return _resized(load("fashion_mnist", "test"), "fashion_mnist", 32, False)
 
 
-def _large_svhn() -> Dataset:
-    return _resized(load("svhn", "train"), "svhn", 64, False)
-
-
-def _fashion() -> Dataset:
-    return load("fashion_mnist", "test")
-
-
-def _svhn() -> Dataset:
-    return load("svhn", "test")
-
-
 def _held_out() -> Dataset:
     whole = load("tinyimagenet20", "val")
     rows = np.isin(whole.y, HELD_OUT)
@@ -145,17 +128,13 @@ def _held_out() -> Dataset:
 
 
 class _Other(NamedTuple):
-    """Which clips are taken: rows of a split of speech, rows of the noise, and the labels of both."""
+    """Rows of the other words and of the noise recordings, their labels, and who joins their sound."""
 
-    split: str
-    said: Labels
-    noise: Dataset
-    heard: Labels
     y: Labels
-    about: str
+    whole: Callable[[], Dataset]
 
 
-def _other(part: str) -> _Other:
+def _other(part: str, name: str) -> _Other:
     """Return ten of the other words and three of the noise recordings: for dev the first ones by name.
 
     A fixed list, so that a folder that lacks a word cannot move the words of the test into dev.
@@ -170,32 +149,42 @@ def _other(part: str) -> _Other:
         )
     said = np.flatnonzero(np.isin(every, taken))
     heard = np.flatnonzero(noise.y // 3 == half)
-    y = np.concatenate([np.searchsorted(taken, every[said]), len(taken) + noise.y[heard] % 3])
+    y = np.concatenate([np.searchsorted(taken, every[said]), len(taken) + noise.y[heard] % 3]).astype(
+        np.int64
+    )
     about = f"{', '.join(taken)}; noise recordings {3 * half + 1} to {3 * half + 3}"
-    return _Other(split, said, noise, heard, y.astype(np.int64), about)
+
+    def whole() -> Dataset:
+        speech = load("speech_commands", split)
+        x = np.concatenate([speech.x[said], noise.x[heard]])
+        return Dataset(name, split, x, y, speech.license, f"{speech.source}, {split}: {about}")
+
+    return _Other(y, whole)
 
 
-def _other_speech(part: str, name: str) -> Dataset:
-    other = _other(part)
-    speech = load("speech_commands", other.split)
-    x = np.concatenate([speech.x[other.said], other.noise.x[other.heard]])
-    source = f"{speech.source}, {other.split}: {other.about}"
-    return Dataset(name, other.split, x, other.y, speech.license, source)
-
-
-_TABLE = {
-    "mnist": {"dev": _Set("cifar10", _gray_cifar10), "test": _Set("fashion_mnist", _fashion)},
-    "cifar10": {"dev": _Set("fashion_mnist", _wide_fashion), "test": _Set("svhn", _svhn)},
-    "speech_commands": {
-        "dev": _Set("other_a", partial(_other_speech, "dev", "other_a")),
-        "test": _Set("other_b", partial(_other_speech, "test", "other_b")),
-    },
-    "cifar10_animals": {"dev": _Set("fashion_mnist", _wide_fashion), "test": _Set("svhn", _svhn)},
-    "signs": {"dev": _Set("fashion_mnist", _wide_fashion), "test": _Set("svhn", _svhn)},
-    "mnist_pairs": {
-        "dev": _Set("cifar10", lambda: pairs(_gray_cifar10())),
-        "test": _Set("fashion_mnist", lambda: pairs(_fashion())),
-    },
-    "tinyimagenet20": {"dev": _Set("svhn", _large_svhn), "test": _Set("held_out", _held_out)},
-    "text": {name: _Set(module, partial(load_other, module)) for name, module in OTHERS.items()},
+_Set = tuple[str, Callable[[], Dataset]]
+_FASHION: _Set = ("fashion_mnist", lambda: load("fashion_mnist", "test"))
+_OF_CIFAR10: dict[str, _Set] = {
+    "dev": ("fashion_mnist", _wide_fashion),
+    "test": ("svhn", lambda: load("svhn", "test")),
 }
+_TABLE: dict[str, dict[str, _Set]] = {
+    "mnist": {"dev": ("cifar10", _gray_cifar10), "test": _FASHION},
+    "cifar10": _OF_CIFAR10,
+    "speech_commands": {
+        "dev": ("other_a", lambda: _other("dev", "other_a").whole()),
+        "test": ("other_b", lambda: _other("test", "other_b").whole()),
+    },
+    "cifar10_animals": _OF_CIFAR10,
+    "signs": _OF_CIFAR10,
+    "mnist_pairs": {
+        "dev": ("cifar10", lambda: pairs(_gray_cifar10())),
+        "test": ("fashion_mnist", lambda: pairs(_FASHION[1]())),
+    },
+    "tinyimagenet20": {
+        "dev": ("svhn", lambda: _resized(load("svhn", "train"), "svhn", 64, False)),
+        "test": ("held_out", _held_out),
+    },
+    "text": {name: (module, partial(load_other, module)) for name, module in OTHERS.items()},
+}
+"""Name of the OOD set of each task and part, and who loads it."""

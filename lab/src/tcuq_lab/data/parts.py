@@ -13,8 +13,8 @@ import numpy.typing as npt
 from tcuq.base.checks import known
 from tcuq.recording.rand import Numbers
 
-from .dataset import Dataset, data_folder, load, present, splits
-from .folders import OTHER, label_of, speech_names
+from .dataset import Dataset, data_folder, entry, load, names, present, splits
+from .official import OTHER, label_of, speech_names
 from .packed import members
 from .text import load_text
 
@@ -25,28 +25,6 @@ HELD_OUT = (4, 9, 14, 19)
 _CLASSES = 20  # of tinyimagenet20, the held-out ones among them
 _FIRST = 350  # training images of a class of tinyimagenet20 that are for training; the others are for dev
 _TRAIN = {"mnist": 55_000, "cifar10": 45_000}  # the first ones are for training; the others are for dev
-_SPLITS = {
-    "mnist": ("train", "train", "test"),
-    "cifar10": ("train", "train", "test"),
-    "speech_commands": ("train", "validation", "test"),
-    "tinyimagenet20": ("train", "train", "val"),
-    "signs": PARTS,
-    "motion": PARTS,
-}
-_ABOUT = {
-    "mnist": ("the first 55,000 of train", "train from 55,000 on", "test"),
-    "cifar10": ("the first 45,000 of train", "train from 45,000 on", "test"),
-    "speech_commands": ("keywords of train", "keywords of validation", "keywords of test"),
-    "tinyimagenet20": (
-        "the first 350 of a class of train, 16 classes",
-        "train from 350 a class on, 16 classes",
-        "val, 16 classes",
-    ),
-    "signs": ("60 % of the tracks, every other frame", "15 % of the tracks", "25 % of the tracks"),
-    "motion": ("9 people", "3 other people", "4 other people"),
-}
-
-
 MADE_FROM: Mapping[str, str] = MappingProxyType({"cifar10_animals": "cifar10", "mnist_pairs": "mnist"})
 """Tasks of few and of many classes, and the dataset whose parts they are made from."""
 ANIMALS = (2, 3, 4, 5, 6, 7)
@@ -93,9 +71,8 @@ _MAKERS: dict[str, Callable[[Dataset], Dataset]] = {"cifar10_animals": animals, 
 
 def split_of(name: str, part: str) -> str:
     """Return the split of `tcuq_lab.data` that a part is cut from."""
-    known("dataset with parts", name, (*_SPLITS, *MADE_FROM))
-    splits = _SPLITS[base_of(name)]
-    return splits[PARTS.index(known(f"part of {name}", part, PARTS))]
+    known("dataset with parts", name, (*(each for each in names() if entry(each).parts), *MADE_FROM))
+    return entry(base_of(name)).parts[known(f"part of {name}", part, PARTS)][0]
 
 
 def part(name: str, which: str) -> tuple[str, npt.NDArray[np.int64]]:
@@ -120,12 +97,12 @@ def load_part(name: str, which: str) -> Dataset:
     y = whole.y[rows]
     if name == "tinyimagenet20":
         y = y - np.searchsorted(HELD_OUT, y)
-    about = _ABOUT[name][PARTS.index(which)]
+    about = entry(name).parts[which][1]
     return Dataset(name, which, whole.x[rows], y, whole.license, f"{whole.source}; {about}")
 
 
 def _rows(name: str, which: str, y: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    if _SPLITS[name] == PARTS:
+    if name not in _TRAIN and splits(name) == PARTS:
         return np.arange(len(y))
     if name == "speech_commands":
         return np.flatnonzero(y < OTHER)

@@ -21,17 +21,17 @@ from ..harness.declare import Case, Comparison, Play, Row
 from ..harness.figures import Figure
 from ..harness.intervals import REPLICATES, Drawn
 from ..harness.laws import DEV, UNTOLD
-from ..harness.types import Answers, Array, Dev, Outputs, doubt
-from ..methods.estimates import ESTIMATES, Atc, Development, Doc, Estimate, Gde, MeanConfidence, Windows
-from ..methods.objective import errors_alone
-from ..methods.ours import Ours, fitted, run
-from ..methods.scored import Scored
-from ..methods.stacked import Stacked
-from ..metrics.limits import RUN_LENGTH
-from ..metrics.windows import BIAS, ERROR, accuracy, cut
+from ..harness.types import Answers, Outputs
+from ..methods.choosing import errors_alone
+from ..methods.confidence import Stacked
+from ..methods.estimates import ATC, DOC, ESTIMATES, GDE, MEAN_CONFIDENCE, OTHER, Estimate, Estimated
+from ..methods.method import Scored
+from ..methods.tcuq import Ours, fitted, run
+from ..metrics.alarms import RUN_LENGTH
+from ..metrics.windows import BIAS, ERROR, accuracy
 from ..reproduce.rows import row_of
 from ..reproduce.units import Unit
-from .streams import StreamExperiment, plays_of
+from .experiment import StreamExperiment, plays_of
 
 OURS, ANSWER = "tcuq", "tcuq answer"
 OF_WINDOW = "window mean"
@@ -41,9 +41,7 @@ STACKED = "stacked regression"
 ATC_DEEP, ATC_CLEAN, DOC_CLEAN = "ATC, deep", "ATC, clean dev only", "DoC, clean dev only"
 SAID = f"{ERROR}, said"
 """What the fit expects the error to be, on kinds of shift that it left out in turn."""
-OTHER = "other"
-"""What a second predictor says, beside the plain network."""
-RIVALS = (*(each.name for each in ESTIMATES), ATC_CLEAN, DOC_CLEAN, Gde.name, ATC_DEEP, STACKED)
+RIVALS = (*(each.name for each in ESTIMATES), ATC_CLEAN, DOC_CLEAN, GDE.name, ATC_DEEP, STACKED)
 
 
 class Expected(Ours):
@@ -63,52 +61,14 @@ class Expected(Ours):
         return Answers(steps["risk"], steps[self.about].astype(np.int64), accuracy=said)
 
 
-class Estimated:
-    """An estimate of the accuracy of a network, from labeled windows of a development stream."""
-
-    def __init__(self, estimate: Estimate) -> None:
-        self.estimate = estimate
-
-    def fit(self, dev: Dev, clean: bool) -> None:
-        """Learn from the windows of a stream, or of its clean steps alone."""
-        truth = dev.truth
-        assert truth is not None
-        found = cut(truth.judged & ~truth.shifted if clean else truth.judged, truth.stretches)
-        windows = self._windows(dev, found.steps)
-        self.estimate.fit(Development(windows, truth.labels[found.steps], truth.stretches[found.ends]))
-
-    def _windows(self, seen: Outputs, steps: Array) -> Windows:
-        logits, other = seen.extra.get("logits"), seen.extra.get(OTHER)
-        return Windows(
-            seen.probs[steps],
-            None if logits is None else logits[steps],
-            None if other is None else other[steps],
-        )
-
-    def watch(self, seen: Outputs) -> Answers:
-        """Say the accuracy of any windows."""
-        return Answers(
-            doubt(seen.probs),
-            seen.probs.argmax(axis=1),
-            accuracy=lambda steps: self.estimate.of(self._windows(seen, steps)),
-        )
-
-    @property
-    def choice(self) -> dict[str, Any]:
-        """The setting that was chosen, and the errors of all trials on development windows."""
-        tried = zip(self.estimate.grid, self.estimate.trials, strict=False)
-        trials = [{**setting, "error": round(error, 4)} for setting, error in tried]
-        return {"setting": dict(self.estimate.setting), "trials": trials}
-
-
 def _ours(about: str, window: bool, unit: Unit, role: str) -> Expected:
     log, clean = unit.dev(role, True).log(), unit.clean_log(role)
     params = fitted(log, clean, role == DEV, about=about, run_length=RUN_LENGTH)
     return Expected(params, about, window)
 
 
-def _estimated(kind: type[Estimate], clean: bool, network: Any, unit: Unit, role: str) -> Estimated:
-    found = Estimated(kind())
+def _estimated(kind: Estimate, clean: bool, network: Any, unit: Unit, role: str) -> Estimated:
+    found = Estimated(kind)
     found.fit(unit.dev(role or DEV, True, network), clean)
     return found
 
@@ -147,16 +107,16 @@ def rows(unit: Unit) -> list[Row]:
         for window in (False, True)
     ]
     found.append(Row(STACKED, _stacked, shown=_not_said))
-    rivals: list[tuple[str, type[Estimate], bool, Any]]
+    rivals: list[tuple[str, Estimate, bool, Any]]
     rivals = [(each.name, each, False, None) for each in ESTIMATES]
-    rivals += [(ATC_CLEAN, Atc, True, None), (DOC_CLEAN, Doc, True, None)]
+    rivals += [(ATC_CLEAN, ATC, True, None), (DOC_CLEAN, DOC, True, None)]
     if unit.has(DEEP):
-        rivals += [(Gde.name, Gde, False, second), (ATC_DEEP, Atc, False, DEEP)]
+        rivals += [(GDE.name, GDE, False, second), (ATC_DEEP, ATC, False, DEEP)]
     return found + [
         Row(
             name,
             partial(_estimated, kind, clean, network),
-            kind is not MeanConfidence,
+            kind is not MEAN_CONFIDENCE,
             network,
             shown=_not_said,
         )
@@ -196,7 +156,7 @@ def measured(case: Case) -> dict[str, Any]:
 
 
 COMPARISONS = tuple(
-    Comparison(ours, rival, ERROR, second_fit="" if rival == MeanConfidence.name else None)
+    Comparison(ours, rival, ERROR, second_fit="" if rival == MEAN_CONFIDENCE.name else None)
     for ours in (OURS, ANSWER)
     for rival in (*RIVALS, f"{ours}, {OF_WINDOW}")
 )

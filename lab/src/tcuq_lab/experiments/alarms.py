@@ -22,21 +22,19 @@ from typing import Any
 
 import numpy as np
 
-from ..detection.window_tests import EVERY
+from ..detectors.alarm import CLEAN_ON, COSTLY_OFF, RIVALS, Alarm, Rival, Scorer
+from ..detectors.windows import EVERY
 from ..harness.declare import Case, Comparison, Inverse, Row
 from ..harness.figures import Figure
 from ..harness.laws import DEV, TOLD, UNTOLD, fit_shown
 from ..harness.types import CLEAN, Dev
-from ..methods.alarm import CLEAN_ON, COSTLY_OFF, Alarm, Scorer
-from ..methods.alarm_rivals import RIVALS, Rival
 from ..methods.confidence import ConfidenceNorm
-from ..methods.ours import Ours, fitted
-from ..methods.scored import labeled
-from ..metrics.alarms import EQUAL, FALSE, RATIO, alarm, alarm_equal
-from ..metrics.limits import RUN_LENGTH
+from ..methods.method import labeled
+from ..methods.tcuq import Ours, fitted
+from ..metrics.alarms import EQUAL, FALSE, RATIO, RUN_LENGTH, alarm, alarm_equal
 from ..reproduce.rows import row_of
 from ..reproduce.units import Unit, network_of
-from .streams import StreamExperiment, plays_of
+from .experiment import StreamExperiment, plays_of
 
 NOT_EQUAL = "less than half of the equal rate"
 """Streams and rows, among the choices, whose false alarms stay far below the rate asked for at any limit."""

@@ -21,15 +21,14 @@ from ..harness.figures import Mean
 from ..harness.intervals import Drawn, averaged, drawn
 from ..harness.laws import CLEAN_DEV, TOLD, UNTOLD
 from ..harness.types import Answers, Outputs
-from ..methods.method import Method
-from ..methods.objective import errors_alone
-from ..methods.ours import Ours, fitted
-from ..methods.scored import Scored
+from ..methods.choosing import errors_alone
+from ..methods.method import Method, Scored
+from ..methods.tcuq import Ours, fitted
 from ..metrics import errors
 from ..metrics.errors import AUROC, BLOCK, ERRORS, NINETY, PREDICTION_AUROC
 from ..reproduce.rows import LEARNED, TUNED, UNFITTED, row_of
 from ..reproduce.units import ALL_TYPES, Unit, network_of
-from .streams import StreamExperiment, plays_of
+from .experiment import StreamExperiment, plays_of
 
 TCUQ, TCUQ_ANSWER, TCUQ_BARE = "tcuq", "tcuq answer", "tcuq no labels"
 INT8 = "int8 confidence"

@@ -22,7 +22,8 @@ from ..harness.intervals import Drawn, mean
 from ..harness.lines import Line, line
 from ..harness.measure import measure
 from ..harness.types import CLEAN
-from ..metrics import alarms, errors, late, windows
+from ..metrics import alarms, errors, windows
+from ..metrics import errors as late
 
 Progress = Callable[[int, int, str], None]
 ON_CLEAN = (alarms.CLEAN_ON, alarms.FALSE)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..benchmark.files import DEV, Benchmark
 from ..benchmark.late import RULES, Ruled, Told
-from ..benchmark.leaderboard import markdown, placed
+from ..benchmark.results import markdown, placed
 from ..harness.checks import Checked, Entry
 from ..harness.declare import Case, Late, Play, Row
 from ..harness.measure import case_of
@@ -35,15 +35,14 @@ HOW = {"random": "at random", "asked": "asked where unsure", "wrong": "only erro
 def rows(late: Late) -> list[Row]:
     """Return the monitor that takes labels so late, and in the first setting the rules beside it."""
     memory = min(1024, max(16, late.delay + 24))
-    kinds: list[tuple[str, type[Told], dict[str, Any]]] = [(OURS, Told, {})]
+    made: dict[str, Callable[[], Told]] = {OURS: partial(Told, memory)}
     if late == FIRST:
-        kinds += [(rule.name, Ruled, {"rule": rule}) for rule in RULES]
-    made = {name: type(kind.__name__, (kind,), {**more, "memory": memory}) for name, kind, more in kinds}
-    return [Row(name, partial(_fitted, name, kind)) for name, kind in made.items()]
+        made |= {rule.name: partial(Ruled, rule, memory) for rule in RULES}
+    return [Row(name, partial(_fitted, name, make)) for name, make in made.items()]
 
 
-def _fitted(name: str, kind: type[Told], task: Any, role: str) -> Checked:
-    entry = Entry(kind, name, True, 1, "", "", name, True)
+def _fitted(name: str, make: Callable[[], Told], task: Any, role: str) -> Checked:
+    entry = Entry(make, name, True, 1, "", "", name, True)
     return Checked(entry, task.dev(role, True), task.name, rules=False)
 
 

@@ -20,9 +20,9 @@ from ..harness.declare import Case, Comparison, Metric, Play, Row
 from ..harness.figures import Auroc, Figure, Mean
 from ..harness.laws import BACKBONES, CHANGING, CLEAN_DEV, DEV, MIXED, SMALL, TOLD, UNTOLD, UnitPlan
 from ..harness.types import Answers, Array, Outputs, doubt
-from ..methods import heads
-from ..methods.ours import Ours, run
-from ..metrics.alarms import CLEAN_ON, DELAY, FOUND, alarm
+from ..methods import paper as heads
+from ..methods.tcuq import Ours, run
+from ..metrics.alarms import CLEAN_ON, DELAY, FOUND, RUN_LENGTH, alarm
 from ..metrics.errors import (
     AUROC,
     ERRORS,
@@ -33,10 +33,9 @@ from ..metrics.errors import (
     prediction_ranking,
     ranking,
 )
-from ..metrics.limits import RUN_LENGTH
 from ..reproduce.rows import ASSISTED
 from ..reproduce.units import PLAIN, SHUFFLED, Unit
-from .streams import StreamExperiment
+from .experiment import StreamExperiment
 
 ABSTAINED, ANSWERED, RISK_CHANGE = "abstained", "errors answered", "risk change"
 PACED = "class 16"

@@ -1,17 +1,12 @@
-"""All experiments by name: those on streams as users have them, and those that repeat the paper's."""
+"""All experiments by name: on streams as users have them, on microcontrollers, and those of the paper."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from ..reproduce.experiment import Experiment
-from ..reproduce.paper import load_experiments
-from . import accuracy, alarms, answers, questions
+from . import accuracy, alarms, answers, backbones, boards, questions, trainings
+from .paper import PAPER
+from .run import Experiment
 
 STREAMS = {each.SPEC.name: each.SPEC for each in (answers, alarms, accuracy, questions)}
+MEASURED = {each.SPEC.name: each.SPEC for each in (backbones, boards, trainings)}
 TITLES = {name: each.title for name, each in STREAMS.items()}
-
-
-def experiments(folder: str | Path) -> dict[str, Experiment]:
-    """Return all experiments; those that repeat the paper's are files of a folder."""
-    return {**STREAMS, **load_experiments(folder)}
+EXPERIMENTS: dict[str, Experiment] = {**STREAMS, **{name: PAPER[name] for name in sorted(PAPER)}, **MEASURED}

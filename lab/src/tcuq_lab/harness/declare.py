@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, NamedTuple, Protocol
 
 from tcuq.metrics import Interval
@@ -76,6 +77,7 @@ class Case:
     answers: Answers
     method: Any
     memory: dict[str, Any]  # what metrics keep from one stream of a row to the next
+    other: Callable[[str], Case] | None = None  # what the row says to a stream of another role
 
     @property
     def wrong(self) -> Any:
@@ -199,3 +201,8 @@ def _compared(
             if pair.second_fit not in (None, key.fit):
                 row += f", {pair.second_fit or 'unfitted'}"
             yield line(task, key.stream, row, key.fit, key.column, got, len(pairs))
+
+
+def grid(**choices: Sequence[Any]) -> tuple[Mapping[str, Any], ...]:
+    """Return all combinations of settings, the last named one changing fastest."""
+    return tuple(dict(zip(choices, each, strict=True)) for each in product(*choices.values()))

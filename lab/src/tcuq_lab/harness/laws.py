@@ -26,9 +26,8 @@ from typing import Any
 from tcuq.base.checks import known
 from tcuq.recording.rand import Numbers
 
-from ..audio.plan import MOVES_WORDS
-from ..corruptions.suite import BESIDE, FROZEN
-from ..corruptions.suites import suite_of
+from ..audio.tape import MOVES_WORDS
+from ..corruptions.suite import BESIDE, FROZEN, suite_of
 from ..streams import (
     Changing,
     Description,

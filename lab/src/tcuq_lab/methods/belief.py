@@ -10,12 +10,10 @@ import numpy.typing as npt
 
 from tcuq.base.checks import number
 
+from ..detectors.scores import FLOOR, filtered, softmax, unsure
 from .method import Answer, Labeled, Observed
-from .rules import Streaming, least_area
-from .scores import softmax, unsure
+from .rules import Streaming
 
-FLOOR = 0.01
-"""Shared evenly among the classes and added to a posterior, so that one sure mistake rules nothing out."""
 REDRAW = 1 / 16
 BYTES = 2  # of a class in the state of a device
 
@@ -29,26 +27,23 @@ class Belief(Streaming):
     """
 
     name = "belief"
+    own_answer = True
     grid: ClassVar[tuple[Mapping[str, Any], ...]] = ({"redraw": REDRAW},)
 
     def score(self, seen: Observed, setting: Mapping[str, Any]) -> Answer:
         """Answer with the belief."""
-        found = beliefs(seen, self._redraw(setting, seen.probs.shape[1]))
+        found = believed(seen, setting)
         return Answer(found, unsure(found))
-
-    def fit(self, dev: Labeled) -> None:
-        """Keep the one setting that there is."""
 
     def state(self) -> int:
         """Return the bytes of a belief a class."""
         return BYTES * self.classes
 
-    def _redraw(self, setting: Mapping[str, Any], classes: int) -> float:
-        return float(setting["redraw"])
-
 
 def redraw_of(setting: Mapping[str, Any], classes: int) -> float:
-    """Return the chance of a redraw under which a class stays for some steps on average."""
+    """Return the chance of a redraw: as it is given, or under which a class stays so long on average."""
+    if "redraw" in setting:
+        return float(setting["redraw"])
     return min(1.0, classes / (float(setting["dwell"]) * (classes - 1)))
 
 
@@ -70,22 +65,20 @@ class BeliefTold(Belief):
         """Say how many steps a class stays on average."""
         self.setting = {"dwell": number("dwell", dwell, 1, 1_000_000)}
 
-    def _redraw(self, setting: Mapping[str, Any], classes: int) -> float:
-        return redraw_of(setting, classes)
-
 
 STAYS: tuple[Mapping[str, Any], ...] = tuple({"dwell": float(stay)} for stay in (20, 1, 2, 4, 8, 16, 64, 256))
 
 
-class BeliefStay(BeliefTold):
+class BeliefStay(Belief):
     """The same belief with a fixed stay, the best of eight on a labeled development stream."""
 
     name = "belief_stay"
     grid: ClassVar[tuple[Mapping[str, Any], ...]] = STAYS
 
-    def fit(self, dev: Labeled) -> None:
-        """Keep the stay with the least area under risk and coverage."""
-        self.setting = least_area(self, dev)
+
+def believed(seen: Observed, setting: Mapping[str, Any]) -> npt.NDArray[np.float64]:
+    """Return the belief after each step under a setting; see `beliefs`."""
+    return beliefs(seen, redraw_of(setting, seen.probs.shape[1]))
 
 
 def beliefs(seen: Observed, redraw: float) -> npt.NDArray[np.float64]:
@@ -109,19 +102,6 @@ def stacked(seen: Observed) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.boo
     heard = np.full((*present.shape, classes), 1 / classes)
     heard[present] = seen.probs
     return heard, present
-
-
-def filtered(heard: npt.NDArray[Any], redraw: float) -> npt.NDArray[np.float64]:
-    """Return the beliefs of K streams of as many steps, (K, T, classes)."""
-    classes = heard.shape[2]
-    given = np.ascontiguousarray(heard.transpose(1, 0, 2), dtype=np.float64) + FLOOR / classes
-    found, even = np.empty(given.shape), redraw / classes
-    now = np.full(given.shape[1:], 1 / classes)
-    for step, each in enumerate(given):
-        now = (now * (1 - redraw) + even) * each
-        now /= now.sum(axis=1, keepdims=True)
-        found[step] = now
-    return found.transpose(1, 0, 2)
 
 
 def mean_run(dev: Labeled) -> float:

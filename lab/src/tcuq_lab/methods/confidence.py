@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,11 +12,9 @@ import numpy.typing as npt
 from tcuq.base.checks import number
 from tcuq.fitting.logistic import fit_logistic
 
+from ..detectors.scores import Centers, Doubles, centers_of, entropy, softmax, unsure
+from .belief import BYTES, BeliefStay, believed
 from .method import Answer, Labeled, Method, Observed, Recorded, check_clean
-from .scores import Doubles, entropy, softmax, unsure
-
-if TYPE_CHECKING:
-    from .passes import MethodCost
 
 
 class Base(Method):
@@ -67,11 +65,9 @@ class Temperature(Method):
         probs = softmax(seen.extra["logits"], self.temperature)
         return Answer(probs, unsure(probs))
 
-    def cost(self, shape: tuple[int, ...]) -> MethodCost:
-        """Return one pass; the temperature is stored."""
-        from .passes import counted
-
-        return counted(self.loaded(), shape, stored=1)
+    def needs(self) -> dict[str, Any]:
+        """Store the temperature."""
+        return {"stored": 1}
 
 
 def likelihood(logits: npt.NDArray[Any], y: npt.NDArray[np.int64], temperature: float) -> float:
@@ -137,11 +133,9 @@ class Conformal(Method):
         # Back to counts, in which a comparison is exact.
         return np.asarray(np.rint((1 - score) * whole) <= most)
 
-    def cost(self, shape: tuple[int, ...]) -> MethodCost:
-        """Return one pass; the clean doubts are stored beside the network."""
-        from .passes import counted
-
-        return counted(self.loaded(), shape, stored=len(self._clean()))
+    def needs(self) -> dict[str, Any]:
+        """Store the clean doubts."""
+        return {"stored": len(self._clean())}
 
     def _clean(self) -> Doubles:
         if self.clean is None:
@@ -216,19 +210,90 @@ class ConfidenceNorm(Method):
         logit = x[:, 0] * self.coef[0] + x[:, 1] * self.coef[1] + self.bias
         return Answer(seen.probs, 1 / (1 + np.exp(-logit)))
 
-    def cost(self, shape: tuple[int, ...]) -> MethodCost:
-        """Return one pass, the norm and the weighing; two coefficients and a bias are stored."""
+    def needs(self) -> dict[str, Any]:
+        """Take the norm and weigh; store two coefficients and a bias."""
         from ..zoo.outputs import core
-        from .passes import counted
 
-        return counted(self.loaded(), shape, more=core(self.network).width + 2, stored=3)
+        return {"more": core(self.network).width + 2, "stored": 3}
 
 
 def figures(seen: Observed) -> npt.NDArray[np.float64]:
     """Return the log odds of the largest posterior and the log norm of the features, (T, 2)."""
     if seen.features is None:
         raise ValueError("features are not given; confidence_norm needs those of the penultimate layer")
-    doubt = np.maximum(unsure(seen.probs), LEAST)
-    sure = np.maximum(seen.probs.max(axis=1).astype(np.float64), LEAST)
     square = np.einsum("ij,ij->i", *[seen.features.astype(np.float64)] * 2)
-    return np.stack([np.log(sure) - np.log(doubt), np.log(np.maximum(square, LEAST)) / 2], axis=1)
+    return np.stack([_odds(seen.probs), np.log(np.maximum(square, LEAST)) / 2], axis=1)
+
+
+RATE = 1 / 16
+"""Of the exponential means."""
+
+
+class Stacked(BeliefStay):
+    """A Bayes filter with a fixed stay answers; a logistic regression of seven numbers says its errors.
+
+    The numbers: log odds of the filter and of the network, whether they agree, the Mahalanobis distance of
+    the features from the clean mean of the predicted class, and exponential means of the last three.
+    """
+
+    name = "stacked"
+    calibrated = True
+    centers: Centers
+    coef: Doubles | None = None
+    """Of the seven numbers in development standard deviations from their means."""
+    usual: tuple[Doubles, Doubles]
+    bias: float = 0.0
+
+    def fit(self, dev: Labeled) -> None:
+        """Choose the stay, then learn from the errors that are left."""
+        super().fit(dev)
+        seen, clean = dev.observed, dev.kinds == 0
+        features, predictions = _features(seen), seen.probs.argmax(axis=1)
+        self.centers = centers_of(features[clean], predictions[clean], seen.probs.shape[1])
+        found = believed(seen, self.setting)
+        values, wrong = self.values(seen, found), found.argmax(axis=1) != dev.labels
+        spread = values.std(axis=0)
+        self.usual = values.mean(axis=0), np.where(spread > 0, spread, 1.0)
+        x = (values - self.usual[0]) / self.usual[1]
+        share = (wrong.sum() + 0.5) / (len(wrong) + 1)  # neither 0 nor 1
+        self.coef = fit_logistic(x, wrong, L2)[0] if 0 < wrong.sum() < len(wrong) else np.zeros(x.shape[1])
+        self.bias = calibrated_bias(x @ self.coef, float(share))
+
+    def score(self, seen: Observed, setting: Mapping[str, Any]) -> Answer:
+        """Answer with the belief; the score is the chance of an error."""
+        found = believed(seen, setting)
+        if self.coef is None:  # while the stay is chosen
+            return Answer(found, unsure(found))
+        x = (self.values(seen, found) - self.usual[0]) / self.usual[1]
+        logit = (x * self.coef).sum(axis=1) + self.bias
+        return Answer(found, 1 / (1 + np.exp(-np.clip(logit, -500, 500))))
+
+    def values(self, seen: Observed, found: Doubles) -> Doubles:
+        """Return the seven numbers of each step."""
+        predictions = seen.probs.argmax(axis=1)
+        agree = (found.argmax(axis=1) == predictions).astype(np.float64)
+        distance = self.centers.distances(_features(seen), predictions)
+        now = np.stack([_odds(seen.probs), agree, distance], axis=1)
+        means = now.copy()
+        for piece in seen.pieces():
+            for at in range(piece.start + 1, piece.stop):
+                means[at] = means[at - 1] + RATE * (now[at] - means[at - 1])
+        return np.concatenate([_odds(found)[:, None], now, means], axis=1)
+
+    def state(self) -> int:
+        """Return the bytes of a belief a class and of three means."""
+        return super().state() + 3 * BYTES
+
+    def stored(self) -> int:
+        """Return the constants: those of the regression, the centers and what whitens."""
+        return super().stored() + 3 * 7 + 1 + self.centers.means.size + self.centers.whitens.size
+
+
+def _features(seen: Observed) -> Any:
+    """Return features; posteriors where there are none."""
+    return seen.probs if seen.features is None else seen.features
+
+
+def _odds(probs: Any) -> Doubles:
+    doubt = np.maximum(unsure(probs), LEAST)
+    return np.asarray(np.log(np.maximum(probs.max(axis=1).astype(np.float64), LEAST)) - np.log(doubt))

@@ -11,14 +11,14 @@ import numpy.typing as npt
 
 from tcuq.base.checks import integer
 
+from ..detectors.scores import Doubles, entropy, softmax, unsure
+from .belief import BYTES, STAYS, believed
 from .method import Answer, Floats, Method, Observed, Recorded
-from .scores import Doubles, entropy, softmax, unsure
 
 if TYPE_CHECKING:
     from torch import nn
 
     from ..zoo.heads import Heads
-    from .passes import MethodCost
 
 
 class Rowwise(Method):
@@ -140,7 +140,7 @@ class Hydra(Method):
 
     All heads or the first `FEWER` are used, for the answer, the risk and the cost alike. What tells heads
     apart is also tried on warmer posteriors. The temperature at which heads were taught is a matter of the
-    weights: see `tcuq_lab.methods.networks`.
+    weights: see `tcuq_lab.methods.registry`.
     """
 
     name = "hydra"
@@ -170,14 +170,12 @@ class Hydra(Method):
         probs = softmax(used).mean(axis=1)
         return Answer(probs, risk(used, probs.argmax(axis=1), setting["kind"], setting["temperature"]))
 
-    def cost(self, shape: tuple[int, ...]) -> MethodCost:
-        """Return the body and the heads that are used."""
-        from .passes import counted
-
+    def deployed(self) -> Sequence[nn.Module]:
+        """Return the body with the heads that are used."""
         cut = cast("Heads", copy.deepcopy(self.network))
         more = None if self.setting["heads"] is None else self.setting["heads"] - 1
         cut.tails, cut.classifiers = cut.tails[:more], cut.classifiers[:more]
-        return counted([cut], shape)
+        return [cut]
 
 
 class McDropout(Rowwise):
@@ -215,11 +213,9 @@ class McDropout(Rowwise):
                 features.append(torch.stack([each[1].float() for each in found]).mean(0).cpu().numpy())
         return together(np.concatenate(logits), np.concatenate(features), self.grid)
 
-    def cost(self, shape: tuple[int, ...]) -> MethodCost:
-        """Return all passes; masks are drawn by the device and are not counted."""
-        from .passes import counted
-
-        return counted(self.loaded(), shape, repeats=self.passes)
+    def needs(self) -> dict[str, Any]:
+        """Run all passes; masks are drawn by the device and are not counted."""
+        return {"repeats": self.passes}
 
 
 POSTNET_KINDS = (
@@ -255,18 +251,17 @@ class PostNet(Rowwise):
         mean = alpha / alpha.sum(axis=1, keepdims=True)
         return Recorded(mean, features, {"risks": risks(alpha)})
 
-    def cost(self, shape: tuple[int, ...]) -> MethodCost:
-        """Return one pass; the linear head is not used, and a flow measures and moves a point a class."""
-        from ..zoo.count import parameters
+    def needs(self) -> dict[str, Any]:
+        """Leave out the linear head, which is not used; a flow measures and moves a point a class."""
         from ..zoo.heads import Posterior
-        from .passes import counted
+        from ..zoo.outputs import parameters
 
         network = self.network
         assert isinstance(network, Posterior)
         depth, classes, latent = network.flows.center.shape
         # A distance and a move a flow, and the square of the end point.
         flows = (2 * depth + 1) * classes * latent
-        return counted(self.loaded(), shape, more=flows, stored=-parameters(network.backbone.head))
+        return {"more": flows, "stored": -parameters(network.backbone.head)}
 
 
 def risks(alpha: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
@@ -292,3 +287,23 @@ def risks(alpha: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
         1 / exact.max(axis=1),
     )
     return np.stack(columns, axis=1)
+
+
+class DeepBelief(Deep):
+    """The mean posterior of five networks under a Bayes filter with a fixed stay, the best of eight."""
+
+    name = "deep_belief"
+    own_answer = True
+    grid = STAYS
+    columns = GRID
+
+    def score(self, seen: Observed, setting: Mapping[str, Any]) -> Answer:
+        """Answer with the belief."""
+        found = believed(seen, setting)
+        return Answer(found, unsure(found))
+
+    def needs(self) -> dict[str, Any]:
+        """Store the stay, and keep a belief a class."""
+        from ..zoo.outputs import core
+
+        return {"stored": 1, "state": BYTES * core(self.network).classes}

@@ -1,155 +1,289 @@
-"""Estimates of a network's accuracy over a window of steps without labels."""
+"""Estimates of a network's accuracy over a window of steps without labels, fitted to labeled windows.
+
+A window is judged by itself: what is said of it depends on no other.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .estimate import (
-    CERTAINTIES,
-    CURVES,
-    SCALES,
-    Development,
-    Estimate,
-    Rule,
-    Windows,
-    line,
-    monotone,
-    temperature_of,
-)
+from tcuq.metrics.inputs import Bools, Ints
+
+from ..detectors.scores import Doubles, entropy, margin, softmax, unsure
+from ..harness.declare import grid
+from ..harness.types import Answers, Array, Dev, Outputs, doubt
+from ..metrics.windows import cut
+from .confidence import fitted
 from .method import Floats
-from .scores import Doubles, softmax
+
+SMALLEST = 1e-30
+"""Of a posterior whose logarithm is taken."""
+OTHER = "other"
+"""What a second predictor says, among the `extra` of what is seen."""
+Setting = Mapping[str, Any]
 
 
-class Atc(Estimate):
-    """The share of steps at least as sure as a threshold.
+class Windows:
+    """Outputs of n windows of equally many steps."""
 
-    As large a share of development steps lies below the threshold as were wrong. The measure of certainty
-    and the temperature of the posteriors are tried.
+    def __init__(self, probs: Floats, logits: Floats | None = None, other: Floats | None = None) -> None:
+        self.probs, self.other = probs, other
+        self.logits = np.log(np.maximum(probs, SMALLEST)) if logits is None else logits
+        self._scaled: dict[float, Floats] = {1.0: probs}
+
+    @classmethod
+    def of(cls, seen: Outputs, steps: Array) -> Windows:
+        """Return windows of some steps."""
+        logits, other = seen.extra.get("logits"), seen.extra.get(OTHER)
+        return cls(
+            seen.probs[steps],
+            None if logits is None else logits[steps],
+            None if other is None else other[steps],
+        )
+
+    def __len__(self) -> int:
+        return len(self.probs)
+
+    def taken(self, rows: Any) -> Windows:
+        """Return some of the windows."""
+        return Windows(self.probs[rows], self.logits[rows], None if self.other is None else self.other[rows])
+
+    def scaled(self, temperature: float) -> Floats:
+        """Return posteriors at a temperature."""
+        if temperature not in self._scaled:
+            self._scaled[temperature] = softmax(self.logits, temperature)
+        return self._scaled[temperature]
+
+    def certainty(self, kind: str, temperature: float = 1.0) -> Doubles:
+        """Return how sure each step is, (n, size); see `CERTAINTIES`."""
+        probs = self.scaled(temperature)
+        flat = CERTAINTIES[kind](probs.reshape(-1, probs.shape[-1]))
+        return flat.reshape(probs.shape[:2])
+
+
+CERTAINTIES: dict[str, Callable[[Floats], Doubles]] = {
+    "confidence": lambda probs: -unsure(probs),
+    "entropy": lambda probs: -entropy(probs),
+    "gap": lambda probs: -margin(probs),
+    "squares": lambda probs: np.asarray(np.square(probs, dtype=np.float64).sum(axis=1)),
+}
+"""Minus one minus the largest posterior, which differs by one from it and keeps its digits; minus entropy;
+the two largest posteriors' difference; the sum of squares."""
+
+
+class Development:
+    """Windows whose labels are known."""
+
+    def __init__(
+        self, windows: Windows, labels: Ints, stretches: Ints, temperature: float | None = None
+    ) -> None:
+        if not len(windows):
+            raise ValueError("development data has no whole window, expected one or more")
+        self.windows, self.labels, self.stretches = windows, labels, stretches
+        self.right: Bools = np.asarray(windows.probs.argmax(axis=2) == labels)
+        self.accuracies: Doubles = np.asarray(self.right.mean(axis=1))
+        self.accuracy = float(self.right.mean())
+        self._temperature = temperature
+
+    @property
+    def temperature(self) -> float:
+        """Temperature of the least negative log-likelihood."""
+        if self._temperature is None:
+            logits = self.windows.logits
+            self._temperature = fitted(logits.reshape(-1, logits.shape[-1]), self.labels.ravel())
+        return self._temperature
+
+    def scaled(self, scale: float | None) -> float:
+        """Return a multiple of the fitted temperature, or 1 where none is asked for."""
+        return 1.0 if scale is None else scale * self.temperature
+
+    def halves(self) -> tuple[Development, Development] | None:
+        """Return every other stretch, and the rest; None where there is but one.
+
+        The temperature, one number of thousands of steps, is that of both together.
+        """
+        odd = np.unique(self.stretches, return_inverse=True)[1].ravel() % 2 == 1
+        if not odd.any():
+            return None
+        first, second = (
+            Development(self.windows.taken(rows), self.labels[rows], self.stretches[rows], self.temperature)
+            for rows in (~odd, odd)
+        )
+        return first, second
+
+
+Curve = Callable[[npt.NDArray[Any]], Doubles]
+
+
+def line(x: Doubles, y: Doubles, through: tuple[float, float] | None = None) -> Curve:
+    """Return the straight line of the least squares, free or through a point; a constant where x is one."""
+    middle, level = (float(x.mean()), float(y.mean())) if through is None else through
+    spread = float(np.square(x - middle).sum())
+    slope = float(((x - middle) * (y - level)).sum()) / spread if spread > 1e-18 else 0.0
+    return lambda values: np.asarray(level + slope * (np.asarray(values, dtype=np.float64) - middle))
+
+
+def monotone(x: npt.ArrayLike, y: npt.ArrayLike) -> Curve:
+    """Return the isotonic regression: rising, of the least squares, straight between what was seen.
+
+    Values beyond what was seen get what its ends have.
     """
-
-    name = "ATC"
-    grid = tuple({"certainty": kind, "scale": scale} for scale in (None, 1.0) for kind in CERTAINTIES)
-
-    def learn(self, dev: Development, setting: Mapping[str, Any]) -> Rule:
-        """Find the threshold."""
-        kind, temperature = setting["certainty"], temperature_of(dev, setting["scale"])
-        sure = np.sort(dev.windows.certainty(kind, temperature), axis=None)
-        threshold = np.append(sure, np.inf)[int((~dev.right).sum())]
-        return lambda windows: (windows.certainty(kind, temperature) >= threshold).mean(axis=1)
-
-
-class Doc(Estimate):
-    """Development accuracy, less the drop of the mean confidence since; temperatures are tried."""
-
-    name = "DoC"
-    grid = ({"scale": None}, *({"scale": scale} for scale in SCALES))
-
-    def learn(self, dev: Development, setting: Mapping[str, Any]) -> Rule:
-        """Take the mean confidence."""
-        temperature = temperature_of(dev, setting["scale"])
-        mean, accuracy = float(dev.windows.certainty("confidence", temperature).mean()), dev.accuracy
-        return lambda windows: accuracy + windows.certainty("confidence", temperature).mean(axis=1) - mean
+    given, target = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    places, number = np.unique(given, return_inverse=True)
+    counts = np.bincount(number.ravel()).astype(np.float64)
+    sums = np.bincount(number.ravel(), target)
+    blocks: list[list[float]] = []  # sum, steps and places of each level
+    for total, count in zip(sums.tolist(), counts.tolist(), strict=True):
+        blocks.append([total, count, 1])
+        while len(blocks) > 1 and blocks[-2][0] * blocks[-1][1] >= blocks[-1][0] * blocks[-2][1]:
+            last = blocks.pop()
+            blocks[-1] = [a + b for a, b in zip(blocks[-1], last, strict=True)]
+    levels = np.repeat([total / count for total, count, _ in blocks], [int(wide) for *_, wide in blocks])
+    return lambda values: np.asarray(np.interp(values, places, levels))
 
 
-class DocRegression(Estimate):
-    """A line of the mean certainty, learned over development windows.
+CURVES: dict[str, Callable[[Doubles, Doubles], Curve]] = {"line": line, "monotone": monotone}
+Rule = Callable[[Windows], Doubles]
+"""Gives a number for each of some windows, mostly their accuracy."""
 
-    Tried: confidence or entropy, two temperatures, and the line free or through the mean confidence and
-    accuracy of the surest quarter of the windows, which stand for clean data.
+
+@dataclass(frozen=True)
+class Estimate:
+    """An estimate of the accuracy of a network's own answers."""
+
+    name: str
+    learn: Callable[..., Rule]  # from development windows and a setting
+    grid: tuple[Setting, ...] = ({},)  # tried on development windows, where there is anything to tune
+
+
+class Estimated:
+    """An estimate that is fitted to labeled windows of a development stream."""
+
+    def __init__(self, estimate: Estimate) -> None:
+        self.estimate, self.setting = estimate, estimate.grid[0]
+        self.trials: list[float] = []
+        """Mean absolute error of each setting on development windows."""
+        self._rule: Rule | None = None
+
+    def fit(self, dev: Dev, clean: bool = False) -> None:
+        """Learn from the windows of a stream, or of its clean steps alone."""
+        truth = dev.truth
+        assert truth is not None
+        found = cut(truth.judged & ~truth.shifted if clean else truth.judged, truth.stretches)
+        labels, stretches = truth.labels[found.steps], truth.stretches[found.ends]
+        self.learn(Development(Windows.of(dev, found.steps), labels, stretches))
+
+    def learn(self, dev: Development) -> None:
+        """Keep the setting that is nearest to the truth on development windows, and learn from all of them.
+
+        Where there are several stretches, each half is judged by what the other half taught.
+        """
+        learn, settings, halves = self.estimate.learn, self.estimate.grid, dev.halves()
+        pairs = [(dev, dev)] if halves is None else [halves, halves[::-1]]
+
+        def gap(setting: Setting) -> float:
+            gaps = [learn(one, **setting)(other.windows) - other.accuracies for one, other in pairs]
+            return float(np.abs(np.concatenate(gaps)).mean())
+
+        self.trials = [gap(each) for each in settings] if len(settings) > 1 else []
+        self.setting = settings[int(np.argmin(self.trials or [0.0]))]  # the first of a tie
+        self._rule = learn(dev, **self.setting)
+
+    def of(self, windows: Windows) -> Doubles:
+        """Return the accuracy of each window, as far as it can be told."""
+        if self._rule is None:
+            raise ValueError(f"{self.estimate.name} is not fitted, expected fit() first")
+        return np.clip(self._rule(windows), 0.0, 1.0)
+
+    def watch(self, seen: Outputs) -> Answers:
+        """Say the accuracy of any windows."""
+        answer = seen.probs.argmax(axis=1)
+        return Answers(doubt(seen.probs), answer, accuracy=lambda steps: self.of(Windows.of(seen, steps)))
+
+    @property
+    def choice(self) -> dict[str, Any]:
+        """The setting that was chosen, and the errors of all trials on development windows."""
+        tried = zip(self.estimate.grid, self.trials, strict=False)
+        trials = [{**setting, "error": round(error, 4)} for setting, error in tried]
+        return {"setting": dict(self.setting), "trials": trials}
+
+
+def _certainty(dev: Development, kind: str, scale: float | None) -> Rule:
+    temperature = dev.scaled(scale)
+    return lambda windows: windows.certainty(kind, temperature)
+
+
+def _curve(dev: Development, curve: str, value: Rule) -> Rule:
+    """Return a curve of a number of a window, learned over development windows."""
+    learned = CURVES[curve](value(dev.windows), dev.accuracies)
+    return lambda windows: learned(value(windows))
+
+
+def _atc(dev: Development, certainty: str, scale: float | None) -> Rule:
+    """Take the share of steps at least as sure as a threshold.
+
+    As large a share of development steps lies below the threshold as were wrong.
     """
+    sure = _certainty(dev, certainty, scale)
+    threshold = np.append(np.sort(sure(dev.windows), axis=None), np.inf)[int((~dev.right).sum())]
+    return lambda windows: (sure(windows) >= threshold).mean(axis=1)
 
-    name = "DoC, regression"
-    grid = tuple(
-        {"certainty": kind, "scale": scale, "through": through}
-        for through in ("nothing", "surest quarter")
-        for scale in (None, 1.0)
-        for kind in ("confidence", "entropy")
-    )
 
-    def learn(self, dev: Development, setting: Mapping[str, Any]) -> Rule:
-        """Learn the line."""
-        kind, temperature = setting["certainty"], temperature_of(dev, setting["scale"])
-        sure, truth = dev.windows.certainty(kind, temperature).mean(axis=1), dev.accuracies
-        if setting["through"] == "nothing":
-            curve = line(sure, truth)
-            return lambda windows: curve(windows.certainty(kind, temperature).mean(axis=1))
+def _doc(dev: Development, scale: float | None) -> Rule:
+    """Take development accuracy, less the drop of the mean confidence since."""
+    sure = _certainty(dev, "confidence", scale)
+    mean, accuracy = float(sure(dev.windows).mean()), dev.accuracy
+    return lambda windows: accuracy + sure(windows).mean(axis=1) - mean
+
+
+def _doc_regression(dev: Development, certainty: str, scale: float | None, through: str) -> Rule:
+    """Learn a line of the mean certainty.
+
+    It is free, or goes through the mean confidence and accuracy of the surest quarter of the windows, which
+    stand for clean data.
+    """
+    each = _certainty(dev, certainty, scale)
+    sure, truth, point = each(dev.windows).mean(axis=1), dev.accuracies, None
+    if through == "surest quarter":
         surest = np.argsort(-sure, kind="stable")[: max(1, len(sure) // 4)]
-        at, level = float(sure[surest].mean()), float(truth[surest].mean())
-        spread = float(np.square(sure - at).sum())
-        slope = float(((sure - at) * (truth - level)).sum()) / spread if spread > 1e-18 else 0.0
-        return lambda windows: level + slope * (windows.certainty(kind, temperature).mean(axis=1) - at)
+        point = float(sure[surest].mean()), float(truth[surest].mean())
+    curve = line(sure, truth, point)
+    return lambda windows: curve(each(windows).mean(axis=1))
 
 
-class MeanConfidence(Estimate):
-    """The mean of the largest posterior; nothing is learned."""
-
-    name = "mean confidence"
-
-    def learn(self, dev: Development, setting: Mapping[str, Any]) -> Rule:
-        """Learn nothing."""
-        return lambda windows: 1 + windows.certainty("confidence").mean(axis=1)
+def _mean_confidence(dev: Development, scale: float | None = None) -> Rule:
+    """Take the mean of the largest posterior, as it is or at a temperature."""
+    sure = _certainty(dev, "confidence", scale)
+    return lambda windows: 1 + sure(windows).mean(axis=1)
 
 
-class ScaledConfidence(Estimate):
-    """The mean of the largest posterior at the temperature that fits development labels best."""
-
-    name = "mean confidence, temperature"
-
-    def learn(self, dev: Development, setting: Mapping[str, Any]) -> Rule:
-        """Find the temperature."""
-        temperature = dev.temperature
-        return lambda windows: 1 + windows.certainty("confidence", temperature).mean(axis=1)
+def _isotonic(dev: Development, certainty: str, scale: float | None) -> Rule:
+    """Average an isotonic regression of right answers on certainty over the window."""
+    sure = _certainty(dev, certainty, scale)
+    curve = monotone(sure(dev.windows).ravel(), dev.right.ravel())
+    return lambda windows: curve(sure(windows)).mean(axis=1)
 
 
-class Isotonic(Estimate):
-    """An isotonic regression of right answers on certainty, averaged over the window.
-
-    The measure of certainty and the temperature of the posteriors are tried.
-    """
-
-    name = "isotonic"
-    grid = tuple({"certainty": kind, "scale": scale} for scale in (None, 1.0) for kind in CERTAINTIES)
-
-    def learn(self, dev: Development, setting: Mapping[str, Any]) -> Rule:
-        """Learn the curve."""
-        kind, temperature = setting["certainty"], temperature_of(dev, setting["scale"])
-        curve = monotone(dev.windows.certainty(kind, temperature).ravel(), dev.right.ravel())
-        return lambda windows: curve(windows.certainty(kind, temperature)).mean(axis=1)
+def _entropy_mean(dev: Development, curve: str, scale: float | None) -> Rule:
+    """Learn a curve of the mean entropy."""
+    sure = _certainty(dev, "entropy", scale)
+    return _curve(dev, curve, lambda windows: sure(windows).mean(axis=1))
 
 
-class EntropyMean(Estimate):
-    """A curve of the mean entropy, learned over development windows; curves and temperatures are tried."""
-
-    name = "entropy mean regression"
-    grid = tuple({"curve": curve, "scale": scale} for scale in (None, 1.0, 0.5, 2.0) for curve in CURVES)
-
-    def learn(self, dev: Development, setting: Mapping[str, Any]) -> Rule:
-        """Learn the curve."""
-        temperature = temperature_of(dev, setting["scale"])
-        sure = dev.windows.certainty("entropy", temperature).mean(axis=1)
-        curve = CURVES[setting["curve"]](sure, dev.accuracies)
-        return lambda windows: curve(windows.certainty("entropy", temperature).mean(axis=1))
-
-
-class NuclearNorm(Estimate):
-    """A curve of the nuclear norm of each window's posteriors; curves and temperatures are tried.
+def _nuclear_norm(dev: Development, curve: str, scale: float | None) -> Rule:
+    """Learn a curve of the nuclear norm of each window's posteriors.
 
     The norm is large where posteriors are sure and all classes come equally often, so that it takes a
     window of few classes for a drop of accuracy, unless development windows are like it.
     """
-
-    name = "nuclear norm"
-    grid = tuple({"curve": curve, "scale": scale} for scale in (None, 1.0, 0.5, 2.0) for curve in CURVES)
-
-    def learn(self, dev: Development, setting: Mapping[str, Any]) -> Rule:
-        """Learn the curve."""
-        temperature = temperature_of(dev, setting["scale"])
-        curve = CURVES[setting["curve"]](nuclear_norms(dev.windows.scaled(temperature)), dev.accuracies)
-        return lambda windows: curve(nuclear_norms(windows.scaled(temperature)))
+    temperature = dev.scaled(scale)
+    return _curve(dev, curve, lambda windows: nuclear_norms(windows.scaled(temperature)))
 
 
 def nuclear_norms(probs: Floats) -> Doubles:
@@ -164,26 +298,13 @@ LIMIT = 5.0
 """Mean of minus the log posterior over steps and classes above which posteriors are trusted."""
 
 
-class MaNo(Estimate):
-    """A curve of the norm of each window's normalized logits.
+def _mano(dev: Development, normalize: str, power: int, curve: str) -> Rule:
+    """Learn a curve of the norm of each window's normalized logits.
 
     The paper normalizes by softmax where posteriors are far from even, else by the first terms of its series,
-    and takes the fourth power. Tried: that and softmax throughout, powers 4 and 2, both curves.
+    and takes the fourth power.
     """
-
-    name = "MaNo"
-    grid = tuple(
-        {"normalize": how, "power": power, "curve": curve}
-        for how in ("paper", "softmax")
-        for power in (4, 2)
-        for curve in CURVES
-    )
-
-    def learn(self, dev: Development, setting: Mapping[str, Any]) -> Rule:
-        """Learn the curve."""
-        how, power = setting["normalize"] == "paper", setting["power"]
-        curve = CURVES[setting["curve"]](logit_norms(dev.windows.logits, power, how), dev.accuracies)
-        return lambda windows: curve(logit_norms(windows.logits, power, how))
+    return _curve(dev, curve, lambda windows: logit_norms(windows.logits, power, normalize == "paper"))
 
 
 def logit_norms(logits: Floats, power: int = 4, choose: bool = True) -> Doubles:
@@ -204,28 +325,19 @@ SMOOTH, ROUNDS, NEAR = (0.5, 0.1, 0.02), 400, 0.5
 scaling with each, at most; and steps of a window by which a class may be off at their end."""
 
 
-class Cot(Estimate):
-    """One less the cost of moving the window's posteriors to classes in the shares of development labels.
+def _cot(dev: Development, threshold: bool, scale: float | None) -> Rule:
+    """Take one less the cost of moving the window's posteriors to classes in development shares.
 
     A step costs 1 less its posterior at the class that it is moved to. The thresholded form counts the steps
-    whose cost is above a threshold; as large a share of development steps lies above it as were wrong. Form
-    and temperature are tried.
+    whose cost is above a threshold; as large a share of development steps lies above it as were wrong.
     """
-
-    name = "COT"
-    grid = tuple(
-        {"threshold": form, "scale": scale} for form in (False, True) for scale in (None, 1.0, 0.71, 1.41)
-    )
-
-    def learn(self, dev: Development, setting: Mapping[str, Any]) -> Rule:
-        """Take the shares of classes, and find the threshold."""
-        temperature = temperature_of(dev, setting["scale"])
-        shares = np.bincount(dev.labels.ravel(), minlength=dev.windows.probs.shape[2]) / dev.labels.size
-        if not setting["threshold"]:
-            return lambda windows: 1 - transport(windows.scaled(temperature), shares).mean(axis=1)
-        costs = np.sort(transport(dev.windows.scaled(temperature), shares), axis=None)
-        limit = np.append(costs, np.inf)[int(dev.right.sum())]
-        return lambda windows: (transport(windows.scaled(temperature), shares) < limit).mean(axis=1)
+    temperature = dev.scaled(scale)
+    shares = np.bincount(dev.labels.ravel(), minlength=dev.windows.probs.shape[2]) / dev.labels.size
+    if not threshold:
+        return lambda windows: 1 - transport(windows.scaled(temperature), shares).mean(axis=1)
+    costs = np.sort(transport(dev.windows.scaled(temperature), shares), axis=None)
+    limit = np.append(costs, np.inf)[int(dev.right.sum())]
+    return lambda windows: (transport(windows.scaled(temperature), shares) < limit).mean(axis=1)
 
 
 def transport(probs: npt.NDArray[Any], shares: Doubles) -> Doubles:
@@ -253,42 +365,30 @@ def transport(probs: npt.NDArray[Any], shares: Doubles) -> Doubles:
     return np.asarray((plan * costs).sum(axis=2) / np.maximum(plan.sum(axis=2), 1e-300))
 
 
-class Bbse(Estimate):
-    """The mean posterior of the prediction, after each window's own class mix is put into the posteriors.
+def _bbse(dev: Development, soft: bool, scale: float | None, penalty: float) -> Rule:
+    """Take the mean posterior of the prediction, after each window's own class mix is put into it.
 
-    The mix is the one whose predictions, by the confusion matrix of development steps, come nearest to those
-    of the window. Predictions counted as classes or as posteriors, temperature and penalty are tried.
+    The mix is the one whose predictions, counted as classes or as posteriors, by the confusion matrix of
+    development steps, come nearest to those of the window.
     """
+    temperature, classes = dev.scaled(scale), dev.windows.probs.shape[2]
 
-    name = "BBSE"
-    grid = tuple(
-        {"soft": soft, "scale": scale, "penalty": penalty}
-        for soft in (False, True)
-        for scale in (None, 1.0)
-        for penalty in (0.01, 0.1)
-    )
+    def said(probs: Floats) -> npt.NDArray[Any]:
+        return probs if soft else np.asarray(probs == probs.max(axis=2, keepdims=True), dtype=np.float64)
 
-    def learn(self, dev: Development, setting: Mapping[str, Any]) -> Rule:
-        """Count the confusion of development steps."""
-        temperature = temperature_of(dev, setting["scale"])
-        classes = dev.windows.probs.shape[2]
-        said = _said(dev.windows.scaled(temperature), setting["soft"]).reshape(-1, classes)
-        counts = np.stack([np.bincount(dev.labels.ravel(), column, classes) for column in said.T])
-        joint: Doubles = counts / dev.labels.size
+    taught = said(dev.windows.scaled(temperature)).reshape(-1, classes)
+    counts = np.stack([np.bincount(dev.labels.ravel(), column, classes) for column in taught.T])
+    joint: Doubles = counts / dev.labels.size
 
-        def rule(windows: Any) -> Doubles:
-            probs = windows.scaled(temperature)
-            ratios = class_ratios(joint, _said(probs, setting["soft"]).mean(axis=1), setting["penalty"])
-            answer = windows.probs.argmax(axis=2)[:, :, None]
-            mixed = probs * ratios[:, None, :]
-            share = np.take_along_axis(mixed, answer, axis=2)[:, :, 0] / np.maximum(mixed.sum(axis=2), 1e-30)
-            return np.asarray(share.mean(axis=1))
+    def rule(windows: Windows) -> Doubles:
+        probs = windows.scaled(temperature)
+        ratios = class_ratios(joint, said(probs).mean(axis=1), penalty)
+        answer = windows.probs.argmax(axis=2)[:, :, None]
+        mixed = probs * ratios[:, None, :]
+        share = np.take_along_axis(mixed, answer, axis=2)[:, :, 0] / np.maximum(mixed.sum(axis=2), 1e-30)
+        return np.asarray(share.mean(axis=1))
 
-        return rule
-
-
-def _said(probs: npt.NDArray[Any], soft: bool) -> npt.NDArray[Any]:
-    return probs if soft else np.asarray(probs == probs.max(axis=2, keepdims=True), dtype=np.float64)
+    return rule
 
 
 def class_ratios(joint: Doubles, said: npt.NDArray[Any], penalty: float) -> Doubles:
@@ -306,44 +406,27 @@ def class_ratios(joint: Doubles, said: npt.NDArray[Any], penalty: float) -> Doub
     return np.asarray(np.maximum(1 + moved.T, 0.0))
 
 
-class DevAccuracy(Estimate):
-    """A constant."""
-
-    name = "dev accuracy"
-
-    def learn(self, dev: Development, setting: Mapping[str, Any]) -> Rule:
-        """Take the accuracy."""
-        accuracy = dev.accuracy
-        return lambda windows: np.full(len(windows), accuracy)
+def _dev_accuracy(dev: Development) -> Rule:
+    """Take the accuracy of development time."""
+    accuracy = dev.accuracy
+    return lambda windows: np.full(len(windows), accuracy)
 
 
-class Gde(Estimate):
-    """The share of steps at which a second predictor, trained alike from other seeds, agrees.
+def _gde(dev: Development, soft: bool, curve: str) -> Rule:
+    """Take the share of steps at which a second predictor, trained alike from other seeds, agrees.
 
-    Tried: agreement of classes, or of posteriors (the chance that draws from both agree); as it is, as
-    a difference from development time, and by both curves.
+    It is taken as it is, as a difference from development time, or through a curve.
     """
-
-    name = "GDE"
-    grid = tuple(
-        {"soft": soft, "curve": curve} for soft in (False, True) for curve in ("none", "difference", *CURVES)
-    )
-
-    def learn(self, dev: Development, setting: Mapping[str, Any]) -> Rule:
-        """Learn what agreement says of accuracy."""
-        soft, curve = setting["soft"], setting["curve"]
-        if curve == "none":
-            return lambda windows: agreement(windows, soft)
-        agreed = agreement(dev.windows, soft)
-        if curve == "difference":
-            gap = dev.accuracy - float(agreed.mean())
-            return lambda windows: agreement(windows, soft) + gap
-        learned = CURVES[curve](agreed, dev.accuracies)
-        return lambda windows: learned(agreement(windows, soft))
+    if curve == "none":
+        return lambda windows: agreement(windows, soft)
+    if curve == "difference":
+        gap = dev.accuracy - float(agreement(dev.windows, soft).mean())
+        return lambda windows: agreement(windows, soft) + gap
+    return _curve(dev, curve, lambda windows: agreement(windows, soft))
 
 
 def agreement(windows: Windows, soft: bool) -> Doubles:
-    """Return how far both predictors agree in each window.
+    """Return how far both predictors agree: in classes, or (soft) the chance that draws from both agree.
 
     Examples
     --------
@@ -359,19 +442,30 @@ def agreement(windows: Windows, soft: bool) -> Doubles:
     return np.asarray((windows.probs.argmax(axis=2) == windows.other.argmax(axis=2)).mean(axis=1))
 
 
-ESTIMATES: tuple[type[Estimate], ...] = (
-    Atc,
-    Doc,
-    DocRegression,
-    MeanConfidence,
-    ScaledConfidence,
-    Isotonic,
-    EntropyMean,
-    NuclearNorm,
-    MaNo,
-    Cot,
-    Bbse,
-    DevAccuracy,
+SURE = grid(scale=(None, 1.0), certainty=tuple(CERTAINTIES))
+CURVED = grid(scale=(None, 1.0, 0.5, 2.0), curve=tuple(CURVES))
+SCALES = (None, 1.0, 0.5, 0.71, 0.84, 1.19, 1.41, 2.0)
+"""Multiples of the fitted temperature that are tried; None is none."""
+ATC = Estimate("ATC", _atc, SURE)
+DOC = Estimate("DoC", _doc, grid(scale=SCALES))
+MEAN_CONFIDENCE = Estimate("mean confidence", _mean_confidence)
+ESTIMATES: tuple[Estimate, ...] = (
+    ATC,
+    DOC,
+    Estimate(
+        "DoC, regression",
+        _doc_regression,
+        grid(through=("nothing", "surest quarter"), scale=(None, 1.0), certainty=("confidence", "entropy")),
+    ),
+    MEAN_CONFIDENCE,
+    Estimate("mean confidence, temperature", partial(_mean_confidence, scale=1.0)),
+    Estimate("isotonic", _isotonic, SURE),
+    Estimate("entropy mean regression", _entropy_mean, CURVED),
+    Estimate("nuclear norm", _nuclear_norm, CURVED),
+    Estimate("MaNo", _mano, grid(normalize=("paper", "softmax"), power=(4, 2), curve=tuple(CURVES))),
+    Estimate("COT", _cot, grid(threshold=(False, True), scale=(None, 1.0, 0.71, 1.41))),
+    Estimate("BBSE", _bbse, grid(soft=(False, True), scale=(None, 1.0), penalty=(0.01, 0.1))),
+    Estimate("dev accuracy", _dev_accuracy),
 )
-
-__all__ = ["ESTIMATES", "Atc", "Development", "Doc", "Estimate", "Gde", "MeanConfidence", "Windows"]
+GDE = Estimate("GDE", _gde, grid(soft=(False, True), curve=("none", "difference", *CURVES)))
+"""Needs a second predictor."""

@@ -13,7 +13,9 @@ import numpy.typing as npt
 
 from tcuq.base.checks import known
 
-from ..harness import types as stream_types
+from ..harness.types import Answers, Dev, Outputs
+from ..metrics import aurc
+from .choosing import Measure, objective
 
 if TYPE_CHECKING:
     from torch import nn
@@ -21,8 +23,7 @@ if TYPE_CHECKING:
     from tcuq.log.log import Log
     from tcuq.monitor.params import Params
 
-    from ..zoo.outputs import Outputs
-    from .objective import Measure
+    from ..zoo.outputs import Outputs as Said
     from .passes import MethodCost
 
 
@@ -80,11 +81,9 @@ def check_clean(name: str, x: npt.NDArray[Any], y: npt.NDArray[np.int64]) -> Non
 Floats = npt.NDArray[np.floating[Any]]
 TRIALS = 8
 """Settings that a method with anything to tune may try; the same for all."""
-
-
-Recorded = stream_types.Outputs
+Recorded = Outputs
 """What a method's networks say to examples, a row each."""
-Observed = stream_types.Outputs
+Observed = Outputs
 """What a method may see of a stream, a row a step."""
 
 
@@ -92,9 +91,19 @@ Observed = stream_types.Outputs
 class Labeled:
     """A development stream: what is observed, true labels (below 0: none of the classes), kinds of shift."""
 
-    observed: Observed
+    observed: Outputs
     labels: npt.NDArray[np.int64]
     kinds: npt.NDArray[np.uint8]
+
+
+def labeled(dev: Dev) -> Labeled:
+    """Return the steps of a development stream that are judged; without labels, all, and none of a class."""
+    if dev.truth is None:
+        return Labeled(dev.outputs(), np.full(len(dev), -1), np.zeros(len(dev), np.uint8))
+    kept = dev.labels >= 0
+    if kept.all():
+        return Labeled(dev.outputs(), dev.labels, dev.shifted)
+    return Labeled(dev.taken(kept), dev.labels[kept], dev.shifted[kept])
 
 
 class Answer(NamedTuple):
@@ -157,7 +166,7 @@ class Method(ABC):
     """Methods with the same networks and the same `bank` share what was recorded."""
     reads_features: ClassVar[bool] = True
     """Whether a score reads features; else recordings leave them out. The same for all with one `bank`."""
-    said: dict[int, Outputs] | None = None
+    said: dict[int, Said] | None = None
     """What networks said to the examples that are recorded now, where methods share networks."""
     grid: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)
     """Settings that are tried on development streams: one where there is nothing to tune, else `TRIALS`."""
@@ -168,6 +177,8 @@ class Method(ABC):
     """Whether `monitored` gives a monitor; its gain over the first row is reported with an interval."""
     measure: Measure | None = None
     """What settings are chosen by; None stands for `objective.objective`."""
+    own_answer: ClassVar[bool] = False
+    """Whether it answers with a class of its own, another one with another setting."""
     calibrated: ClassVar[bool] = False
     """Whether 1 less its score is the chance that its answer is right, so that means expect an accuracy."""
     keeps_fit: ClassVar[bool] = False
@@ -206,7 +217,7 @@ class Method(ABC):
         found = self.heard(self.network, x, device)
         return Recorded(found.probs, found.features, {"logits": found.logits})
 
-    def heard(self, network: nn.Module, x: npt.NDArray[Any], device: str) -> Outputs:
+    def heard(self, network: nn.Module, x: npt.NDArray[Any], device: str) -> Said:
         """Return what a network says to examples; it is run once for all methods that share `said`."""
         from ..zoo.outputs import outputs
 
@@ -221,21 +232,33 @@ class Method(ABC):
         """Answer a stream with a setting of the grid; the past of a segment's first step is empty."""
 
     def fit(self, dev: Labeled) -> None:
-        """Keep the setting whose scores find the method's own errors best, and drops of accuracy if asked."""
-        from .objective import objective
+        """Keep the setting whose scores find the method's own errors best, and drops of accuracy if asked.
 
+        Where settings answer differently, errors differ too, and one that errs more may rank its errors
+        better: there the area under risk and coverage decides.
+        """
         measure = self.measure or objective
-        best, self.setting = -1.0, self.grid[0]
-        for setting in self.grid:
+
+        def quality(setting: Mapping[str, Any]) -> float:
             found = self.score(dev.observed, setting)
             wrong = found.predictions() != dev.labels
-            quality = measure(found.score, wrong, dev.kinds, dev.observed.stretches)
-            if quality > best:  # a grid begins with its simplest setting, which wins a tie
-                best, self.setting = quality, setting
+            if self.own_answer:
+                return -aurc(found.score, wrong)
+            return float(
+                np.nan_to_num(measure(found.score, wrong, dev.kinds, dev.observed.stretches), nan=-1)
+            )
+
+        # A grid begins with its simplest setting, which wins a tie.
+        self.setting = max(self.grid, key=quality) if len(self.grid) > 1 else self.grid[0]
 
     def answer(self, seen: Observed) -> Answer:
         """Answer a stream with the setting that was kept."""
         return self.score(seen, self.setting)
+
+    def prediction_risk(self, seen: Observed, found: Answer) -> Floats | None:
+        """Return what an answer says of the plain network's prediction; None: what its posteriors do."""
+        plain = self.recipe == "plain" and self.members == 1
+        return found.score if plain and not self.own_answer else None
 
     def fit_posteriors(self, dev: Labeled) -> None:
         """Fit no more than `posteriors` needs; all, where scores and posteriors go together."""
@@ -261,11 +284,71 @@ class Method(ABC):
         """Take up what an earlier fit to the same stream found."""
         raise ValueError(f"{self.name} keeps no fit")
 
-    def cost(self, shape: tuple[int, ...]) -> MethodCost:
-        """Return what a step costs, for a prepared input of a shape (channels, height, width).
+    def deployed(self) -> Sequence[nn.Module]:
+        """Return the networks that a device runs."""
+        return self.loaded()
 
-        That is a pass through every network; methods that need more say so.
-        """
+    def needs(self) -> dict[str, Any]:
+        """Return what a step needs beside one pass through every network, as `passes.counted` takes it."""
+        return {}
+
+    def cost(self, shape: tuple[int, ...]) -> MethodCost:
+        """Return what a step costs, for a prepared input of a shape (channels, height, width)."""
         from .passes import counted
 
-        return counted(self.loaded(), shape)
+        return counted(self.deployed(), shape, **self.needs())
+
+
+HORIZON = 200
+"""Steps that an expected accuracy looks back."""
+
+
+def causal_mean(values: Floats, last: int) -> npt.NDArray[np.float64]:
+    """Return the mean of the last values of each step, or of as many as there are."""
+    sums = np.concatenate([[0.0], np.cumsum(values)])
+    ends = np.arange(1, len(values) + 1)
+    starts = np.maximum(0, ends - last)
+    return np.asarray((sums[ends] - sums[starts]) / (ends - starts))
+
+
+class Scored:
+    """A method as experiments fit it to development data, whose settings are chosen by what they judge by."""
+
+    def __init__(self, kind: type[Method], measure: Measure | None = None) -> None:
+        self.method = kind()
+        self.method.measure = measure
+
+    def learn(self, clean: Outputs, y: Any) -> None:
+        """Learn from what was recorded of clean development examples, before any stream is seen."""
+        if type(self.method).learn is not Method.learn:
+            self.method.learn(clean, y)
+
+    def fit(self, dev: Dev) -> None:
+        """Keep the setting that is best on the judged steps of a development stream."""
+        self.method.fit(labeled(dev))
+
+    def watch(self, seen: Outputs) -> Answers:
+        """Return its score and its class, and what it says of the plain network's prediction."""
+        found, accuracy = self.method.answer(seen), None
+        score = np.asarray(found.score, dtype=np.float64)
+        if self.method.calibrated:
+            accuracy = np.concatenate([1 - causal_mean(score[piece], HORIZON) for piece in seen.pieces()])
+        risk = self.method.prediction_risk(seen, found)
+        said = None if risk is None else np.asarray(risk, dtype=np.float64)
+        return Answers(score, found.predictions(), None, accuracy, None, said, found.probs)
+
+    @property
+    def choice(self) -> dict[str, Any]:
+        """What was chosen on a stream, as JSON takes it."""
+        found = {name: _plain(value) for name, value in self.method.setting.items()}
+        for name in ("temperature", "coef", "bias"):
+            value = vars(self.method).get(name)
+            if value is not None:
+                found[name] = _plain(value)
+        return found
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (tuple, np.ndarray)):
+        return [_plain(each) for each in value]
+    return round(float(value), 6) if isinstance(value, (float, np.floating)) else value

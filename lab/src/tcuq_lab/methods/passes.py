@@ -12,8 +12,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from ..zoo.count import multiply_adds, parameters
-from ..zoo.outputs import BATCH, core
+from ..zoo.outputs import BATCH, core, multiply_adds, parameters
 from ..zoo.recipes import Dropped
 
 Arrays = tuple[npt.NDArray[Any], ...]

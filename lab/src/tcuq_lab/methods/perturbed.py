@@ -11,14 +11,12 @@ import numpy.typing as npt
 
 from tcuq.metrics import auroc
 
+from ..detectors.scores import Doubles, Rows, energy, entropy, margin, softmax, unsure
 from .ensembles import Rowwise
 from .method import Recorded, check_clean
-from .scores import Doubles, Rows, energy, entropy, margin, softmax, unsure
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
-
-    from .passes import MethodCost
 
 
 EPSILONS = (0.0025, 0.005, 0.01, 0.02, 0.04, 0.08)
@@ -114,10 +112,9 @@ class Perturbed(Rowwise):
                     run.append(plain(network(inputs + step * slope.sign())))
         return [joined(run) for run in runs]
 
-    def _cost(self, shape: tuple[int, ...], more: int = 0, stored: int = 0) -> MethodCost:
-        from .passes import counted
-
-        return counted(self.loaded(), shape, repeats=3, more=more, stored=stored, gradient=True)
+    def needs(self) -> dict[str, Any]:
+        """Run two passes and a gradient; store the step."""
+        return {"repeats": 3, "gradient": True, "stored": 1}
 
 
 TEMPERATURES = (1000.0, 100.0, 10.0, 5.0, 2.0, 1.0)
@@ -174,9 +171,9 @@ class Odin(Perturbed):
         self.temperature = TEMPERATURES[int(np.argmax(np.nan_to_num(quality)))]
         super().ready(x, y)
 
-    def cost(self, shape: tuple[int, ...]) -> MethodCost:
-        """Return two passes and a gradient; temperature and step are stored."""
-        return self._cost(shape, stored=2)
+    def needs(self) -> dict[str, Any]:
+        """Store the temperature too."""
+        return {**super().needs(), "stored": 2}
 
 
 class OdinEnergy(Odin):
@@ -226,15 +223,13 @@ class Godin(Perturbed):
             return np.asarray(1 - found[3][:, 0].astype(np.float64))
         return energy(found[0]) if kind == "energy" else unsure(softmax(found[0]))
 
-    def cost(self, shape: tuple[int, ...]) -> MethodCost:
-        """Return two passes and a gradient; the linear head of the backbone is not used, h is a product."""
-        from ..zoo.count import parameters
-        from ..zoo.outputs import core
+    def needs(self) -> dict[str, Any]:
+        """Leave out the linear head of the backbone; h is a product in every run, and has the gradient."""
+        from ..zoo.outputs import core, parameters
 
         body = core(self.network)
-        # h in every run; the gradient is that of h, which g has no part in.
         more = (3 * body.classes - 1) * body.width
-        return self._cost(shape, more=more, stored=1 - parameters(body.head))
+        return {**super().needs(), "more": more, "stored": 1 - parameters(body.head)}
 
 
 class GodinEnergy(Godin):

@@ -4,39 +4,23 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ..metrics import aurc
-from .method import Answer, Floats, Labeled, Method, Observed
-from .scores import unsure
+from tcuq.metrics.inputs import Bools, Ints
 
-if TYPE_CHECKING:
-    from .passes import MethodCost
-
-Integers = npt.NDArray[np.int64]
+from ..detectors.scores import unsure
+from ..harness.types import Outputs
+from ..metrics.drops import ages
+from .method import Answer, Floats, Method
 
 COUNTER = 2
 """Bytes that say where a ring begins and how much of it is filled, for up to 256 places."""
 
 
-def ages(seen: Observed) -> Integers:
-    """Return how many steps of its own segment lie before each step.
-
-    Examples
-    --------
-    >>> ages(Observed(np.full((4, 2), 0.5), stretches=np.array([7, 7, 7, 3]))).tolist()
-    [0, 1, 2, 0]
-    """
-    found = np.empty(len(seen), dtype=np.int64)
-    for piece in seen.pieces():
-        found[piece] = np.arange(piece.stop - piece.start)
-    return found
-
-
-def pasts(age: Integers, last: int) -> Iterator[tuple[Integers, Integers]]:
+def pasts(age: Ints, last: int) -> Iterator[tuple[Ints, Ints]]:
     """Give, for each lag from 1 to `last` - 1, the steps that reach back so far and those they reach.
 
     Summed lag by lag, a step gets the same wherever its segment lies; running sums do not promise that.
@@ -53,7 +37,7 @@ def pasts(age: Integers, last: int) -> Iterator[tuple[Integers, Integers]]:
         yield now, now - lag
 
 
-def mean_of_last(values: Floats, age: Integers, last: int) -> npt.NDArray[np.float64]:
+def mean_of_last(values: Floats, age: Ints, last: int) -> npt.NDArray[np.float64]:
     """Return the mean of each step's value and those before it, `last` in all or as many as there are.
 
     Examples
@@ -87,105 +71,103 @@ class Streaming(Method):
         """Return the constants that a device stores: the numbers of the setting that was kept."""
         return sum(isinstance(value, (int, float)) for value in self.setting.values())
 
-    def cost(self, shape: tuple[int, ...]) -> MethodCost:
-        """Return one pass of the plain network, the constants and the memory."""
-        from .passes import counted
+    def needs(self) -> dict[str, Any]:
+        """Store the constants, and keep the memory."""
+        return {"stored": self.stored(), "state": self.state()}
 
-        return counted(self.loaded(), shape, stored=self.stored(), state=self.state())
+
+def _lasts(*lasts: int, **more: Any) -> tuple[Mapping[str, Any], ...]:
+    return tuple({"last": last, **more} for last in lasts)
+
+
+class Ring(Streaming):
+    """A rule over the last steps, the current one among them: `last` in the setting."""
+
+    def entry(self) -> int:
+        """Return the bytes that are kept of a step."""
+        return 1
+
+    def state(self) -> int:
+        """Return the bytes of a ring."""
+        return int(self.setting["last"] - 1) * self.entry() + COUNTER
+
+    def ages(self, seen: Outputs) -> Ints:
+        """Return how many steps of its own segment lie before each step."""
+        return ages(len(seen), seen.stretches)
 
 
 TIE = 0.02
 """Weight of 1 - max p below the step between two shares of up to 49 votes: it orders equal votes alone."""
 
 
-class Vote(Streaming):
+class Vote(Ring):
     """Share of the last predictions that differ from the current one.
 
-    Settings: `last`, the predictions that vote, the current one among them; `weight`, how much 1 - max p adds
-    to the share. A vote knows few values, so a small weight orders equal ones; a weight of 1 sums both.
+    `weight` is how much 1 - max p adds to the share. A vote knows few values, so a small weight orders equal
+    ones; a weight of 1 sums both.
     """
 
     name = "vote"
     grid: ClassVar[tuple[Mapping[str, Any], ...]] = (
-        *({"last": last, "weight": TIE} for last in (1, 3, 5, 9, 17)),
-        *({"last": last, "weight": 1.0} for last in (5, 9, 17)),
+        *_lasts(1, 3, 5, 9, 17, weight=TIE),
+        *_lasts(5, 9, 17, weight=1.0),
     )
 
-    def score(self, seen: Observed, setting: Mapping[str, Any]) -> Answer:
+    def score(self, seen: Outputs, setting: Mapping[str, Any]) -> Answer:
         """Answer with the network's own posteriors and the share that disagrees."""
-        age, predictions = ages(seen), seen.probs.argmax(axis=1)
+        age, predictions = self.ages(seen), seen.probs.argmax(axis=1)
         against = np.zeros(len(seen))
         for now, then in pasts(age, setting["last"]):
             against[now] += predictions[then] != predictions[now]
         share = against / np.minimum(age + 1, setting["last"])
         return Answer(seen.probs, share + setting["weight"] * unsure(seen.probs))
 
-    def state(self) -> int:
-        """Return the bytes of a ring of predictions."""
-        size = 1 if self.classes <= 256 else 2
-        return int(self.setting["last"] - 1) * size + COUNTER
+    def entry(self) -> int:
+        """Return the bytes of a prediction."""
+        return 1 if self.classes <= 256 else 2
 
 
 LASTS = (1, 2, 3, 4, 6, 8, 16, 32)
 
 
-class MeanPosterior(Streaming):
+class MeanPosterior(Ring):
     """1 - the mean of the last posteriors at the answered class.
 
-    Settings: `last`, the posteriors averaged, the current one among them; `answer`, whether the answer is
-    that of the network ("own") or of the mean ("mean").
+    `answer` says whether the answer is that of the network ("own") or of the mean ("mean").
     """
 
     name = "mean_posterior"
-    grid: ClassVar[tuple[Mapping[str, Any], ...]] = tuple({"last": last, "answer": "own"} for last in LASTS)
+    grid: ClassVar[tuple[Mapping[str, Any], ...]] = _lasts(*LASTS, answer="own")
 
-    def score(self, seen: Observed, setting: Mapping[str, Any]) -> Answer:
+    def score(self, seen: Outputs, setting: Mapping[str, Any]) -> Answer:
         """Answer with the network's posteriors, or with their means."""
-        mean = mean_of_last(seen.probs, ages(seen), setting["last"])
+        mean = mean_of_last(seen.probs, self.ages(seen), setting["last"])
         if setting["answer"] == "mean":
             return Answer(mean, unsure(mean))
         return Answer(seen.probs, unsure(mean, seen.probs.argmax(axis=1)))
 
-    def state(self) -> int:
-        """Return the bytes of a ring of 8-bit posteriors."""
-        return int(self.setting["last"] - 1) * self.classes + COUNTER
-
-
-def least_area(method: Method, dev: Labeled) -> Mapping[str, Any]:
-    """Return the setting with the least area under risk and coverage, the first of equal ones.
-
-    Where settings answer differently, errors differ too: one that errs more may rank its errors better.
-    """
-
-    def area(setting: Mapping[str, Any]) -> float:
-        found = method.score(dev.observed, setting)
-        return aurc(found.score, found.predictions() != dev.labels)
-
-    return min(method.grid, key=area)
+    def entry(self) -> int:
+        """Return the bytes of an 8-bit posterior."""
+        return self.classes
 
 
 class MeanAnswer(MeanPosterior):
     """The same mean, which also names the answer."""
 
     name = "mean_answer"
-    grid: ClassVar[tuple[Mapping[str, Any], ...]] = tuple({"last": last, "answer": "mean"} for last in LASTS)
-
-    def fit(self, dev: Labeled) -> None:
-        """Keep the setting with the least area under risk and coverage."""
-        self.setting = least_area(self, dev)
+    own_answer = True
+    grid: ClassVar[tuple[Mapping[str, Any], ...]] = _lasts(*LASTS, answer="mean")
 
 
-class Median(Streaming):
-    """Median of 1 - max p over the last steps, the current one among them: `last` in the setting."""
+class Median(Ring):
+    """Median of 1 - max p over the last steps."""
 
     name = "median"
-    grid: ClassVar[tuple[Mapping[str, Any], ...]] = tuple(
-        {"last": last} for last in (1, 3, 5, 7, 9, 13, 17, 33)
-    )
+    grid: ClassVar[tuple[Mapping[str, Any], ...]] = _lasts(1, 3, 5, 7, 9, 13, 17, 33)
 
-    def score(self, seen: Observed, setting: Mapping[str, Any]) -> Answer:
+    def score(self, seen: Outputs, setting: Mapping[str, Any]) -> Answer:
         """Answer with the network's own posteriors and the median."""
-        age, values = ages(seen), unsure(seen.probs)
+        age, values = self.ages(seen), unsure(seen.probs)
         # What is not there sorts to the end, and the middle is counted from the beginning.
         window = np.full((len(seen), setting["last"]), np.inf)
         window[:, 0] = values
@@ -195,10 +177,6 @@ class Median(Streaming):
         count, every = np.minimum(age + 1, setting["last"]), np.arange(len(seen))
         return Answer(seen.probs, (window[every, (count - 1) // 2] + window[every, count // 2]) / 2)
 
-    def state(self) -> int:
-        """Return the bytes of a ring of 8-bit scores."""
-        return int(self.setting["last"] - 1) + COUNTER
-
 
 THRESHOLD = 0.7
 """Averaged confidence from which a detection counts; what is usual, not tuned."""
@@ -207,28 +185,27 @@ THRESHOLD = 0.7
 class Detections(NamedTuple):
     """Steps at which a prediction is reported, and those at which it would be but for the silence."""
 
-    fired: npt.NDArray[np.bool_]
-    suppressed: npt.NDArray[np.bool_]
+    fired: Bools
+    suppressed: Bools
 
 
-class Suppress(Streaming):
+class Suppress(Ring):
     """1 - max p averaged over the last steps; reports are spaced.
 
-    Settings: `last`, the steps averaged, the current one among them; `threshold`, the averaged confidence at
-    which a prediction is reported; `silence`, the steps after a report in which the same one is not reported
-    again. The score does not depend on the last two.
+    `threshold` is the averaged confidence at which a prediction is reported, `silence` the steps after
+    a report in which the same one is not reported again. The score does not depend on them.
     """
 
     name = "suppress"
     grid: ClassVar[tuple[Mapping[str, Any], ...]] = tuple(
-        {"last": last, "threshold": THRESHOLD, "silence": 2 * last} for last in (1, 2, 3, 4, 6, 8, 16, 32)
+        {"last": last, "threshold": THRESHOLD, "silence": 2 * last} for last in LASTS
     )
 
-    def score(self, seen: Observed, setting: Mapping[str, Any]) -> Answer:
+    def score(self, seen: Outputs, setting: Mapping[str, Any]) -> Answer:
         """Answer with the network's own posteriors and the averaged doubt, during silence too."""
-        return Answer(seen.probs, mean_of_last(unsure(seen.probs), ages(seen), setting["last"]))
+        return Answer(seen.probs, mean_of_last(unsure(seen.probs), self.ages(seen), setting["last"]))
 
-    def decisions(self, seen: Observed) -> Detections:
+    def decisions(self, seen: Outputs) -> Detections:
         """Return what would be reported, with the setting that was kept."""
         found = self.answer(seen)
         sure = 1.0 - found.score >= self.setting["threshold"]
@@ -242,8 +219,8 @@ class Suppress(Streaming):
         return Detections(fired, sure & ~fired)
 
     def state(self) -> int:
-        """Return the bytes of a ring of 8-bit scores, the prediction reported (2) and the steps since (2)."""
-        return int(self.setting["last"] - 1) + COUNTER + 4
+        """Return the bytes of a ring of scores, of the prediction reported (2) and of the steps since (2)."""
+        return super().state() + 4
 
 
 LAST = 8
@@ -259,11 +236,12 @@ class Vote8(Vote):
     """
 
     name = "vote_8"
-    grid: ClassVar[tuple[Mapping[str, Any], ...]] = ({"last": LAST, "weight": TIE},)
+    own_answer = True
+    grid: ClassVar[tuple[Mapping[str, Any], ...]] = _lasts(LAST, weight=TIE)
 
-    def score(self, seen: Observed, setting: Mapping[str, Any]) -> Answer:
+    def score(self, seen: Outputs, setting: Mapping[str, Any]) -> Answer:
         """Answer with the shares of the votes."""
-        age, predictions, every = ages(seen), seen.probs.argmax(axis=1), np.arange(len(seen))
+        age, predictions, every = self.ages(seen), seen.probs.argmax(axis=1), np.arange(len(seen))
         votes = np.zeros(seen.probs.shape)
         votes[every, predictions] = 1 + NUDGE
         for lag, (now, then) in enumerate(pasts(age, setting["last"]), 1):
@@ -274,9 +252,13 @@ class Vote8(Vote):
         shares = votes / votes.sum(axis=1, keepdims=True)
         return Answer(shares, against + setting["weight"] * unsure(seen.probs, chosen))
 
+    def prediction_risk(self, seen: Outputs, found: Answer) -> npt.NDArray[np.float64]:
+        """Return the share of votes against the network's own class, ties ordered as those of the answer."""
+        return np.asarray(Vote.score(self, seen, self.setting).score, dtype=np.float64)
+
 
 class Mean8(MeanAnswer):
     """Answers with the mean of the last eight posteriors; the score is 1 less its largest value."""
 
     name = "mean_8"
-    grid: ClassVar[tuple[Mapping[str, Any], ...]] = ({"last": LAST, "answer": "mean"},)
+    grid: ClassVar[tuple[Mapping[str, Any], ...]] = _lasts(LAST, answer="mean")

@@ -1,30 +1,36 @@
-"""TCUQ: a monitor of this package as a method, fitted to a development stream and run as a device does."""
+"""TCUQ: monitors as `tcuq.fit` makes them, as methods, run as a device does; their alarms at any limit."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from tcuq.base.fixed import ONE
 from tcuq.fitting import FitOptions, fit
-from tcuq.fitting.arrays import added_in_run
+from tcuq.fitting.arrays import added_in_run, compared, novelty
+from tcuq.fitting.clean import in_format
 from tcuq.log.log import MAX_FEATURES, Log
+from tcuq.metrics.inputs import Bools, Ints
 from tcuq.monitor.cost import cost
 from tcuq.monitor.monitor import Monitor, run_over
 from tcuq.monitor.params import Params
+from tcuq.monitor.signals import NUMBER
 
+from ..detectors.scores import Doubles
+from ..detectors.switches import Limits, capped
+from ..harness.types import Answers, Array, Outputs, Switch
+from ..metrics.alarms import candidates, rested_sums
+from .choosing import Measure, objective
 from .method import Answer, FlaggedSteps, Floats, Labeled, Method, Monitored, Observed
-from .objective import Measure, objective
 from .projection import Projection, projection
 from .rules import Streaming
 
 if TYPE_CHECKING:
     from torch import nn
-
-    from .passes import MethodCost
 
 
 SETTINGS = ("signals", "lags", "features", "blend", "l2")
@@ -230,13 +236,10 @@ class Tcuq(Streaming):
         scale = int(params.features > 0)
         return numbers + lag_count + scale + (0 if through is None else through.parameters)
 
-    def cost(self, shape: tuple[int, ...]) -> MethodCost:
-        """Return one pass, the projection of its features, the monitor's constants and memory."""
-        from .passes import counted
-
+    def needs(self) -> dict[str, Any]:
+        """Project the features beside."""
         through = self._through()
-        more = 0 if through is None else through.multiply_adds
-        return counted(self.loaded(), shape, more=more, stored=self.stored(), state=self.state())
+        return {**super().needs(), "more": 0 if through is None else through.multiply_adds}
 
     def _deployed(self) -> Params:
         """Return what a device is given."""
@@ -299,3 +302,98 @@ class TcuqStandard(Tcuq):
             through = projection("pca", features[dev.kinds == 0])
             features = None if through is None else through(features)
         return Log(self.posteriors(seen), features, dev.labels, seen.stretches, dev.kinds), through
+
+
+class Ours:
+    """A fitted monitor; a fresh one watches each stretch, as what one learns outlives a reset."""
+
+    def __init__(
+        self, params: Params, about: str = "prediction", second: Params | None = None, movable: bool = False
+    ) -> None:
+        self.params, self.about, self.second = params, about, second
+        self.movable = movable  # the limit of its alarm may be moved; stretches are as long as each other
+
+    def watch(self, seen: Outputs) -> Answers:
+        """Say risk, class, alarm and accuracy; a second monitor may speak of the prediction."""
+        steps, signals = run(self.params, seen, self.movable)
+        accuracy = steps["expected_accuracy"]
+        about = steps["risk"] if self.about == "prediction" else None
+        if self.second is not None:
+            about = run(self.second, seen)[0]["risk"]
+        return Answers(
+            steps["risk"],
+            steps[self.about].astype(np.int64),
+            self._alarm(seen, steps, signals),
+            None if np.isnan(accuracy).any() else accuracy,
+            ~steps["abstain"].astype(bool),
+            about,
+        )
+
+    def _alarm(self, seen: Outputs, steps: Array, signals: Array | None) -> Any:
+        on = np.asarray(steps["alarm"] > 0)
+        if signals is None or self.params.evidence is None:
+            return on
+        pieces = seen.pieces()
+        added = np.stack(
+            [added_to(self.params, seen.taken(at).log(), steps[at], signals[at]) for at in pieces]
+        )
+        limit = int(self.params.alarm.integers()["rise_limit"])
+        if not limit:
+            return on
+
+        def path(settled: Bools) -> Doubles:
+            tried = candidates(rested_sums(added, settled))
+            return tried[tried >= 1]
+
+        found = Switch(summed(self.params, added), path, limit)
+        differ = float((found.at_limit() != on.reshape(added.shape)).mean())
+        if differ:
+            raise RuntimeError(f"the alarm is not what its sum says at {differ:.2%} of the steps")
+        return found
+
+    @property
+    def choice(self) -> str:
+        """What the fit decided, in one line."""
+        notes = self.params.notes["fit"]
+        said = [
+            f"signals {' '.join(self.params.signals)}",
+            f"{notes['steps']} steps",
+            f"persistence {notes.get('persistence', float('nan')):.3g}",
+            f"alarm {notes.get('evidence', {}).get('chosen', 'unknown')}",
+            f"{len(notes.get('warnings', ()))} warnings",
+        ]
+        return ", ".join(said)
+
+
+def run(params: Params, seen: Outputs, signals: bool = False) -> tuple[Array, Array | None]:
+    """Return what a fresh monitor says to each stretch, and its signals if they are asked for."""
+    logs = [part.log() for part in seen.split()]
+    if not signals:
+        return np.concatenate([np.asarray(run_over(Monitor(params), log)) for log in logs]), None
+    both = [run_over(Monitor(params), log, signals=True) for log in logs]
+    said, seen_signals = (np.concatenate([np.asarray(each) for each in of]) for of in zip(*both, strict=True))
+    return said, seen_signals
+
+
+def fitted(log: Log, clean: Log | None, explain: bool = False, **options: Any) -> Params:
+    """Return the monitor that `tcuq.fit` makes."""
+    return fit(log, clean=clean, force=True, options=FitOptions(explain=explain), **options)
+
+
+def added_to(params: Params, log: Log, steps: Any, signals: Doubles) -> Ints:
+    """Return what a fresh monitor adds to the rise side of its alarm at each step, Q16.16."""
+    head, still = params.evidence, None
+    assert head is not None
+    if head.frozen:
+        odds = np.round(signals[:, NUMBER["odds"]] * ONE).astype(np.uint16)
+        values = compared(in_format(log, params), None if "distance" in params.signals else odds)
+        _, stillness = novelty(values, head.reach, np.arange(len(log)) == 0)
+        still = stillness > head.frozen
+    return added_in_run(params, steps, signals, still)
+
+
+def summed(params: Params, added: Ints) -> Callable[[Limits], Bools]:
+    """Return what the alarm of a monitor does at any limits; it is held and cleared as that of the core."""
+    found = params.alarm.integers()
+    back = found["rise_limit"] - found["rise_clear"]
+    return partial(capped, added, back=back, hold=found["least_raised"])

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from .calibration import brier, brier_per_class, ece, nll
-from .classification import accuracy, macro_f1
-from .ranking import average_precision, fpr_at_tpr, precision_lift, prevalence
-from .selective import aurc, risk_at_coverage
-from .streams import budget_utilization, exceedance_deviation, threshold_spread
+from .classes import accuracy, brier, brier_per_class, ece, macro_f1, nll
+from .ranking import (
+    aurc,
+    average_precision,
+    budget_utilization,
+    exceedance_deviation,
+    fpr_at_tpr,
+    precision_lift,
+    prevalence,
+    risk_at_coverage,
+    threshold_spread,
+)
 
 __all__ = [
     "accuracy",

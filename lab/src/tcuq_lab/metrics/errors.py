@@ -1,4 +1,4 @@
-"""Whose answers are wrong, and how many errors are left."""
+"""Whose answers are wrong, how many errors are left, and what is accepted where labels come late."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from ..harness.declare import Case
 from ..harness.figures import Auroc, Figure, LeftAt, Mean
 from ..harness.intervals import Drawn, averaged, drawn
-from ..harness.types import confidence
+from ..harness.types import MAX_ERROR, confidence
 
 AUROC, PREDICTION_AUROC, ERRORS = "error AUROC", "prediction error AUROC", "errors"
 LEFT = {"errors at 90 %": 0.9, "errors at 80 %": 0.8}
@@ -74,3 +74,23 @@ def errors_by_blocks(case: Case) -> dict[str, Drawn]:
         blocks = np.minimum(np.arange(len(wrong)) // BLOCK, max(1, len(wrong) // BLOCK) - 1)
         parts.append(drawn(Mean(wrong, blocks), int(blocks[-1]) + 1, f"{case.draws} {number}"))
     return {ERRORS: averaged(parts)}
+
+
+WRONG, EXCESS, ACCEPTED = "wrong of accepted", "excess", "accepted"
+
+
+def late(case: Case) -> dict[str, Drawn]:
+    """Return figures by share of labels; no answer is no excess."""
+    truth, said, setting = case.truth, case.answers, case.play.late
+    assert setting is not None
+    second = (np.arange(len(truth)) >= len(truth) // 2) & truth.judged
+    stretches, accept = truth.stretches[second], said.accept[second]
+    count = len(np.unique(stretches))
+    wrong = drawn(Mean(case.wrong[second], stretches, accept), count, case.draws)
+    above = np.fmax(0, wrong.replicates - np.float32(MAX_ERROR))
+    figures = {
+        EXCESS: wrong._replace(value=float(np.fmax(0, wrong.value - MAX_ERROR)), replicates=above),
+        WRONG: wrong,
+        ACCEPTED: drawn(Mean(accept, stretches), count, case.draws),
+    }
+    return {f"{column}, {setting.rate:.0%}": each for column, each in figures.items()}

@@ -1,15 +1,19 @@
-"""How well a score ranks positives above negatives: a high score says positive.
+"""How well a score ranks positives above negatives, high saying positive; and what decisions amount to.
 
-Whatever is undefined is NaN, an empty input included; curves, which cannot be, raise ValueError.
+Whatever is undefined is NaN, an empty input included; curves and decisions, which cannot be, raise
+ValueError.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
 
 from tcuq.base.checks import number
-from tcuq.metrics.inputs import Bools, Floats, Ints, flags, numbers, same_length
+from tcuq.metrics import risk_coverage
+from tcuq.metrics.inputs import Bools, Floats, Ints, flags, not_empty, numbers, same_length
 
 NAN = float("nan")
 
@@ -72,3 +76,74 @@ def fpr_at_tpr(score: npt.ArrayLike, positive: npt.ArrayLike, tpr: float = 0.95)
     _, hits, false = (np.concatenate([[0], each]) for each in _counts(values, truth))
     # Both rates rise along the curve. A quotient of counts equals the literal that names it (19/20 is 0.95).
     return float(false[int(np.argmax(hits / hits[-1] >= least))] / false[-1])
+
+
+def aurc(score: npt.ArrayLike, wrong: npt.ArrayLike) -> float:
+    """Return the area under the risk-coverage curve.
+
+    The mean, over k = 1 to n, of the error rate among the k safest steps. With ties it equals the mean
+    of that number over all orders of the tied steps, since the even share is the mean share at each k
+    and the area is linear in it. It lies between 0 and 1; a constant score gives the error rate.
+    """
+    return float(risk_coverage(score, wrong).error.mean())
+
+
+def risk_at_coverage(score: npt.ArrayLike, wrong: npt.ArrayLike, coverage: float) -> float:
+    """Return the error rate among the safest steps, the fewest that make up at least `coverage`."""
+    least = number("coverage", coverage, 0, 1)
+    curve = risk_coverage(score, wrong)
+    return float(curve.error[int(np.argmax(curve.coverage >= least))])
+
+
+def _events(name: str, values: npt.ArrayLike) -> Bools:
+    events = flags(name, values)
+    not_empty(name, events)
+    return events
+
+
+def exceedance_deviation(flagged: npt.ArrayLike, level: float) -> float:
+    """Return ``|share of flagged steps - level|``."""
+    return abs(float(_events("flagged", flagged).mean()) - number("level", level, 0, 1))
+
+
+def threshold_spread(threshold: npt.ArrayLike, stretches: Iterable[slice]) -> float:
+    """Return the pooled standard deviation of a threshold within stationary stretches.
+
+    The squared distances to the mean of the own stretch, summed over all stretches and divided by
+    (steps - stretches), under a root: levels that differ between stretches add nothing.
+    """
+    values = numbers("threshold", threshold)
+    not_empty("threshold", values)
+    if not np.isfinite(values).all():
+        at = int(np.argmin(np.isfinite(values)))
+        raise ValueError(f"threshold[{at}] is {values[at]}, expected any finite number")
+    squares, freedom, seen = 0.0, 0, np.zeros(len(values), dtype=np.bool_)
+    for stretch in stretches:
+        if not isinstance(stretch, slice):
+            raise TypeError(f"stretch is {type(stretch).__name__}; a slice is needed")
+        start, stop = stretch.start, stretch.stop
+        if start is None or stop is None or stretch.step not in (None, 1) or not 0 <= start < stop:
+            raise ValueError(f"stretch is {stretch}, expected a slice with 0 <= start < stop")
+        if stop > len(values):
+            raise ValueError(f"stretch ends at {stop}, expected at most {len(values)}")
+        if seen[stretch].any():
+            raise ValueError(f"stretch {start} to {stop} overlaps another, expected separate ones")
+        seen[stretch] = True
+        part = values[stretch]
+        squares += float(((part - part.mean()) ** 2).sum())
+        freedom += len(part) - 1
+    return float(np.sqrt(squares / freedom)) if freedom else float("nan")
+
+
+def budget_utilization(abstain: npt.ArrayLike, budget: float) -> float:
+    """Return the share of abstentions over the budget, which must be above 0; above 1 when overspent.
+
+    Examples
+    --------
+    >>> budget_utilization([True, False, False, False], 0.5)
+    0.5
+    """
+    allowed = number("budget", budget, 0, 1)
+    if allowed == 0:
+        raise ValueError("budget is 0, expected above 0, up to 1")
+    return float(_events("abstain", abstain).mean()) / allowed

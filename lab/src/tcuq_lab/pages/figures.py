@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..experiments.registry import TITLES
+from ..experiments.result_files import PAIRS, unpacked
 from ..harness.laws import FAMILY, TOLD, UNTOLD
 from ..harness.lines import Line, from_entries
-from ..reproduce.packed import PAIRS, unpacked
 from .words import percent, row_name
 
 NAN = math.nan
@@ -269,7 +269,7 @@ def load(folder: str | Path) -> Sources:
             elif form == "tcuq paper 1":
                 printed = content["parts"]
             elif form == "tcuq-assistance":
-                trainings = content["networks"]
+                trainings = content["lines"]
         except (KeyError, TypeError, ValueError) as error:
             what = f"lacks {error}" if isinstance(error, KeyError) else str(error)
             raise ValueError(what if str(home) in what else f"{path}: {what}") from None

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ..harness.laws import TOLD, UNTOLD
 from ..harness.lines import Line
-from ..metrics.limits import RUN_LENGTH
+from ..metrics.alarms import RUN_LENGTH
 from .figures import ALARM, ANSWER, Field, Sources, is_worse, on_mixed_paces
 from .words import SPACE, grid, percent, place_name, row_name, span
 

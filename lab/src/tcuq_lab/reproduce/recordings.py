@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,22 +14,19 @@ import numpy.typing as npt
 
 from ..corruptions import suite_of
 from ..corruptions.suite import BESIDE, FROZEN
-from ..data import Dataset
-from ..data.ood import load_ood, noise_of, ood_labels, ood_name
-from ..data.parts import load_part
-from ..methods.bank_files import load_bank
+from ..data import Dataset, data_folder, present
+from ..data.ood import has_ood, load_ood, noise_of, ood_labels, ood_name
+from ..data.parts import load_part, split_of
+from ..harness.laws import NETWORKS, SOUND, UnitPlan, sizes_of
+from ..methods.banks import arrays_of, load_bank, put_arrays
 from ..methods.method import Recorded
 from ..streams import Description
-from .recording.decoded import decoded, first
-from .recording.recorder import Recorder, Target, rendered
+from .recorder import STREAM, Progress, Recorder, jobs_of
 from .rows import Row
 from .run_size import RunSize
 from .versions import RECORDING, shown
 
 Bank = dict[str, Recorded]
-Progress = Callable[[int, int, str], None]
-STREAM = "stream"
-"""Name of the one source in the file of a stream."""
 
 
 class Recordings:
@@ -49,7 +46,7 @@ class Recordings:
         self._forget()
 
     def _forget(self) -> None:
-        self._parts: dict[tuple[str, str], Dataset] = {}
+        self._sets: dict[tuple[str, str, str], Dataset] = {}
         self._shown: dict[tuple[str, str], str] = {}
         self._titles: dict[tuple[str, ...], str] = {}
         self._recorder: Recorder | None = None
@@ -65,15 +62,14 @@ class Recordings:
 
     def part(self, task: str, part: str) -> Dataset:
         """Return the examples of a part that are shown."""
-        if (task, part) not in self._parts:
+        most = self.setting.of(part)
 
-            def load() -> Dataset:
-                found = load_part(task, part)
-                rows = first_of(found.y, self.setting.of(part))
-                return replace(found, x=found.x[rows], y=found.y[rows])
+        def load() -> Dataset:
+            found = load_part(task, part)
+            rows = first_of(found.y, most)
+            return replace(found, x=found.x[rows], y=found.y[rows])
 
-            self._parts[task, part] = decoded(self.folder, task, part, f"part, {self.setting.of(part)}", load)
-        return self._parts[task, part]
+        return self._set(task, part, f"part, {most}", load)
 
     def ood(self, task: str, part: str) -> tuple[str, npt.NDArray[np.int64]]:
         """Return the name of the OOD set of a part, and the labels of its examples that are shown."""
@@ -81,24 +77,35 @@ class Recordings:
 
     def ood_part(self, task: str, part: str) -> Dataset:
         """Return the examples of the OOD set of a part that are shown."""
-        most, place = self.setting.of(part), (task, f"ood {part}")
-        if place not in self._parts:
-            self._parts[place] = decoded(
-                self.folder, task, part, f"OOD, {most}", lambda: first(load_ood(task, part), most)
-            )
-        return self._parts[place]
+        most = self.setting.of(part)
+
+        def load() -> Dataset:
+            found = load_ood(task, part)
+            return replace(found, x=found.x[:most], y=found.y[:most])
+
+        return self._set(task, part, f"OOD, {most}", load)
 
     def noise(self, part: str) -> npt.NDArray[np.int16]:
         """Return the seconds of noise that lie below continuous sound."""
-        task, place = "speech_commands", ("speech_commands", f"noise {part}")
-        if place not in self._parts:
 
-            def load() -> Dataset:
-                x = noise_of(part)
-                return Dataset("speech_noise", part, x, np.zeros(len(x), dtype=np.int64), "", "")
+        def load() -> Dataset:
+            x = noise_of(part)
+            return Dataset("speech_noise", part, x, np.zeros(len(x), dtype=np.int64), "", "")
 
-            self._parts[place] = decoded(self.folder, task, part, "noise", load)
-        return self._parts[place].x
+        return self._set(SOUND, part, "noise", load).x
+
+    def _set(self, task: str, part: str, title: str, load: Callable[[], Dataset]) -> Dataset:
+        """Return a set, loaded once; words, which take long to decode, are kept for other processes."""
+        place = (task, part, title)
+        if place not in self._sets:
+            files = _files(task, part) if task == SOUND else None
+            if files is None:
+                self._sets[place] = load()
+            else:
+                digest = hashlib.sha256(json.dumps([title, files]).encode()).hexdigest()[:12]
+                path = self.folder / "decoded" / f"{task}-{part}-{digest}.npz"
+                self._sets[place] = _decoded(path, load)
+        return self._sets[place]
 
     def has(self, task: str, seed: int, row: Row) -> bool:
         """Return whether the networks of a row are there for a seed."""
@@ -112,40 +119,48 @@ class Recordings:
         """Return what streams of a part show: clean examples, and the corruption types that it may show."""
         return stream_sources(task, part, self.setting)
 
+    def all_sources(self, task: str, part: str, tables: bool = True) -> list[str]:
+        """Return what any experiment shows of a part; without tables of the paper, what streams show."""
+        more = beside_sources() if part == "test" and task in NETWORKS else []
+        if not tables:
+            return [*self.sources(task, part), *more]
+        suite, setting = suite_of(task), self.setting
+        kinds = suite.seen if part == "dev" else (*suite.seen, *setting.spread(suite.unseen))
+        shifted = [f"{kind}/{n}" for kind in kinds for n in suite.severities(kind, setting.severities)]
+        ood = [f"ood/{ood_name(task, part)}"] if has_ood(task) else []
+        return ["clean", *shifted, *ood, *more]
+
+    def all_streams(self, task: str, seed: int) -> list[Description]:
+        """Return the stretches that are recorded step by step: held pictures, or continuous sound."""
+        if task not in NETWORKS:
+            return []
+        setting = self.setting
+        plan = UnitPlan(task, seed, sizes_of(setting.name), setting.severities, setting.streams)
+        found: dict[Description, None] = {}
+        for role in plan.roles:
+            law = role.partition(" ")[2]
+            if role.startswith("test ") and law in plan.laws and law not in plan.judged:
+                continue
+            shown = plan.stretches(role)
+            if shown[0].held is not None or shown[0].sliding is not None:
+                found.update(dict.fromkeys(shown))
+        return list(found)
+
+    def open(self, task: str, part: str, ood: bool) -> None:
+        """Load a part, or its OOD set where it has one; what is slow to decode is then kept."""
+        if ood and has_ood(task):
+            self.ood_part(task, part)
+        elif not ood:
+            self.part(task, part)
+            if task == SOUND:
+                self.noise(part)
+
     def of_stream(self, description: Description, seed: int, row: Row) -> Recorded:
         """Return what the networks of a row say to every step of a stream of held pictures, or of sound."""
-        path = self.stream_path(description, seed, row)
+        path = self.path(description.dataset, description.part, description, seed, row)
         if not path.exists():
-            self.record_streams([description], seed, [row])
+            self.fill(description.dataset, description.part, seed, [row], [description])
         return _loaded(path, STREAM)
-
-    def stream_path(self, description: Description, seed: int, row: Row) -> Path:
-        """Return the file of what a row says to a stream."""
-        if description.steps is None:
-            raise ValueError("steps is null; a stream with a number of steps is recorded")
-        content = description.to_dict()
-        for name in ("labels", "digest"):  # checks, which change nothing
-            content.pop(name, None)
-        content["ood"] = [each.name for each in description.ood]
-        about = [content, self.setting.noise_seed(description.part, seed)]
-        digest = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:16]
-        return self.place(description.dataset, description.part, seed, row) / f"{STREAM}-{digest}.npz"
-
-    def record_streams(self, descriptions: Sequence[Description], seed: int, rows: Sequence[Row]) -> None:
-        """Record streams where they are not kept; each is rendered once for the networks of all rows."""
-        for description in descriptions:
-            paths = {self.stream_path(description, seed, row): row for row in reversed(rows)}
-            wanted = [Target(path, seed, row) for path, row in paths.items() if not path.exists()]
-            if wanted:
-                x = rendered(self, description, seed)
-                self.recorder.show(description.dataset, STREAM, x, wanted)
-
-    @property
-    def recorder(self) -> Recorder:
-        """The networks of this process."""
-        if self._recorder is None:
-            self._recorder = Recorder(self)
-        return self._recorder
 
     def banks(
         self, task: str, part: str, seed: int, rows: Sequence[Row], sources: Sequence[str]
@@ -159,35 +174,54 @@ class Recordings:
         }
         return {label: loaded[place] for label, place in places.items()}
 
-    def fill(self, task: str, part: str, seed: int, rows: Sequence[Row], sources: Sequence[str]) -> None:
-        """Record what is not kept; see `banks`."""
-        owners = {self.place(task, part, seed, row): row for row in reversed(rows)}
-        gaps = {}
-        for source in sources:
-            paths = {place / file_of(source): row for place, row in owners.items()}
-            wanted = [Target(path, seed, row) for path, row in paths.items() if not path.exists()]
-            if wanted:
-                gaps[source] = wanted
-        if not gaps:
-            return
-        for source, x in self.shown(task, part, seed, list(gaps)):
-            self.recorder.show(task, source, x, gaps[source])
+    def fill(
+        self, task: str, part: str, seed: int, rows: Sequence[Row], shows: Sequence[str | Description]
+    ) -> None:
+        """Record what is not kept of sources and streams, each rendered once for the networks of all rows."""
+        jobs = jobs_of(self, task, part, [(seed, row) for row in rows], shows)
+        self.recorder.record_each(jobs, self.progress)
 
-    def shown(
-        self, task: str, part: str, seed: int, sources: Sequence[str]
-    ) -> Iterator[tuple[str, npt.NDArray[Any]]]:
-        """Give sources and their examples as a backbone takes them."""
-        from ..zoo.bank import examples
+    @property
+    def recorder(self) -> Recorder:
+        """The networks of this process."""
+        if self._recorder is None:
+            self._recorder = Recorder(self)
+        return self._recorder
 
-        others = [source for source in sources if source.startswith("ood/")]
-        return examples(
+    def rendered(self, task: str, part: str, seed: int, shown: str | Description) -> npt.NDArray[Any]:
+        """Return the examples of a source, or every step of a stream, as a backbone takes them."""
+        from ..streams import inputs
+        from ..zoo.examples import examples, front_end
+
+        noise = self.setting.noise_seed(part, seed)
+        if isinstance(shown, str):
+            ood = {ood_name(task, part): self.ood_part(task, part)} if shown.startswith("ood/") else {}
+            given = examples(self.part(task, part), [shown], ood, seed=noise, workers=self.workers)
+            return next(given)[1]
+        steps = inputs(
+            shown,
             self.part(task, part),
-            sources,
-            {ood_name(task, part): self.ood_part(task, part)} if others else {},
-            seed=self.setting.noise_seed(part, seed),
-            workers=self.workers,
-            progress=self.progress,
+            ood={each.name: self.ood_part(task, part) for each in shown.ood},
+            noise=None if shown.sliding is None else self.noise(part),
+            chunk=500,
+            seed=noise,
         )
+        return np.concatenate([front_end(each.x) for each in steps])
+
+    def path(self, task: str, part: str, shown: str | Description, seed: int, row: Row) -> Path:
+        """Return the file of what a row says to a source, or to a stream."""
+        place = self.place(task, part, seed, row)
+        if isinstance(shown, str):
+            return place / file_of(shown)
+        if shown.steps is None:
+            raise ValueError("steps is null; a stream with a number of steps is recorded")
+        content = shown.to_dict()
+        for name in ("labels", "digest"):  # checks, which change nothing
+            content.pop(name, None)
+        content["ood"] = [each.name for each in shown.ood]
+        about = [content, self.setting.noise_seed(part, seed)]
+        digest = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:16]
+        return place / f"{STREAM}-{digest}.npz"
 
     def place(self, task: str, part: str, seed: int, row: Row) -> Path:
         """Return the folder of a row's files, which other weights, data or recordings would not share."""
@@ -253,3 +287,24 @@ def _loaded(path: Path, source: str) -> Recorded:
     if source not in found:
         raise ValueError(f"{path}: holds {', '.join(found)}, expected {source}")
     return found[source]
+
+
+def _decoded(path: Path, load: Callable[[], Dataset]) -> Dataset:
+    """Return a set from a file where it is kept, else loaded and then kept."""
+    if not path.exists():
+        found = load()
+        about = np.array([found.name, found.split, found.license, found.source])
+        put_arrays(path, {"x": found.x, "y": found.y, "about": about})
+        return found
+    arrays = arrays_of(path)
+    name, split, terms, source = map(str, arrays["about"])
+    return Dataset(name, split, arrays["x"], arrays["y"], terms, source)
+
+
+def _files(task: str, part: str) -> list[tuple[str, int]] | None:
+    """Return names and sizes of the files of a part; None where there are none, and a load will say so."""
+    try:
+        form = present(task, split_of(task, part))
+    except ValueError:
+        return None
+    return None if form is None else [(name, (data_folder() / name).stat().st_size) for name in form.files]

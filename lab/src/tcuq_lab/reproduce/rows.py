@@ -9,8 +9,8 @@ from tcuq.base.checks import known_only
 
 from ..methods.confidence import Base
 from ..methods.method import Method
-from ..methods.networks import names_of, suffix_of
 from ..methods.registry import method as method_named
+from ..methods.registry import names_of, suffix_of
 
 TASKS = {
     "mnist": "cnn4",

@@ -1,15 +1,20 @@
-"""Parts of a dataset as a network takes them: pictures and text as they are, sound through the front end."""
+"""Parts of a dataset as a network takes them, as they are and corrupted; and what a network says to them."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from tcuq.base.checks import known
 
+from ..corruptions import corrupt, suite_of
 from ..data import Dataset, text
+
+if TYPE_CHECKING:
+    from torch import nn
 
 _SHAPES: dict[str, tuple[tuple[int, ...], type, int]] = {
     "mnist": ((28, 28), np.uint8, 10),
@@ -60,3 +65,55 @@ def front_end(x: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
         return mfcc(x)
     return x
+
+
+Bank = dict[str, tuple[npt.NDArray[Any], npt.NDArray[Any] | None]]
+"""What a network says to every example of a part, by source: posteriors and features."""
+Progress = Callable[[int, int, str], None]
+
+
+def examples(
+    data: Dataset,
+    sources: Iterable[str],
+    ood: Mapping[str, Dataset] | None = None,
+    *,
+    seed: int = 0,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> Iterator[tuple[str, npt.NDArray[Any]]]:
+    """Give every source and its examples, corrupted and then through the front end."""
+    names = list(sources)
+    for number, name in enumerate(names):
+        if progress is not None:
+            progress(number, len(names), name)
+        kind, _, rest = name.partition("/")
+        if kind == "ood":
+            if ood is None or rest not in ood:
+                raise ValueError(f"ood lacks {rest}; every OOD set of the sources is needed")
+            x = ood[rest].x
+        elif kind == "clean":
+            x = data.x
+        else:
+            x = corrupt(data.x, suite_of(data.name).name, kind, int(rest), seed, workers=workers)
+        yield name, front_end(x)
+
+
+def record(
+    module: nn.Module,
+    data: Dataset,
+    sources: Iterable[str],
+    ood: Mapping[str, Dataset] | None = None,
+    *,
+    seed: int = 0,
+    device: str = "cpu",
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> Bank:
+    """Run a network over a part of a dataset, as it is and corrupted."""
+    from .outputs import outputs
+
+    found: Bank = {}
+    for name, x in examples(data, sources, ood, seed=seed, workers=workers, progress=progress):
+        probs, features, _ = outputs(module, x, device)
+        found[name] = (probs, features.astype(np.float16))
+    return found

@@ -1,15 +1,20 @@
-"""Recipes that change the head: Generalized ODIN, HYDRA and the Posterior Network."""
+"""Recipes that change the head: Generalized ODIN, HYDRA and the Posterior Network; all recipes by name."""
 
 from __future__ import annotations
 
+import copy
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import kl_div, normalize, one_hot, softplus
 
+from tcuq.base.checks import known
+
 from .backbone import Backbone
-from .recipe import Batch, Parts, Recipe, RecipeOption
+from .recipes import Assisted, Batch, Dropout, EarlyExit, Parts, Recipe, RecipeOption
 
 
 class Decomposed(nn.Module):
@@ -57,8 +62,6 @@ class Heads(nn.Module):
 
     def __init__(self, network: Backbone, heads: int) -> None:
         super().__init__()
-        import copy
-
         self.backbone = network
         self.tails = nn.ModuleList(copy.deepcopy(network.stages[-1]) for _ in range(heads - 1))
         self.classifiers = nn.ModuleList(copy.deepcopy(network.head) for _ in range(heads - 1))
@@ -199,3 +202,19 @@ class PostNet(Recipe):
         entropy: Tensor = torch.distributions.Dirichlet(alpha).entropy()
         total_loss: Tensor = (expected - self.setting("regular") * entropy).mean()
         return total_loss
+
+
+RECIPES: dict[str, type[Recipe]] = {
+    "plain": Recipe,
+    "assisted": Assisted,
+    "early_exit": EarlyExit,
+    "dropout": Dropout,
+    "hydra": Hydra,
+    "godin": Godin,
+    "postnet": PostNet,
+}
+
+
+def recipe(name: str, settings: Mapping[str, Any], smoothing: float = 0.0) -> Recipe:
+    """Return a recipe by its name."""
+    return RECIPES[known("recipe", name, RECIPES)](settings, smoothing)

@@ -19,8 +19,8 @@ from .backbone import Backbone
 from .backbones import backbone
 from .config import Augment, Config
 from .curves import Curves
-from .recipe import Batch
-from .recipes import recipe
+from .heads import recipe
+from .recipes import Batch
 from .weights import load_weights
 
 

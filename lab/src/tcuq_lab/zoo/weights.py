@@ -18,8 +18,8 @@ from tcuq.base.atomic_files import write_whole
 
 from .backbones import backbone
 from .examples import form_of
+from .heads import recipe
 from .outputs import core
-from .recipes import recipe
 
 FORMAT = "tcuq-weights"
 RENAMED = {"flows.centre": "flows.center"}

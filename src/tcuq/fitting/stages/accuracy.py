@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,6 @@ from ...base.fixed import ONE
 from ...base.spelling import option
 from ...labels.accuracy import SHARE, half_band, new_inputs
 from ...monitor.feedback import Feedback
-from ...monitor.heads import ACCURACY_MOST
 from ...monitor.monitor import Monitor, run_over
 from .. import right_of
 from ..arrays import MOST, leaky_mean
@@ -53,46 +51,24 @@ Learn = Callable[[Flags], Floats | None]
 
 
 def _by_sight(state: FitState) -> None:
-    """Choose what the expected accuracy is a mean of, by its error on kinds of shift that are left out."""
-    sight, findings = state.params.sight, dict[str, Any]()
+    """Set what the expected accuracy is a mean of: odds and distance; labels of clean steps calibrate it."""
+    # Labels of shifts are left out: what they teach does worse on kinds and examples that they do not show.
+    sight, labels = state.params.sight, state.clean.log.labels
     assert sight is not None
     seen = [right_of.inputs(table.of(("odds", "degradation")) / ONE) for table in state.tables]
-    best, wrong = right_of.PLAIN, state.errors
-    if wrong is not None:
-        labels = state.clean.log.labels
-        more = [] if len(seen) == 1 or labels is None else [(seen[1], state.tables[1].subject == labels)]
-
-        def taught(rows: Flags) -> Floats:
-            return right_of.learn([(seen[0][rows], ~wrong[rows]), *more])
-
-        ways: dict[str, Callable[[Flags], Floats]] = {
-            "learned": taught,
-            "plain": lambda _: right_of.PLAIN,
-            "confidence": lambda _: right_of.CONFIDENCE,
-        }
-        found = {}
-        if state.options.explain and shift_kinds(state.log):
-            for name, way in ways.items():
-                found[name] = _error_elsewhere(state, partial(_chance, seen[0], way))
-        chosen = min(found, key=lambda name: found[name]["error"] or 1.0) if found else "learned"
-        best = ways[chosen](np.ones(len(state.log), dtype=bool))
-        best = np.clip(best, -np.array(ACCURACY_MOST), ACCURACY_MOST)  # a short log may know no error
-        findings = {**found.get(chosen, {"error": None, "kinds": 0}), "from": chosen}
-        findings = findings if state.options.explain else {"from": chosen}
     clean = inside_runs(state.tables[-1], state.clean.runs)
-    start = float(right_of.chance(seen[-1][clean], best).mean())
+    coef = right_of.PLAIN
+    if labels is not None:
+        coef = right_of.calibrated(seen[-1][clean], (state.tables[-1].subject == labels)[clean])
+    start = float(right_of.chance(seen[-1][clean], coef).mean())
+    findings: dict[str, Any] = {"horizon": HORIZON, "clean_accuracy": start}
+    if state.options.explain and state.errors is not None:
+        chance = right_of.chance(seen[0], coef)
+        findings |= _error_elsewhere(state, lambda _: chance)
     band = findings.pop("accuracy_error", None)
-    state.set(
-        horizon=HORIZON,
-        expected_start=start,
-        accuracy_error=band,
-        sight=replace(sight, accuracy=best.tolist()),
-    )
-    state.findings["expected_accuracy"] = {"horizon": HORIZON, "clean_accuracy": start, **findings}
-
-
-def _chance(x: Floats, way: Callable[[Flags], Floats], kept: Flags) -> Floats:
-    return right_of.chance(x, way(kept))
+    sight = replace(sight, accuracy=coef.tolist())
+    state.set(horizon=HORIZON, expected_start=start, accuracy_error=band, sight=sight)
+    state.findings["expected_accuracy"] = findings
 
 
 def _by_heads(state: FitState) -> Learn:

@@ -49,6 +49,8 @@ typedef struct {
     mp_obj_t (*call1)(mp_obj_t);
     mp_obj_t (*call2)(mp_obj_t, mp_obj_t);
     mp_obj_t (*call3)(mp_obj_t, mp_obj_t, mp_obj_t);
+    mp_obj_t (*call)(size_t, const mp_obj_t *);
+    size_t least, most;
 } stub_function_t;
 struct stub_type {
     qstr name;
@@ -70,6 +72,8 @@ struct stub_type {
 #define MP_DEFINE_CONST_FUN_OBJ_1(name, function) const stub_function_t name = {.call1 = (function)}
 #define MP_DEFINE_CONST_FUN_OBJ_2(name, function) const stub_function_t name = {.call2 = (function)}
 #define MP_DEFINE_CONST_FUN_OBJ_3(name, function) const stub_function_t name = {.call3 = (function)}
+#define MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(name, few, many, function) \
+    const stub_function_t name = {.call = (function), .least = (few), .most = (many)}
 #define MP_DEFINE_CONST_DICT(name, entries) \
     const mp_obj_dict_t name = {sizeof(entries) / sizeof(entries)[0], (entries)}
 #define MP_DEFINE_STR_OBJ(name, string) stub_string_t name = {string}

@@ -14,7 +14,7 @@ static app_network_outputs outputs;
 static tcuq_t monitor;
 static uint32_t ring[APP_MONITOR_RING_BYTES / 4u];
 
-static uint32_t mixed(uint32_t digest, const int8_t *bytes, uint32_t count)
+@gauges_memory@static uint32_t mixed(uint32_t digest, const int8_t *bytes, uint32_t count)
 {
     uint32_t i;
     for (i = 0; i < count; i++) {
@@ -62,8 +62,8 @@ void app_step(const int8_t *input, app_answer_t *answer)
     if (input != NULL && input != app_input()) {
         memcpy(app_input(), input, APP_INPUT_BYTES);
     }
-    app_network_run(arena.bytes, &outputs);
-    tcuq_step(&monitor, outputs.probs, @features@, answer, NULL);
+@look@    app_network_run(arena.bytes, &outputs);
+    tcuq_step_gauges(&monitor, outputs.probs, @features@, @gauges@, answer, NULL);
 }
 
 void app_reset(void)

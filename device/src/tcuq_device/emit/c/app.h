@@ -25,7 +25,7 @@ extern "C" {
 /* The outputs of the network on a stored input differ from those on the computer that made these files. */
 #define APP_SELFCHECK_NETWORK (-200)
 
-/* What is said of one input: `answer`, the class to act on; `abstain`, 1 where it should not be acted on;
+/* What is said of one input: `answer`, the class to act on; `action`, TCUQ_ACT on it, TCUQ_ASK or TCUQ_HOLD;
  * `alarm`, not 0 while the inputs look worse than those of the development; `risk`, `expected_accuracy` and more,
  * see tcuq_step_t in tcuq.h. */
 typedef tcuq_step_t app_answer_t;

@@ -1,0 +1,210 @@
+"""Limits of alarm statistics from a wanted run length, the run length that a limit achieves, and delays.
+
+An alarm is a step at which the statistic is above its limit; at the next step it starts over from its
+starting state. The run length is clean steps per alarm, over runs that each start over too. Where some steps
+are not judged, the statistic runs over them all the same, but they and alarms at them are not counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tcuq.base.checks import number
+from tcuq.metrics.inputs import Bools, Floats, Ints, flags, same_length, wholes
+
+from ..metrics.drops import WINDOW, finite, pieces, reaches, stretches
+from .statistics import STATISTICS, Factory, Reference, Statistic
+
+RUN_LENGTH = 1000.0
+SUPPORT = 10
+"""Clean steps needed per step of wanted run length: about so many alarms are counted."""
+SLACK = 1e-9
+"""Values this near to a limit are not above it: sums of the same scores differ by rounding."""
+FIRST = 64
+
+
+class RunLength(NamedTuple):
+    """Alarms counted over clean steps at a limit."""
+
+    limit: float
+    steps: int
+    alarms: int
+
+    @property
+    def value(self) -> float:
+        """Clean steps per alarm; infinite without alarms, NaN without steps."""
+        if not self.steps:
+            return float("nan")
+        return self.steps / self.alarms if self.alarms else float("inf")
+
+
+class Armed(NamedTuple):
+    """A statistic with its limit and what that limit achieved where it was found."""
+
+    statistic: Statistic
+    found: RunLength
+
+    @property
+    def limit(self) -> float:
+        """Value above which there is an alarm."""
+        return self.found.limit
+
+
+def alarm_steps(
+    statistic: Statistic, terms: Floats, limit: float, most: int | None = None, judged: Bools | None = None
+) -> Ints:
+    """Return the steps of one run at which the alarm is raised, up to the judged one that makes `most`."""
+    found: list[int] = []
+    begin = counted = 0
+    while begin < len(terms) and (most is None or counted < most):
+        first = _first_above(statistic, terms[begin:], limit + SLACK)
+        if first is None:
+            break
+        at = begin + first
+        found.append(at)
+        counted += judged is None or bool(judged[at])
+        begin = at + 1
+    return np.array(found, dtype=np.int64)
+
+
+def _first_above(statistic: Statistic, terms: Floats, limit: float) -> int | None:
+    """Look for the first alarm in parts of growing length: one that comes soon costs little."""
+    seen, size = 0, FIRST
+    while seen < len(terms):
+        above = statistic.run(terms[:size])[seen:] > limit
+        at = int(above.argmax()) if len(above) else 0
+        if above[at]:
+            return seen + at
+        seen, size = min(size, len(terms)), size * 4
+    return None
+
+
+class _CleanRuns:
+    """Terms of clean runs, and which of their steps count."""
+
+    def __init__(
+        self, statistic: Statistic, runs: Sequence[npt.ArrayLike], judged: Sequence[npt.ArrayLike] | None
+    ) -> None:
+        self.statistic = statistic
+        self.terms = [statistic.terms(finite("score", run)) for run in runs]
+        self.masks = _masks(self.terms, judged)
+        self.steps = sum(int(mask.sum()) for mask in self.masks)
+
+    def count(self, limit: float, most: int | None = None) -> RunLength:
+        alarms = 0
+        for terms, mask in zip(self.terms, self.masks, strict=True):
+            left = None if most is None else most - alarms
+            alarms += int(mask[alarm_steps(self.statistic, terms, limit, left, mask)].sum())
+        return RunLength(limit, self.steps, alarms)
+
+
+def _masks(runs: Sequence[Floats], judged: Sequence[npt.ArrayLike] | None) -> list[Bools]:
+    if judged is None:
+        return [np.ones(len(run), dtype=np.bool_) for run in runs]
+    masks = [flags("judged", each) for each in judged]
+    for mask, run in zip(masks, runs, strict=True):
+        same_length("judged", mask, "score", run)
+    return masks
+
+
+def run_length(
+    statistic: Statistic,
+    runs: Sequence[npt.ArrayLike],
+    limit: float,
+    judged: Sequence[npt.ArrayLike] | None = None,
+) -> RunLength:
+    """Count the alarms over clean runs, each from the starting state."""
+    return _CleanRuns(statistic, runs, judged).count(limit)
+
+
+def find_limit(
+    statistic: Statistic,
+    runs: Sequence[npt.ArrayLike],
+    wanted: float = RUN_LENGTH,
+    judged: Sequence[npt.ArrayLike] | None = None,
+) -> RunLength:
+    """Return a limit at which clean steps per alarm are at least `wanted`, as low as bisection finds it.
+
+    The limits tried are the values that the statistic takes on the runs without any alarm. More limit means
+    fewer alarms for all that start over at their lowest value, so it is the smallest of these values. Others
+    (means that begin in their middle) may deviate; then the limit holds, and the next lower value that was
+    tried does not.
+    """
+    length, clean = number("run length", wanted, 1, 1e9), _CleanRuns(statistic, runs, judged)
+    if clean.steps < SUPPORT * length:
+        raise ValueError(
+            f"a run length of {length:g} needs {SUPPORT * length:g} clean steps or more; "
+            f"{clean.steps} are given"
+        )
+    allowed = int(clean.steps / length)
+    values = np.unique(np.round(np.concatenate([statistic.run(part) for part in clean.terms]), 9))
+    low, high = -1, len(values) - 1  # the highest value is never exceeded
+    while high - low > 1:
+        middle = (low + high) // 2
+        # Counting stops at the first alarm too many, so that low limits cost little.
+        if clean.count(float(values[middle]), allowed + 1).alarms <= allowed:
+            high = middle
+        else:
+            low = middle
+    return clean.count(float(values[high]))
+
+
+def arm(
+    runs: Sequence[npt.ArrayLike],
+    run_length: float = RUN_LENGTH,
+    statistics: Mapping[str, Factory] = STATISTICS,
+    judged: Sequence[npt.ArrayLike] | None = None,
+) -> dict[str, Armed]:
+    """Give every statistic the limit for a run length, from a method's clean development scores."""
+    scores = [finite("score", run) for run in runs]
+    reference = Reference.of([run[mask] for run, mask in zip(scores, _masks(scores, judged), strict=True)])
+    made = {name: factory(reference) for name, factory in statistics.items()}
+    return {name: Armed(each, find_limit(each, scores, run_length, judged)) for name, each in made.items()}
+
+
+class Trials(NamedTuple):
+    """Changes from clean to shifted, each with its delay."""
+
+    lengths: Ints  # of the shifted stretches
+    delays: Floats  # infinite where there was no alarm in the stretch
+    false: int  # alarms on clean steps
+    clean: int
+
+    @property
+    def restricted(self) -> Floats:
+        """Delays, a miss costing the whole stretch."""
+        return np.minimum(self.delays, self.lengths)
+
+
+def trials(
+    armed: Armed,
+    risk: npt.ArrayLike,
+    kinds: npt.ArrayLike,
+    segments: npt.ArrayLike | None = None,
+    memory: int = WINDOW,
+) -> Trials:
+    """Let an armed statistic watch a stream and compare its alarms with the known changes.
+
+    The statistic knows nothing of the changes: it goes on from step to step and starts over after each of
+    its alarms, false ones included, and in each segment. `kinds` has 0 where the input is clean.
+    """
+    terms, shown = armed.statistic.terms(finite("score", risk)), wholes("kinds", kinds, low=0)
+    runs = [
+        piece.start + alarm_steps(armed.statistic, terms[piece], armed.limit)
+        for piece in pieces(len(shown), segments)
+    ]
+    raised, found = np.concatenate([np.empty(0, np.int64), *runs]), stretches(shown, segments)
+    starts = np.array([part.start for part in found], dtype=np.int64)
+    stops = np.array([part.stop for part in found], dtype=np.int64)
+    first = np.append(raised, len(shown))[np.searchsorted(raised, starts)]
+    clean = ~reaches(shown > 0, memory, segments)
+    return Trials(
+        stops - starts,
+        np.where(first < stops, first - starts, np.inf),
+        int(clean[raised].sum()),
+        int(clean.sum()),
+    )

@@ -1,0 +1,225 @@
+"""Drop events: steps at which the accuracy of the last steps is far below its clean level.
+
+A window never reaches across independent segments. It is full when it holds m steps, all of them judged:
+where an answer does not count, the accuracy of a window with it is unknown. Only full windows are judged, and
+clean bands are made of full windows alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tcuq.base.checks import integer
+from tcuq.metrics.inputs import Bools, Floats, Ints, flags, numbers, wholes
+
+from ..harness.types import slices
+
+WINDOW = 100
+"""Steps of the accuracy window and of the smoothing that every method gets."""
+
+SIGMAS = 3.0
+MOST_STEPS = 2**31 - 1
+NOTHING = -5000
+"""Exponent of a score of 0, below that of any other float."""
+
+
+class Windows(NamedTuple):
+    """A value of the trailing window at each step, and where the window is full; NaN elsewhere."""
+
+    value: Floats
+    full: Bools
+
+
+class Drops(NamedTuple):
+    """Where a drop event is, and which steps are judged at all."""
+
+    event: Bools
+    judged: Bools
+
+
+@dataclass(frozen=True)
+class Band:
+    """Windowed accuracy on clean streams."""
+
+    m: int
+    mu: float
+    sigma: float
+    windows: int
+
+    @property
+    def limit(self) -> float:
+        """Windowed accuracy at or below which a step is a drop event; below 0 there can be none."""
+        return self.mu - SIGMAS * self.sigma
+
+    @property
+    def most_right(self) -> int:
+        """Most right answers in a window that still make a drop event.
+
+        Without any spread the clean level itself would be a drop; then one answer less is needed.
+        """
+        if self.sigma == 0:
+            return int(np.ceil(self.m * self.mu - 1e-9)) - 1
+        return int(np.floor(self.m * self.limit + 1e-9))  # 0.6 stays 0.6 after 0.9 - 3 * 0.1 in floats
+
+
+def pieces(length: int, segments: npt.ArrayLike | None = None) -> list[slice]:
+    """Return independent segments as slices, in order."""
+    numbered = None if segments is None else wholes("segments", segments)
+    if numbered is not None and len(numbered) != length:
+        raise ValueError(f"segments has {len(numbered)} entries, the stream has {length} steps")
+    return slices(numbered, length)
+
+
+def ages(length: int, segments: npt.ArrayLike | None = None) -> Ints:
+    """Return the steps since the start of the own segment, 0 at its first step."""
+    age = np.arange(length, dtype=np.int64)
+    for piece in pieces(length, segments):
+        age[piece] -= piece.start
+    return age
+
+
+def trailing_sum(values: Ints, m: int, segments: npt.ArrayLike | None = None) -> Ints:
+    """Return exact sums over the last m steps, or over those since the segment began.
+
+    Examples
+    --------
+    >>> trailing_sum(np.array([1, 2, 3, 4]), 2, [0, 0, 0, 1]).tolist()
+    [1, 3, 5, 4]
+    """
+    count = np.minimum(ages(len(values), segments) + 1, m)
+    total = np.concatenate([[0], np.cumsum(values, dtype=np.int64)])  # may wrap around; differences do not
+    after = np.arange(1, len(values) + 1)
+    return np.asarray(total[after] - total[after - count], dtype=np.int64)
+
+
+def full_windows(
+    length: int, m: int, segments: npt.ArrayLike | None = None, judged: npt.ArrayLike | None = None
+) -> Bools:
+    """Return the steps whose last m steps all lie in their own segment and are all judged.
+
+    Examples
+    --------
+    >>> full_windows(5, 2, judged=[1, 1, 0, 1, 1]).tolist()
+    [False, True, False, False, True]
+    """
+    full = np.asarray(ages(length, segments) >= m - 1)
+    if judged is None:
+        return full
+    counted = flags("judged", judged)
+    if len(counted) != length:
+        raise ValueError(f"judged has {len(counted)} entries, the stream has {length} steps")
+    return full & ~reaches(~counted, m, segments)
+
+
+def windowed_accuracy(
+    right: npt.ArrayLike,
+    m: int = WINDOW,
+    segments: npt.ArrayLike | None = None,
+    judged: npt.ArrayLike | None = None,
+) -> Windows:
+    """Return the accuracy over the last m steps, where there are m judged steps in the segment."""
+    hits, size = flags("right", right), integer("m", m, 1, MOST_STEPS)
+    full = full_windows(len(hits), size, segments, judged)
+    share = trailing_sum(hits.astype(np.int64), size, segments) / size
+    return Windows(np.where(full, share, np.nan), full)
+
+
+def clean_band(
+    runs: Sequence[npt.ArrayLike], m: int = WINDOW, judged: Sequence[npt.ArrayLike] | None = None
+) -> Band:
+    """Return the band of the windowed accuracy over clean runs."""
+    masks = [None] * len(runs) if judged is None else judged
+    found = [windowed_accuracy(run, m, judged=mask) for run, mask in zip(runs, masks, strict=True)]
+    values = np.concatenate([part.value[part.full] for part in found] or [np.empty(0)])
+    if not len(values):
+        longest = max((len(part.full) for part in found), default=0)
+        of = "" if judged is None else ", none with enough judged ones in a row"
+        raise ValueError(f"the longest clean run has {longest} steps{of}, expected at least m = {m}")
+    spread = 0.0 if (values == values[0]).all() else float(values.std())
+    return Band(int(m), float(values.mean()), spread, len(values))
+
+
+def drop_events(
+    right: npt.ArrayLike,
+    band: Band,
+    segments: npt.ArrayLike | None = None,
+    judged: npt.ArrayLike | None = None,
+) -> Drops:
+    """Return where the windowed accuracy is at or below the limit of the band."""
+    hits = flags("right", right)
+    full = full_windows(len(hits), band.m, segments, judged)
+    count = trailing_sum(hits.astype(np.int64), band.m, segments)
+    return Drops(full & (count <= band.most_right), full)
+
+
+def finite(name: str, values: npt.ArrayLike) -> Floats:
+    """Return one finite float a step."""
+    array = numbers(name, values)
+    if not np.isfinite(array).all():
+        at = int(np.argmin(np.isfinite(array)))
+        raise ValueError(f"{name}[{at}] is {array[at]}, expected any finite number")
+    return array
+
+
+def trailing_max(values: Ints, m: int, segments: npt.ArrayLike | None = None) -> Ints:
+    """Return the largest value of the last m steps, or of those since the segment began.
+
+    Examples
+    --------
+    >>> trailing_max(np.array([3, 1, 2, 0]), 2, [0, 0, 0, 1]).tolist()
+    [3, 3, 2, 0]
+    """
+    found = values.copy()
+    for piece in pieces(len(values), segments):
+        part, width = found[piece], 1
+        while width < min(m, len(part)):  # windows of twice the steps, the last time of fewer
+            ahead = min(width, m - width)
+            part[ahead:] = np.maximum(part[ahead:], part[:-ahead])
+            width += ahead
+    return found
+
+
+def smooth(score: npt.ArrayLike, m: int = WINDOW, segments: npt.ArrayLike | None = None) -> Floats:
+    """Return the mean score over the last m steps, or over those since the segment began.
+
+    Each window is summed in fixed point, with as many bits of its own largest score as a float can sum
+    without rounding (46 for 100 steps). So a value depends on its own window alone, windows that hold the
+    same scores tie whatever their order, as float sums would not, and a constant score stays constant.
+    """
+    values, size = finite("score", score), integer("m", m, 1, MOST_STEPS)
+    count = np.minimum(ages(len(values), segments) + 1, size)
+    bits = 53 - size.bit_length()
+    exponent = np.where(values == 0, NOTHING, np.frexp(values)[1]).astype(np.int64)
+    largest = trailing_max(exponent, size, segments)
+    found = np.zeros(len(values))
+    # Few exponents occur among the largest of a window; larger scores are in other windows.
+    for each in np.unique(largest[largest > NOTHING]).tolist():
+        rows = largest == each
+        whole = np.rint(np.ldexp(np.where(exponent <= each, values, 0.0), bits - each)).astype(np.int64)
+        found[rows] = np.ldexp(trailing_sum(whole, size, segments)[rows] / count[rows], each - bits)
+    return found
+
+
+def reaches(marked: npt.ArrayLike, m: int, segments: npt.ArrayLike | None = None) -> Bools:
+    """Return the steps whose window of m steps holds a marked one."""
+    return np.asarray(trailing_sum(flags("marked", marked).astype(np.int64), m, segments) > 0)
+
+
+def stretches(kinds: npt.ArrayLike, segments: npt.ArrayLike | None = None) -> list[slice]:
+    """Return the shifted stretches that begin after a clean step of their own segment.
+
+    A stretch at the start of a segment is left out: nothing changed there that could be detected. It ends
+    at the first clean step or with the segment; a change from one kind to another does not end it.
+    """
+    shifted = wholes("kinds", kinds, low=0) > 0
+    found = []
+    for piece in pieces(len(shifted), segments):
+        cuts = (np.flatnonzero(np.diff(shifted[piece])) + 1 + piece.start).tolist()
+        found += [slice(a, b) for a, b in pairwise([*cuts, piece.stop]) if shifted[a]]
+    return found

@@ -1,1 +1,0 @@
-"""Making recordings: which rows experiments need, many networks at once, checksums of the files."""
