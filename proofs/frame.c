@@ -120,7 +120,7 @@ void prove_frame_init(void)
     PROVE(status == TCUQ_OK || frame.kind == 0u);
     PROVE(status == TCUQ_OK || status == TCUQ_ERR_PARAMS || status == TCUQ_ERR_SIZE);
     if (status == TCUQ_OK) {
-        row = kind == TCUQ_FRAME_POSTERIORS ? (uint32_t)frame.classes + frame.features : TCUQ_FRAME_DECISION;
+        row = kind == TCUQ_FRAME_POSTERIORS ? (uint32_t)frame.classes + frame.features : TCUQ_FRAME_DECISION + frame.sight;
         PROVE(frame.most >= TCUQ_FRAME_FIXED - CRC_BYTES + row && frame.most >= TCUQ_FRAME_FIXED);
         PROVE(frame.most + 4u <= TCUQ_FRAME_MOST && TCUQ_FRAME_BYTES(frame.most + 4u) <= size);
         PROVE(frame.horizon <= 12u && frame.classes >= 2u && frame.classes <= 1000u);
@@ -152,20 +152,23 @@ static int orders_ok(void)
            frame.order[ACCURACY] <= 16u;
 }
 
-/* Any decision, the first of a frame or another one: at most 329 bits. */
+/* Any decision, the first of a frame or another one: at most 329 bits, and 10 of what moved. */
 void prove_decision(void)
 {
     size_t result;
-    any_frame(TCUQ_FRAME_DECISION);
+    uint32_t row, seen = nondet_u8() & 1u;
+    row = TCUQ_FRAME_DECISION + seen * TCUQ_FRAME_SEEN;
+    any_frame(row);
+    frame.sight = (uint8_t)(seen * TCUQ_FRAME_SEEN);
     step = nondet_step();
     frame.kind = TCUQ_FRAME_DECISIONS;
     ASSUME(frame.classes >= 2u && frame.classes <= 1000u && frame.horizon <= 12u);
-    ASSUME(frame.steps == 0u || (takes(TCUQ_FRAME_DECISION) && orders_ok() && frame.bit_count < 8u &&
+    ASSUME(frame.steps == 0u || (takes(row) && orders_ok() && frame.bit_count < 8u &&
                                  frame.flagged <= 1u));
     stuffed = frame.content;
     result = tcuq_frame_decision(&frame, &step);
-    PROVE(bits <= 329u);
-    prove_open_or_done(result, TCUQ_FRAME_DECISION);
+    PROVE(bits <= 329u + 10u * seen);
+    prove_open_or_done(result, row);
     PROVE(orders_ok() && frame.bit_count < 8u && frame.flagged <= 1u);
     END;
 }

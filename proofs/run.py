@@ -279,7 +279,7 @@ BROKEN = {
         "    memset"),
     "block of 256": ("stuff", "tcuq_frame.c", "length == BLOCK", "length == BLOCK + 1u"),
     "decision of 41 bytes": ("decision", "tcuq_frame.c",
-        "return added(frame, TCUQ_FRAME_DECISION);", "return added(frame, 40);"),
+        "return added(frame, (uint16_t)(TCUQ_FRAME_DECISION + frame->sight));", "return added(frame, 40);"),
     "checksum not counted": ("frame_init", "tcuq_frame.c",
         "(most + 254u) / 255u - CRC_BYTES", "(most + 254u) / 255u"),
 }  # fmt: skip

@@ -58,10 +58,11 @@ def z(difference: int) -> int:
     return 2 * x if x >= 0 else -2 * x - 1
 
 
-def decision_bits(steps: list[Row], classes: int, horizon: int) -> list[int]:
+def decision_bits(steps: list[Row], classes: int, horizon: int, sight: bool = False) -> list[int]:
     """Return decisions as bits."""
     bits: list[int] = []
     orders, move, width = list(ORDERS), {0: 0, 1: 0}, len(bin(classes - 1)) - 2
+    mover = 255
 
     def code(which: int, value: int) -> None:
         k = orders[which]
@@ -85,6 +86,11 @@ def decision_bits(steps: list[Row], classes: int, horizon: int) -> list[int]:
             (step["answer"], step["prediction"]),
         ):
             bits += [0] if number == known else [1, *binary(number, width)]
+        if sight and not step["changed"]:
+            bits += [0]
+        elif sight:
+            bits += [1, 0] if step["moved"] == mover else [1, 1, *binary(step["moved"], 8)]
+            mover = step["moved"]
         if at == 0:
             for name in NUMBERS:
                 bits += binary(step[name] % 2**32, 32 if name in ("threshold", "degradation") else 16)

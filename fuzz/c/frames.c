@@ -245,7 +245,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     way >>= 3;
     kind = kinds[way < 16u ? way & 1u : way & 3u];
     boot = take(&from, 4);
-    row = kind == TCUQ_FRAME_DECISIONS ? TCUQ_FRAME_DECISION
+    row = kind == TCUQ_FRAME_DECISIONS ? TCUQ_FRAME_DECISION + (set.params.sight != NULL ? TCUQ_FRAME_SEEN : 0u)
                                        : (size_t)set.params.classes + ((set.params.signals & TCUQ_FEATURE_SIGNALS) != 0u ? set.params.features : 0u);
     least = TCUQ_FRAME_BYTES(TCUQ_FRAME_FIXED + (row < 4u ? 4u : row));
     buffer = guarded((size_t)edge(&from, way == 31u ? 0 : (int64_t)least, way == 31u ? (int64_t)least : MOST_BUFFER));

@@ -60,7 +60,7 @@ def watch(
     output : str or int, optional
         Which of several outputs has the posteriors: its place in a tuple, or its key or attribute.
     keep : int, optional
-        Steps that `Watch.steps` keeps, the last ones; all by default, 72 bytes each.
+        Steps that `Watch.steps` keeps, the last ones; all by default, 80 bytes each.
     gauges : bool or function, default True
         Gauges of the module's first argument (`input_gauges`), where it is a picture, a signal or a row of a
         table; False takes none. A function is called as the module was, and returns a row of numbers an

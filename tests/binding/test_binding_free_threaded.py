@@ -38,7 +38,7 @@ def step():
     for _ in range(3000):
         core.step(row, None, True)
 def run():
-    out = bytearray(500 * 72)
+    out = bytearray(500 * 80)
     for _ in range(6):
         core.run(table, None, out, None)
 def look():
@@ -54,7 +54,7 @@ print("monitor", core.save() == alone.save(), any(odd))
 bank, taken, refused = _core.Bank(fields), [0] * 4, []
 bank.grow(1)
 def use(which):
-    out = bytearray(500 * 72)
+    out = bytearray(500 * 80)
     for _ in range(200):
         try:
             bank.run(slots, table, None, out, None)
@@ -67,7 +67,7 @@ together(*(lambda which=which: use(which) for which in range(4)))
 state = bytearray(bank.sizes()[2])
 bank.save_many(memoryview(array.array("q", [0])), state)
 alone = _core.Core(fields)
-out = bytearray(500 * 72)
+out = bytearray(500 * 80)
 for _ in range(sum(taken)):
     alone.run(table, None, out, None)
 turned = {"in use by another thread" in each for each in refused}

@@ -263,11 +263,11 @@ def test_a_number_that_is_too_large_is_no_frame(which: int) -> None:
         for each, order in zip(values, ORDERS, strict=True):
             parts += number(each, order)
         rows = _core.decision_rows(bits(*parts), 3, 0)
-        assert (rows is not None and len(rows) == 144) == fits, (which, value)
+        assert (rows is not None and len(rows) == 2 * STEP_DTYPE.itemsize) == fits, (which, value)
 
 
 def test_frames_that_end_too_early_or_go_too_far() -> None:
-    assert len(_core.decision_rows(bits(*FIRST), 3, 0) or b"") == 72
+    assert len(_core.decision_rows(bits(*FIRST), 3, 0) or b"") == STEP_DTYPE.itemsize
     assert _core.decision_rows(bits(*FIRST, (0, 8), (0, 40)), 3, 0) is None  # a number without an end
     assert _core.decision_rows(bits(*FIRST, (0, 8), (1, 30), (0, 60)), 3, 0) is None  # too wide
     assert _core.decision_rows(bits(*FIRST, (0, 8), (0, 7)), 3, 0) is None
@@ -277,7 +277,7 @@ def test_frames_that_end_too_early_or_go_too_far() -> None:
     assert _core.decision_rows(bits((1, 1), (0, 5), (20, 5), (0, 2), *FIRST[1:]), 3, 0) is None  # reason
     assert _core.decision_rows(b"", 3, 0) is None
     flagged = [(1, 1), (0, 5), (0, 5), (0, 2), *FIRST[1:]]
-    assert len(_core.decision_rows(bits(*flagged, (0, 3)), 3, 0) or b"") == 72
+    assert len(_core.decision_rows(bits(*flagged, (0, 3)), 3, 0) or b"") == STEP_DTYPE.itemsize
     assert _core.decision_rows(bits(*flagged, (1, 3)), 3, 0) is None  # something behind the last one
 
 

@@ -1,9 +1,9 @@
 /* Writes frames as a script on standard input asks for, one line a command:
  *
- *   writer KIND FINGERPRINT BOOT SEQ_HIGH SEQ_LOW CLASSES FEATURES HORIZON SIZE
+ *   writer KIND FINGERPRINT BOOT SEQ_HIGH SEQ_LOW CLASSES FEATURES HORIZON SIZE      HORIZON + 16: with sight
  *   p BYTES                 posteriors and features of one step, hexadecimal
  *   d NUMBERS               a decision: threshold degradation prediction answer risk uncertainty persistence novelty
- *                           expected_accuracy flagged abstain alarm warming_up reason low_mass
+ *                           expected_accuracy flagged abstain alarm warming_up reason low_mass action changed moved
  *   flush
  *   skip STEPS
  *   state BYTES
@@ -17,6 +17,7 @@
 #include "case.h"
 #include "tcuq_frame.h"
 
+static const tcuq_sight_t sight = {0};
 static char line[400000];
 static int8_t row[200000];
 
@@ -72,7 +73,8 @@ static uint8_t *writer(tcuq_frame_t *frame, const char *text, uint8_t *old)
     params.classes = (uint16_t)given[5];
     params.features = (uint16_t)given[6];
     params.signals = given[6] > 0 ? (uint32_t)TCUQ_BIT(TCUQ_MAGNITUDE) : 0u;
-    params.horizon = (uint8_t)given[7];
+    params.horizon = (uint8_t)(given[7] & 15u);
+    params.sight = (given[7] & 16u) != 0u ? &sight : NULL;
     free(old);
     bytes = malloc(given[8]);
     status = tcuq_frame_init(frame, &params, (uint8_t)given[0], (uint32_t)given[2], bytes, given[8]);

@@ -11,11 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from frame_writing import encode_decisions
 from streams import SEEN, same_steps, seeing_params, seen_log
 
 from tcuq import Monitor, Steps, moved_name, step_columns
 from tcuq.cli import main
 from tcuq.io import Decisions, read_decisions, write_decisions, write_log
+from tcuq.io.binary_frames import DecisionsFrame, Decoder
 
 PARAMS = seeing_params()
 LOG = seen_log(PARAMS)
@@ -66,6 +68,17 @@ def test_files_of_0_3_tell_no_action_and_load(kind: str, steps: Steps, tmp_path:
     found = read_decisions(path).steps
     assert found["action"].tolist() == steps["action"].tolist()
     assert not found["changed"].any() and (found["moved"] == 255).all()
+
+
+def test_frames_of_a_device_bring_what_moved(steps: Steps) -> None:
+    encoded = encode_decisions(7, 1, 0, np.asarray(steps), 4, 0, sight=True)
+    found = Decoder().push(encoded)
+    assert all(isinstance(frame, DecisionsFrame) for frame in found)
+    assert same_steps(np.concatenate([frame.steps for frame in found]), steps)  # type: ignore[union-attr]
+    plain = encode_decisions(7, 1, 0, np.asarray(steps), 4, 0)
+    blind = np.concatenate([frame.steps for frame in Decoder().push(plain)])  # type: ignore[union-attr]
+    assert blind["action"].tolist() == steps["action"].tolist() and (blind["moved"] == 255).all()
+    assert len(encoded) - len(plain) < 0.3 * len(steps), "a bit a calm step, two a changed one"
 
 
 def live(monkeypatch: Any, capsys: Any, place: Path, lines: list[Any]) -> tuple[list[Any], str]:

@@ -16,6 +16,7 @@ from gen_frames import DECISIONS, FILE, FLAGS, NUMBERS, POSTERIORS, made_up
 from places import CORE, CORE_SOURCES, ROOT
 
 from tcuq import STEP_DTYPE
+from tcuq.monitor.steps import actions_of
 
 EXPORT_C = ROOT / "src" / "tcuq" / "export" / "c"
 INCLUDE = [f"-I{CORE}", f"-I{EXPORT_C}"]
@@ -23,8 +24,12 @@ SOURCES = [ROOT / "tests" / "c" / "run_frames.c", EXPORT_C / "tcuq_frame.c", *CO
 ORDER = (
     *("threshold", "degradation", "prediction", "answer", "risk", "uncertainty", "persistence", "novelty"),
     *("expected_accuracy", "flagged", "abstain", "alarm", "warming_up", "reason", "low_mass"),
+    *("action", "changed", "moved"),
 )
 """Fields of a decision as tcuq_step_t has them."""
+
+UNSEEN = {"changed": 0, "moved": 255}
+"""What a device without sight says."""
 
 
 @dataclass(frozen=True)
@@ -42,13 +47,14 @@ class Case:
     rows: Any = None
     steps: list[dict[str, int]] = field(default_factory=list)
     state: bytes = b""
+    sight: bool = False
 
     def script(self) -> list[str]:
         seq = f"{self.seq >> 32} {self.seq % 2**32}"
-        shape = f"{self.classes} {self.features} {self.shift} {self.size}"
+        shape = f"{self.classes} {self.features} {self.shift + 16 * self.sight} {self.size}"
         lines = [f"writer {self.kind} {self.fingerprint} {self.boot} {seq} {shape}"]
         lines += [f"p {row.tobytes().hex()}" for row in (self.rows if self.rows is not None else ())]
-        lines += ["d " + " ".join(str(step[name]) for name in ORDER) for step in self.steps]
+        lines += ["d " + " ".join(str(step.get(name, 0)) for name in ORDER) for step in self.steps]
         lines.append("flush")
         return [*lines, f"state {self.state.hex()}"] if self.state else lines
 
@@ -62,7 +68,7 @@ class Case:
         if self.steps:
             horizon = 1 << self.shift if self.shift else 0
             found += encode_decisions(
-                *whose, step_rows(self.steps, self.shift), self.classes, horizon, self.size
+                *whose, step_rows(self.steps, self.shift), self.classes, horizon, self.size, self.sight
             )
         if self.state:
             last = self.seq + count - 1
@@ -73,9 +79,10 @@ class Case:
 def step_rows(steps: list[dict[str, int]], shift: int) -> npt.NDArray[Any]:
     """Return decisions in integers as rows of `STEP_DTYPE`."""
     rows = np.zeros(len(steps), dtype=STEP_DTYPE)
-    for name in (*NUMBERS, *FLAGS):
-        values = np.array([step[name] for step in steps], dtype=np.int64)
+    for name in (*NUMBERS, *FLAGS, "changed", "moved"):
+        values = np.array([step.get(name, UNSEEN.get(name)) for step in steps], dtype=np.int64)
         rows[name] = values / 65536 if name in NUMBERS else values
+    rows["action"] = actions_of(rows)
     if not shift:
         rows["expected_accuracy"] = np.nan
     return rows
@@ -123,8 +130,13 @@ def random_cases(count: int, seed: int) -> list[Case]:
         else:
             shift, wild = dice.choice([0, 4, 8, 12]), bool(dice.randrange(2))
             steps = [made_up(dice, classes, shift, wild) for _ in range(dice.randrange(1, 200))]
-            size = dice.choice([67, 68, 100, size])
-            found.append(Case(DECISIONS, *whose, classes, shift=shift, size=size, steps=steps, state=state))
+            seen = bool(dice.randrange(2))
+            for step in steps:
+                changed = int(seen and dice.random() < 0.7)
+                step |= {"changed": changed, "moved": dice.choice([0, 3, 131, 254]) if changed else 255}
+            size = dice.choice([67 + 2 * seen, 69, 100, size])
+            more = {"shift": shift, "steps": steps, "sight": seen}
+            found.append(Case(DECISIONS, *whose, classes, size=size, state=state, **more))
     return found
 
 

@@ -60,21 +60,23 @@ def encode_decisions(
     classes: int,
     horizon: int,
     size: int = SIZE,
+    sight: bool = False,
 ) -> bytes:
     """Return the frames that a device sends of these steps, the bytes of `tcuq_frame_decision`."""
     assert steps.dtype == STEP_DTYPE and steps.ndim == 1
     shift = horizon.bit_length() - 1 if horizon else 0
     rows, found, at = _decision_rows(steps), b"", 0
-    room = _room(size, DECISION_BYTES) - HEADER.size - DECISION_BYTES
+    decision = DECISION_BYTES + 2 * sight
+    room = _room(size, decision) - HEADER.size - decision
     while at < len(rows):
 
         def full(count: int, at: int = at) -> bool:
-            return len(decision_bits(rows[at : at + count], classes, shift)) // 8 > room
+            return len(decision_bits(rows[at : at + count], classes, shift, sight)) // 8 > room
 
         most = min(len(rows) - at, room + 2)  # a decision has more than a byte
         part = rows[at : at + 1 + bisect_left(range(1, most), True, key=full)]
-        head = header(DECISIONS, fingerprint, boot, first + at, classes | shift << 12)
-        found += _framed(bytes(head + whole_bytes(decision_bits(part, classes, shift))))
+        head = header(DECISIONS, fingerprint, boot, first + at, classes | shift << 12 | sight << 16)
+        found += _framed(bytes(head + whole_bytes(decision_bits(part, classes, shift, sight))))
         at += len(part)
     return found
 
@@ -82,10 +84,11 @@ def encode_decisions(
 def _decision_rows(steps: npt.NDArray[Any]) -> list[Row]:
     """Return decisions in integers."""
     columns = []
-    for name in (*NUMBERS, *FLAGS):
+    names = (*NUMBERS, *FLAGS, "changed", "moved")
+    for name in names:
         numbers = np.nan_to_num(steps[name]) * 65536 if name in NUMBERS else steps[name]
         columns.append(np.rint(numbers.astype(np.float64)).astype(np.int64).tolist())
-    return [dict(zip((*NUMBERS, *FLAGS), row, strict=True)) for row in zip(*columns, strict=True)]
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
 def encode_state(fingerprint: int, boot: int, seq: int, state: bytes, size: int = SIZE) -> bytes:

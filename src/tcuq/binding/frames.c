@@ -4,6 +4,7 @@
 #define NUMBERS 7
 #define LEAST_BITS 15u /* of a decision after the first */
 #define NO_REASON 31u
+#define SIGHT 16 /* beside the horizon: decisions tell what moved */
 
 enum { UNCERTAINTY, RISK, THRESHOLD, DEGRADATION, PERSISTENCE, NOVELTY, ACCURACY };
 
@@ -80,11 +81,12 @@ static uint16_t take_class(bits_t *bits, uint16_t expected, unsigned width)
 }
 
 /* Read all decisions into `rows`, which has room for them; return their number, or 0 for other bits. */
-static size_t take_rows(bits_t *bits, unsigned classes, unsigned horizon, step_row_t *rows)
+static size_t take_rows(bits_t *bits, unsigned classes, unsigned horizon, int sight, step_row_t *rows)
 {
     uint8_t order[NUMBERS];
     uint32_t n[NUMBERS] = {0}, moved[2] = {0, 0}, threshold;
     tcuq_step_t step = {0};
+    uint8_t mover = TCUQ_MOVED_NONE;
     unsigned width = 0, i;
     size_t count = 0;
     for (i = 0; i < NUMBERS; i++) {
@@ -107,6 +109,12 @@ static size_t take_rows(bits_t *bits, unsigned classes, unsigned horizon, step_r
         }
         step.prediction = take_class(bits, step.prediction, width);
         step.answer = take_class(bits, step.prediction, width);
+        step.changed = (uint8_t)(sight ? take(bits, 1) : 0u);
+        if (step.changed != 0u && take(bits, 1) != 0u) {
+            mover = (uint8_t)take(bits, 8);
+        }
+        step.moved = step.changed != 0u ? mover : (uint8_t)TCUQ_MOVED_NONE;
+        step.action = (uint8_t)(step.alarm != 0u ? TCUQ_HOLD : step.abstain != 0u ? TCUQ_ASK : TCUQ_ACT);
         if (count == 0u) {
             for (i = 0; i < NUMBERS; i++) {
                 n[i] = take(bits, first_bits[i]);
@@ -145,7 +153,7 @@ static size_t take_rows(bits_t *bits, unsigned classes, unsigned horizon, step_r
 PyObject *decision_rows(PyObject *module, PyObject *arguments)
 {
     PyObject *content, *bytes = NULL;
-    int classes, horizon;
+    int classes, horizon, sight;
     step_row_t *rows;
     bits_t bits = {NULL, 0, 0, 0};
     size_t count;
@@ -153,6 +161,8 @@ PyObject *decision_rows(PyObject *module, PyObject *arguments)
     if (!PyArg_ParseTuple(arguments, "Sii", &content, &classes, &horizon)) {
         return NULL;
     }
+    sight = (horizon & SIGHT) != 0;
+    horizon -= sight ? SIGHT : 0;
     if (classes < 2 || classes > TCUQ_MAX_CLASSES || horizon < 0 || (horizon > 0 && horizon < 4) || horizon > 12) {
         Py_RETURN_NONE;
     }
@@ -162,7 +172,7 @@ PyObject *decision_rows(PyObject *module, PyObject *arguments)
     if (rows == NULL) {
         return PyErr_NoMemory();
     }
-    count = take_rows(&bits, (unsigned)classes, (unsigned)horizon, rows);
+    count = take_rows(&bits, (unsigned)classes, (unsigned)horizon, sight, rows);
     if (count > 0u) {
         bytes = PyBytes_FromStringAndSize((const char *)rows, (Py_ssize_t)(count * sizeof *rows));
     }

@@ -9,6 +9,7 @@
 #define SIZE_BYTES 3u /* size of the whole state, after the header of one of its parts */
 #define BLOCK 255u    /* code of a block of COBS that is full */
 #define NO_REASON 31u
+#define SIGHT_BIT ((uint32_t)1 << 16) /* of the shape: decisions tell what moved */
 
 enum { UNCERTAINTY, RISK, THRESHOLD, DEGRADATION, PERSISTENCE, NOVELTY, ACCURACY };
 
@@ -107,10 +108,13 @@ int tcuq_frame_init(tcuq_frame_t *frame, const tcuq_params_t *params, uint8_t ki
     frame->classes = params->classes;
     frame->features = (params->signals & TCUQ_FEATURE_SIGNALS) != 0u ? params->features : 0u;
     frame->horizon = (uint8_t)params->horizon;
+    frame->sight = params->sight != NULL ? (uint8_t)TCUQ_FRAME_SEEN : 0u;
     frame->kind = 0; /* until all fits: a writer that was refused writes nothing */
     if (kind == TCUQ_FRAME_POSTERIORS) {
         row = (size_t)frame->classes + frame->features;
-    } else if (kind != TCUQ_FRAME_DECISIONS) {
+    } else if (kind == TCUQ_FRAME_DECISIONS) {
+        row += frame->sight;
+    } else {
         return TCUQ_ERR_PARAMS;
     }
     if (row < SIZE_BYTES + 1u) {
@@ -234,6 +238,19 @@ static void put_class(tcuq_frame_t *frame, uint16_t number, uint16_t expected)
     }
 }
 
+/* Whether the input or the outputs have changed, and what moved; `action` follows from abstain and alarm. */
+static void put_moved(tcuq_frame_t *frame, const tcuq_step_t *step)
+{
+    put_bits(frame, step->changed, 1);
+    if (step->changed != 0u) {
+        put_bits(frame, step->moved != frame->mover, 1);
+        if (step->moved != frame->mover) {
+            put_bits(frame, step->moved, 8);
+        }
+        frame->mover = step->moved;
+    }
+}
+
 size_t tcuq_frame_decision(tcuq_frame_t *frame, const tcuq_step_t *step)
 {
     uint8_t i;
@@ -241,7 +258,8 @@ size_t tcuq_frame_decision(tcuq_frame_t *frame, const tcuq_step_t *step)
         return 0;
     }
     if (frame->steps == 0u) {
-        begin(frame, TCUQ_FRAME_DECISIONS, frame->classes | (uint32_t)frame->horizon << 12);
+        begin(frame, TCUQ_FRAME_DECISIONS,
+              frame->classes | (uint32_t)frame->horizon << 12 | (frame->sight != 0u ? SIGHT_BIT : 0u));
         for (i = 0; i < TCUQ_FRAME_NUMBERS; i++) {
             frame->order[i] = first_order[i];
         }
@@ -249,6 +267,7 @@ size_t tcuq_frame_decision(tcuq_frame_t *frame, const tcuq_step_t *step)
         frame->moved[1] = 0;
         frame->prediction = 0;
         frame->flagged = 0;
+        frame->mover = TCUQ_MOVED_NONE;
         frame->bit_count = 0;
         frame->bits = 0;
     }
@@ -262,10 +281,13 @@ size_t tcuq_frame_decision(tcuq_frame_t *frame, const tcuq_step_t *step)
     }
     put_class(frame, step->prediction, frame->prediction);
     put_class(frame, step->answer, step->prediction);
+    if (frame->sight != 0u) {
+        put_moved(frame, step);
+    }
     put_numbers(frame, step);
     frame->prediction = step->prediction;
     frame->flagged = step->flagged & 1u;
-    return added(frame, TCUQ_FRAME_DECISION);
+    return added(frame, (uint16_t)(TCUQ_FRAME_DECISION + frame->sight));
 }
 
 size_t tcuq_frame_flush(tcuq_frame_t *frame)

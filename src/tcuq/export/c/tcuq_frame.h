@@ -35,6 +35,7 @@ extern "C" {
 #define TCUQ_FRAME_MOST 4096u   /* bytes of content that no frame exceeds */
 #define TCUQ_FRAME_FIXED 22u    /* bytes of content beside the steps */
 #define TCUQ_FRAME_DECISION 42u /* most bytes of one decision; about 10 on the average */
+#define TCUQ_FRAME_SEEN 2u      /* and those of what moved, where the params have sight */
 
 /* Bytes that a frame of so much content may take on the line and in the buffer. */
 #define TCUQ_FRAME_BYTES(content) ((content) + ((content) + 253u) / 254u + 2u)
@@ -43,8 +44,8 @@ extern "C" {
 #define TCUQ_FRAME_POSTERIORS_BYTES(classes, features, steps) \
     TCUQ_FRAME_BYTES(TCUQ_FRAME_FIXED + ((classes) + (features)) * (steps))
 
-/* Least buffer for decisions. */
-#define TCUQ_FRAME_DECISIONS_BYTES TCUQ_FRAME_BYTES(TCUQ_FRAME_FIXED + TCUQ_FRAME_DECISION)
+/* Buffer that is enough for decisions; without sight, 2 bytes fewer are. */
+#define TCUQ_FRAME_DECISIONS_BYTES TCUQ_FRAME_BYTES(TCUQ_FRAME_FIXED + TCUQ_FRAME_DECISION + TCUQ_FRAME_SEEN)
 
 /* A good size: 35 steps of 10 classes, or some 33 decisions. */
 #define TCUQ_FRAME_SIZE 384u
@@ -80,6 +81,8 @@ typedef struct {
     uint8_t flagged;
     uint8_t bits;       /* begun byte of a decision, and how many bits it has */
     uint8_t bit_count;
+    uint8_t sight;      /* TCUQ_FRAME_SEEN or 0 */
+    uint8_t mover;      /* what had moved in the last changed decision of this frame */
     uint8_t order[TCUQ_FRAME_NUMBERS];
 } tcuq_frame_t;
 

@@ -11,7 +11,7 @@
 int open_arrays(PyObject *args, Py_ssize_t count, Py_ssize_t written, Py_buffer *views);
 void close_arrays(Py_buffer *views, Py_ssize_t count);
 
-/* A row of what Monitor.run() gives: tcuq.STEP_DTYPE, 72 bytes. */
+/* A row of what Monitor.run() gives: tcuq.STEP_DTYPE, 80 bytes. */
 typedef struct {
     double risk, threshold, uncertainty, persistence, novelty, degradation;
     double expected_accuracy; /* NaN where there is none */
