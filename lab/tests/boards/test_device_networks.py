@@ -66,10 +66,9 @@ def test_a_difference_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = expected(watched(graph), x)
     number = lines[1].split()
     number[-3] = str(1 - int(number[-3]))  # one word of one step
-    monkeypatch.setattr(agree, "expected", lambda *_: [lines[0], " ".join(number), lines[2]])
-    assert first_difference(watched(graph), board("stm32l432kc"), x) == 1
-    monkeypatch.setattr(agree, "expected", lambda *_: lines[:2])
-    assert first_difference(watched(graph), board("stm32l432kc"), x) == 2
+    for said, at in (([lines[0], " ".join(number), lines[2]], 1), (lines[:2], 2)):
+        monkeypatch.setattr(agree, "expected", lambda *_, said=said: said)
+        assert first_difference(watched(graph), board("stm32l432kc"), x) == at
 
 
 @pytest.mark.slow

@@ -18,9 +18,9 @@ from tcuq_device.graph.check import check  # noqa: E402
 from tcuq_device.graph.model import Graph  # noqa: E402
 from tcuq_device.graph.steps import HIGHEST, Conv, Dense  # noqa: E402
 from tcuq_device.graph.storage import save_graph  # noqa: E402
-from tcuq_lab.boards.quantize import balanced, input_of, quantize  # noqa: E402
+from tcuq_lab.boards.quantize import input_of, quantize  # noqa: E402
 from tcuq_lab.boards.steps import QuantizeSettings  # noqa: E402
-from tcuq_lab.boards.trace import INPUT, trace_of, values_of  # noqa: E402
+from tcuq_lab.boards.trace import trace_of, values_of  # noqa: E402
 from tcuq_lab.zoo.backbone import Backbone  # noqa: E402
 from tcuq_lab.zoo.backbones import (  # noqa: E402
     cnn4,
@@ -114,30 +114,11 @@ def test_layers_compute_what_the_network_does(name: str) -> None:
     assert torch.allclose(values[traced.features], said[1], atol=1e-4)
 
 
-@pytest.mark.parametrize("name", ["dscnn", "resnet8", "exits"])
-def test_balancing_changes_no_output(name: str) -> None:
-    module, x = built(name)
-    traced = trace_of(module)
-    with torch.inference_mode():
-        before = values_of(traced, prepared(module, x))
-        highest = {
-            key: value.abs().amax(dim=tuple(each for each in range(value.ndim) if each != 1)).double().numpy()
-            for key, value in before.items()
-        }
-        level = balanced(traced, highest, 1.0, keep=(traced.features,))
-        after = values_of(level, prepared(module, x))
-    for key in (*traced.logits, traced.features):
-        assert torch.allclose(before[key], after[key], atol=1e-3)
-    moved = [key for key in before if not torch.allclose(before[key], after[key], atol=1e-3)]
-    assert moved and INPUT not in moved
-
-
 @pytest.mark.parametrize("name", [name for name in NETWORKS if name != "dropped"])
-@pytest.mark.parametrize("seed", [0, 1])
-def test_int8_follows_float(name: str, seed: int) -> None:
-    module, x = built(name, seed)
+def test_int8_follows_float(name: str) -> None:
+    module, x = built(name)
     graph = quantize(module, x, "net")
-    fresh = pictures(40, channels_of(name), seed + 50)
+    fresh = pictures(40, channels_of(name), 50)
     found = oracle.run(graph, input_of(graph, fresh), every=True)
     with torch.inference_mode():
         said = [each.numpy() for each in module(prepared(module, fresh))]
@@ -147,8 +128,7 @@ def test_int8_follows_float(name: str, seed: int) -> None:
     ends = [f"_{at}" if at else "" for at in range(len(logits))]
     assert sorted(graph.outputs) == sorted(["features", *(f"probs{end}" for end in ends)])
     for end, each in zip(ends, logits, strict=True):
-        wanted = np.exp(each - each.max(1, keepdims=True))
-        wanted /= wanted.sum(1, keepdims=True)
+        wanted = torch.from_numpy(each).softmax(1).numpy()
         gap = np.abs(real(graph, f"probs{end}", found[f"probs{end}"]) - wanted)
         assert gap.mean() < 0.2 * np.abs(wanted - wanted.mean(0)).mean(), f"probs{end}"
 

@@ -68,14 +68,6 @@ def test_cifar_10_c_severities_are_stretches_of_rows(folder, severity):
     assert found.source.endswith(f"; official CIFAR-10-C fog, severity {severity}")
 
 
-# In the order of their names: test_100 before test_20.
-
-
-def npy(header):
-    text = header.encode() + b"\n"
-    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text
-
-
 def test_labels_of_cifar_10_c_must_be_those_of_the_data_set(folder):
     put_cifar(folder, "fog", labels=np.tile([7, 0, 2, 8], 5))
     with pytest.raises(ValueError, match=r"labels.npy: row 3 is 8, the dataset's label is 9"):

@@ -9,7 +9,7 @@ import pytest
 
 from tcuq_lab.data import data_folder, load, present
 from tcuq_lab.data.dataset import Dataset
-from tcuq_lab.data.folders import KEYWORDS
+from tcuq_lab.data.official import KEYWORDS
 from tcuq_lab.data.ood import OTHER_WORDS, load_ood, ood_labels, ood_name
 from tcuq_lab.data.packed import members
 from tcuq_lab.data.parts import HELD_OUT, load_part, part, split_of
@@ -28,9 +28,6 @@ def need(*pairs):
 def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("TCUQ_DATA", str(tmp_path))
     return tmp_path
-
-
-# --- names and tables
 
 
 def test_dev_never_shows_the_set_of_the_test():
@@ -53,9 +50,6 @@ def test_a_description_may_show_the_ood_set_of_its_part_alone():
     )
     with pytest.raises(ValueError, match="OOD set 'fashion_mnist' does not go with cifar10 test; svhn does"):
         labels_for(about)
-
-
-# --- files made here
 
 
 def speech(folder, *words, split=1):
@@ -81,9 +75,6 @@ def test_other_words_are_fixed(folder, monkeypatch):
     ) as e:
         ood_labels("speech_commands", "dev")
     assert "nine" not in str(e.value) and "\n" not in str(e.value)
-
-
-# --- real files
 
 
 @pytest.fixture(scope="module")
@@ -136,5 +127,7 @@ def test_real_words_of_dev_and_test_differ(once):
     if form is not None and form.files[0].endswith(".npz"):
         found = members(data_folder() / form.files[0], "word", "split", "speaker")
         assert len(known["test"]) == ((found["word"] < 10) & (found["split"] == 2)).sum()
-        speakers = [set(found["speaker"][found["split"] == mark].tolist()) for mark in (1, 2)]
-        assert not speakers[0] & speakers[1]
+        train = members(data_folder() / "speech_train.npz", "speaker")["speaker"]
+        dev, test = (set(found["speaker"][found["split"] == mark].tolist()) for mark in (1, 2))
+        speakers = (set(train.tolist()), dev, test)
+        assert [*map(len, speakers)] == [1444, 187, 186] and len(set.union(*speakers)) == 1444 + 187 + 186

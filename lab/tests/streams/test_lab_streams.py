@@ -1,11 +1,14 @@
-"""Streams of the lab: the laws they follow, and that a description always gives the same bytes."""
+"""Streams of the lab: the laws they follow, the same bytes from a description, what devices meet."""
 
 from __future__ import annotations
 
+import hashlib
 import tracemalloc
+from itertools import pairwise
 
 import numpy as np
 import pytest
+from sounds import spoken
 from toy_streams import FOG, LABELS, SNOW, describe, runs_of
 
 from tcuq_lab.corruptions import corrupt
@@ -33,7 +36,9 @@ from tcuq_lab.streams import (
     seal,
     steps,
 )
+from tcuq_lab.streams.held import FRESH, Shaker
 
+NOISE = np.random.default_rng(3).integers(-400, 400, (9, 16000)).astype(np.int16)
 OOD_LABELS = {"letters": np.arange(90) % 4}
 
 
@@ -42,56 +47,33 @@ def made(**changes):
 
 
 EVERY = {
-    "segments": {},
-    "reversed": {"layout": Segments(reversed=True)},
-    "with OOD": {"ood": (Ood("letters"),)},
-    "ramp": {"layout": Ramp(down=True)},
-    "starts shifted": {"layout": StartsShifted(700)},
-    "bursts": {"layout": Bursts(), "shifts": (), "ood": (Ood("letters"),)},
-    "literal": {"layout": Literal(), "shifts": (SNOW,), "dwell": Geometric(1)},
-    "stationary": {"layout": Stationary(), "shifts": ()},
-    "shuffled": {"dwell": Geometric(1)},
-    "trace": {"dwell": Trace((5, 9, 2))},
-    "trace with classes": {"dwell": Trace((5, 9, 2), (1, 4, 0)), "ood": (Ood("letters"),)},
-    "heavy tails": {"dwell": Pareto(16), "ood": (Ood("letters"),)},
-    "changing": {"dwell": Changing((1, 4, 16, 64), 300), "ood": (Ood("letters"),)},
-    "onset": {"layout": Segments(onset=60)},
-    "onset reversed": {"layout": Segments(onset=60, reversed=True)},
-    "held": {"held": Held(), "ood": (Ood("letters"),)},
-    "held heavy tails": {"held": Held(1, 2, 30), "dwell": Pareto(8)},
-    "sliding": {"sliding": Sliding(), "dwell": Geometric(1)},
-    "one class": {"dwell": Pareto(12, 300, 0.7)},
-    "held at times": {"held": Held(share=0.5), "dwell": Pareto(12)},
-    "gradual": {"layout": Segments(onset=60, gradual=0.5, shifted=(60, 200))},
-    "sliding slowly": {"sliding": Sliding(800, 20_000), "dwell": Trace((3, 1))},
+    "segments": ({}, "7b95ef8b71c041ea"),
+    "reversed": ({"layout": Segments(reversed=True)}, "424c9f66b2eef4c2"),
+    "with OOD": ({"ood": (Ood("letters"),)}, "537f1d6167ce0534"),
+    "ramp": ({"layout": Ramp(down=True)}, "8e1ba4473895942a"),
+    "starts shifted": ({"layout": StartsShifted(700)}, "3babb5a4689a4611"),
+    "bursts": ({"layout": Bursts(), "shifts": (), "ood": (Ood("letters"),)}, "0bbaeced35355190"),
+    "literal": ({"layout": Literal(), "shifts": (SNOW,), "dwell": Geometric(1)}, "572dd7a6cd8c0d25"),
+    "stationary": ({"layout": Stationary(), "shifts": ()}, "8e4221a2fc56a802"),
+    "shuffled": ({"dwell": Geometric(1)}, "f18875879bb5ea9e"),
+    "trace": ({"dwell": Trace((5, 9, 2))}, "664290dba187e3d0"),
+    "trace with classes": (
+        {"dwell": Trace((5, 9, 2), (1, 4, 0)), "ood": (Ood("letters"),)},
+        "f56c0f87708284cb",
+    ),
+    "heavy tails": ({"dwell": Pareto(16), "ood": (Ood("letters"),)}, "e86512a7a593ae25"),
+    "changing": ({"dwell": Changing((1, 4, 16, 64), 300), "ood": (Ood("letters"),)}, "608ea68fe2a28c4c"),
+    "onset": ({"layout": Segments(onset=60)}, "80500d2051af8607"),
+    "onset reversed": ({"layout": Segments(onset=60, reversed=True)}, "dbbc51d6334fcbfb"),
+    "held": ({"held": Held(), "ood": (Ood("letters"),)}, "866d90d9e1c1e068"),
+    "held heavy tails": ({"held": Held(1, 2, 30), "dwell": Pareto(8)}, "1cccbcec7d1dea28"),
+    "sliding": ({"sliding": Sliding(), "dwell": Geometric(1)}, "a2194d5bf16e69f4"),
+    "one class": ({"dwell": Pareto(12, 300, 0.7)}, "0bb7ca24ebfb609a"),
+    "held at times": ({"held": Held(share=0.5), "dwell": Pareto(12)}, "3884728f74b30c87"),
+    "gradual": ({"layout": Segments(onset=60, gradual=0.5, shifted=(60, 200))}, "e8ecf26c70a30767"),
+    "sliding slowly": ({"sliding": Sliding(800, 20_000), "dwell": Trace((3, 1))}, "762a9a7aca0f23d7"),
 }
-DIGESTS = {
-    "segments": "7b95ef8b71c041eac860a74f57b89409751d92917906ec16f2955d623e4ee0b2",
-    "reversed": "424c9f66b2eef4c232f662e98041731df4b75a01a52f9fb0d8706ee0c04598f0",
-    "with OOD": "537f1d6167ce0534329b72f23f7728baaac5188a558ef897ab6fce5b2c23a3de",
-    "ramp": "8e1ba4473895942a51cdb330e1ed568aeedda5077e261289777406c74086d900",
-    "starts shifted": "3babb5a4689a4611e4fee33d008963328e0238bfa88c09ffe2f30a332cfee2ad",
-    "bursts": "0bbaeced353551901c0707183b9427f41443bdf124c407cedff209b0ada164c0",
-    "literal": "572dd7a6cd8c0d25d32fb074517c8460eb6fd8c0c4e81cda442ea6a31ae0fb94",
-    "stationary": "8e4221a2fc56a802770429b93640b0d1cd5bc9d86734051c8f03ac7a4ce3b700",
-    "shuffled": "f18875879bb5ea9e440a39e4de7cdca34c271dfd99c5109688dacef93120536b",
-    "trace": "664290dba187e3d0256897f4b768dbb6f6726ebc3af7e54b68d1247666f89a6c",
-    "trace with classes": "f56c0f87708284cbf37abc78f34fd07dbf970f29bcd98ab54a6b764dbf562ea5",
-    "heavy tails": "e86512a7a593ae256854688b73f8188b4f93b45580bc117199c965ac14d45c5b",
-    "changing": "608ea68fe2a28c4cc31d63694d3cd6691fe87ec544960aa4362bfbaeeb49f3a9",
-    "onset": "80500d2051af8607eca758771b0a129c97db06ade6e06c436d7c781ec8a2942e",
-    "onset reversed": "dbbc51d6334fcbfb79ab09955a2cd2802a0a464968dbdb3e3e92a1d8cc4046a2",
-    "held": "866d90d9e1c1e068405c9bed27f2ee5ee4e4042c05affa02734b39909b107d41",
-    "held heavy tails": "1cccbcec7d1dea282b363f36d3ca2c5cbcf9020bfb15ba0e779dd9b0336f3e76",
-    "sliding": "a2194d5bf16e69f450dd5cc0d52dc7cd2b887d7d4e1e80c20813daaa59385ce9",
-    "one class": "0bb7ca24ebfb609a468b7efb51041039522035cea192bc5b8420da18de4cc912",
-    "held at times": "3884728f74b30c8747267e724f3bbfc51d25eb4058052c555f51c726a4ae39c0",
-    "gradual": "e8ecf26c70a30767d26edae3df4f12c9f64d6c50bd912385c0f4049ad2e03c9d",
-    "sliding slowly": "762a9a7aca0f23d7fb335f9e1a017813151062bb34ee66b06bbc5f55583d3cb5",
-}
-
-
-# --- dwell
+"""What is changed in the usual description, and how the digest of its plan begins."""
 
 
 @pytest.mark.parametrize(("mean", "classes"), [(4, 2), (16, 10), (64, 16), (2.5, 10)])
@@ -104,9 +86,6 @@ def test_the_mean_run_is_the_one_asked_for(mean, classes):
     # Shares are as even as so many runs of random length can be: four standard deviations.
     even = 4 * (2 * mean * classes / len(stream)) ** 0.5
     assert abs(np.bincount(stream.label) / len(stream) * classes - 1).max() < even
-
-
-# --- layouts
 
 
 def test_the_literal_stream_shows_everything_once_then_again_at_rising_severity():
@@ -123,34 +102,20 @@ def test_the_literal_stream_shows_everything_once_then_again_at_rising_severity(
         made(layout=Literal(), shifts=(SNOW,), dwell=Geometric(1), steps=6010)
 
 
-# --- the same bytes
-
-
 @pytest.mark.parametrize("name", EVERY)
-def test_digests_do_not_change(name):
-    assert made(**EVERY[name]).digest() == DIGESTS[name]
-
-
-@pytest.mark.parametrize("name", EVERY)
-def test_chunks_do_not_matter(name):
-    whole = made(**EVERY[name])
+def test_a_description_gives_the_same_bytes_from_its_file_and_in_chunks(name, tmp_path):
+    about, digest = describe(**EVERY[name][0]), EVERY[name][1]
+    whole = build(about, LABELS, OOD_LABELS)
+    assert whole.digest().startswith(digest)
+    sealed = seal(about, LABELS, OOD_LABELS)
+    sealed.save(tmp_path / "s.json")
+    read = Description.load(tmp_path / "s.json")
+    assert read == sealed and (read.labels, read.digest) == (labels_digest(LABELS), whole.digest())
     for size in (3, 1000, 100_000):
-        chunks = list(steps(describe(**EVERY[name]), LABELS, OOD_LABELS, chunk=size))
+        chunks = list(steps(about, LABELS, OOD_LABELS, chunk=size))
         assert all(len(chunk.source) == size for chunk in chunks[:-1])
         for field in ("source", "index", "label", "shift"):
             assert np.array_equal(np.concatenate([getattr(c, field) for c in chunks]), getattr(whole, field))
-
-
-# --- the description
-
-
-@pytest.mark.parametrize("name", EVERY)
-def test_a_description_survives_its_file(name, tmp_path):
-    sealed = seal(describe(**EVERY[name]), LABELS, OOD_LABELS)
-    sealed.save(tmp_path / "s.json")
-    read = Description.load(tmp_path / "s.json")
-    assert read == sealed and read.labels == labels_digest(LABELS)
-    assert build(read, LABELS, OOD_LABELS).digest() == read.digest
 
 
 def test_other_data_and_other_plans_are_noticed():
@@ -168,9 +133,6 @@ def test_other_data_and_other_plans_are_noticed():
         build(sealed, LABELS)
 
 
-# --- logs and inputs
-
-
 def bank_of(stream, features=True, dtype=np.float32):
     rng = np.random.default_rng(0)
     rows = {source: 90 if source.startswith("ood/") else 3000 for source in stream.sources}
@@ -181,7 +143,7 @@ def bank_of(stream, features=True, dtype=np.float32):
 
 
 def test_a_log_holds_what_the_bank_says_to_each_step():
-    stream = made(**EVERY["with OOD"])
+    stream = made(**EVERY["with OOD"][0])
     bank = bank_of(stream)
     log = stream.log(bank)
     for step in range(0, 4000, 97):
@@ -193,13 +155,13 @@ def test_a_log_holds_what_the_bank_says_to_each_step():
     assert stream.log(bank_of(stream, features=False)).features is None
 
 
-def pictures(count=60, side=8):
+def pictures(count=60, side=28):
     x = np.random.default_rng(0).integers(0, 256, (count, side, side), dtype=np.uint8)
     return Dataset("toy", "dev", x, np.arange(count) % 5, "", "")
 
 
 def test_inputs_are_the_bytes_of_the_whole_set_corrupted():
-    data, letters = pictures(side=28), pictures(20, side=28)
+    data, letters = pictures(), pictures(20)
     kind = "shot_noise"
     about = describe(shifts=(Shift(kind, (1,)),), ood=(Ood("letters"),), steps=900)
     stream = build(about, data.y, {"letters": letters.y})
@@ -228,7 +190,7 @@ def peak(work) -> int:
 
 @pytest.mark.parametrize("what", ["plan", "inputs"])
 def test_memory_does_not_grow_with_the_length(what):
-    data = pictures()
+    data = pictures(side=8)
 
     def work(count):
         about = describe(steps=count, shifts=(Shift("identity", (1,)),))
@@ -239,3 +201,88 @@ def test_memory_does_not_grow_with_the_length(what):
     short = 4_000 if what == "inputs" else 20_000
     # Python itself keeps up to 2,000 freed tuples of a size, 128 kB of triples; a plan has 19 bytes a step.
     assert peak(lambda: work(10 * short)) < peak(lambda: work(short)) + 250_000
+
+
+def test_shaken_bytes_are_the_same_on_all_machines():
+    shaken = Shaker(Held(), 7).shake(pictures().x)
+    assert hashlib.sha256(shaken.tobytes()).hexdigest()[:16] == "2021103903ecf4e0"
+
+
+def shown(plan, data, **options):
+    return np.concatenate([part.x for part in inputs(plan, data, "mnist_c", **options)])
+
+
+@pytest.mark.slow
+def test_a_held_stream_is_shaken_then_corrupted_and_chunks_do_not_matter():
+    data = pictures()
+    for kind in ("shot_noise", "fog"):
+        about = describe(shifts=(Shift(kind, (1,)),), steps=700, held=Held(), dwell=Trace((9,)))
+        stream = build(about, data.y)
+        whole = shown(about, data, chunk=1000, seed=9)
+        for plan, chunk in ((about, 33), (stream, 200)):
+            assert np.array_equal(shown(plan, data, chunk=chunk, seed=9), whole)
+        shaken = Shaker(Held(), 3).shake(data.x[stream.index])
+        bad = stream.shift > 0
+        assert bad.any() and np.array_equal(whole[~bad], shaken[~bad])
+        index = np.arange(700) if kind in FRESH else stream.index
+        wanted = corrupt(shaken[bad], "mnist_c", kind, 1, 9, index=index[bad])
+        assert np.array_equal(whole[bad], wanted)
+        assert all((one != other).any() for one, other in pairwise(whole[:30]))
+
+
+def test_faults_take_the_input_away():
+    data = pictures()
+    kinds = ("attenuated", "blank", "saturated", "frozen")
+    layout = Segments(mean=30, minimum=10)
+    about = describe(
+        shifts=tuple(Shift(kind, (1,)) for kind in kinds),
+        steps=500,
+        layout=layout,
+        held=Held(share=0.5),
+        dwell=Pareto(4),
+    )
+    stream, whole = build(about, data.y), shown(about, data)
+    assert np.array_equal(shown(about, data, chunk=7), whole)
+    clean = shown(about.replace(shifts=(), layout=Stationary()), data)
+    seen = set()
+    for start, stop, source in stream.spans():
+        kind, seen = source.partition("/")[0], seen | {source}
+        wanted = {
+            "clean": clean[start:stop],
+            "attenuated": np.rint(clean[start:stop] * 0.9),
+            "blank": np.zeros_like(clean[start:stop]),
+            "saturated": np.full_like(clean[start:stop], 255),
+            "frozen": np.repeat(whole[max(start - 1, 0)][None], stop - start, axis=0),
+        }[kind]
+        assert np.abs(whole[start:stop].astype(int) - wanted.astype(int)).max() <= int(kind == "attenuated")
+    assert len(seen) == 5
+    with pytest.raises(ValueError, match="frozen input depends on the step before"):
+        corrupt(data.x, "mnist_c", "frozen", 1)
+
+
+def words(count=20):
+    return Dataset("toy", "dev", spoken(count), np.arange(count) % 5, "", "")
+
+
+SPOKEN = words()
+
+
+def heard(about, **options):
+    parts = list(inputs(about, SPOKEN, "speech_c", noise=NOISE, **options))
+    return [np.concatenate(each) for each in zip(*parts, strict=True)]
+
+
+def sliding(**changes) -> Description:
+    fields = {"steps": 200, "dwell": Geometric(1), "layout": Stationary(), "shifts": (), "sliding": Sliding()}
+    return describe(**{**fields, **changes})
+
+
+def test_windows_slide_over_one_sound():
+    x, y, shift = heard(sliding())
+    assert x.shape == (200, 16000) and x.dtype == np.int16 and not shift.any()
+    assert np.array_equal(x[1:, :-3200], x[:-1, 3200:])
+    stream = build(sliding(), SPOKEN.y)
+    assert np.array_equal(y, stream.label)
+    middles = np.arange(200) * 3200 + 8000
+    assert np.array_equal(np.diff(middles // 16000) != 0, np.diff(stream.index) != 0)
+    assert set(runs_of(stream.index)[1:-1]) == {5}

@@ -1,4 +1,4 @@
-"""Backbones: shapes, parameters and multiply-adds against counts made by hand."""
+"""Backbones: counts against those made by hand, what they take, and the checkpoints that are stored."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ torch = pytest.importorskip("torch", reason="pip install torch")
 from places import LAB  # noqa: E402
 
 from tcuq_lab.zoo.backbones import BACKBONES, backbone  # noqa: E402
-from tcuq_lab.zoo.outputs import multiply_adds, parameters  # noqa: E402
+from tcuq_lab.zoo.heads import RECIPES, recipe  # noqa: E402
+from tcuq_lab.zoo.outputs import multiply_adds, parameters, used  # noqa: E402
+from tcuq_lab.zoo.weights import load_weights, save_weights  # noqa: E402
 
 SHAPES = {
     "cnn4": (1, 28, 28),
@@ -25,40 +27,38 @@ SHAPES = {
 }
 
 
-def conv(inputs: int, outputs: int, area: int, places: int, bias: bool = True) -> tuple[int, int]:
+def conv(inputs: int, outputs: int, area: int, places: int) -> tuple[int, int]:
     """Return parameters with a norm after it, and multiply-adds."""
-    return inputs * outputs * area + outputs * bias + 2 * outputs, inputs * outputs * area * places
+    return inputs * outputs * area + 3 * outputs, inputs * outputs * area * places
 
 
-def total(layers: list[tuple[int, int]]) -> tuple[int, int]:
-    return sum(each[0] for each in layers), sum(each[1] for each in layers)
-
-
-def resnet8_by_hand() -> tuple[int, int]:
-    layers = [conv(3, 16, 9, 1024), conv(16, 16, 9, 1024), conv(16, 16, 9, 1024)]
-    layers += [conv(16, 32, 9, 256), conv(32, 32, 9, 256), (16 * 32 + 32, 16 * 32 * 256)]
-    layers += [conv(32, 64, 9, 64), conv(64, 64, 9, 64), (32 * 64 + 64, 32 * 64 * 64)]
-    return total([*layers, (650, 640)])
-
-
-def dscnn_by_hand() -> tuple[int, int]:
-    block = [(64 * 9 + 64 + 128, 64 * 9 * 125), conv(64, 64, 1, 125)]
-    return total([conv(1, 64, 40, 125), *(4 * block), (650, 640)])
-
-
-def cnn4_by_hand() -> tuple[int, int]:
-    layers = [conv(1, 16, 9, 784), conv(16, 16, 9, 196), conv(16, 32, 9, 196), conv(32, 32, 9, 49)]
-    return total([*layers, (330, 320)])
-
-
-BY_HAND = {"cnn4": cnn4_by_hand, "dscnn": dscnn_by_hand, "resnet8": resnet8_by_hand}
+BY_HAND = {
+    "cnn4": [
+        conv(1, 16, 9, 784),
+        conv(16, 16, 9, 196),
+        conv(16, 32, 9, 196),
+        conv(32, 32, 9, 49),
+        (330, 320),
+    ],
+    "dscnn": [
+        conv(1, 64, 40, 125),
+        *(4 * [(64 * 9 + 64 + 128, 64 * 9 * 125), conv(64, 64, 1, 125)]),
+        (650, 640),
+    ],
+    "resnet8": [
+        *(conv(3, 16, 9, 1024), conv(16, 16, 9, 1024), conv(16, 16, 9, 1024)),
+        *(conv(16, 32, 9, 256), conv(32, 32, 9, 256), (16 * 32 + 32, 16 * 32 * 256)),
+        *(conv(32, 64, 9, 64), conv(64, 64, 9, 64), (32 * 64 + 64, 32 * 64 * 64)),
+        (650, 640),
+    ],
+}
 
 
 @pytest.mark.parametrize("name", BY_HAND)
 def test_counts_are_those_made_by_hand(name: str) -> None:
     network = backbone(name)
     found = parameters(network), multiply_adds(network, SHAPES[name])
-    assert found == BY_HAND[name]()
+    assert found == tuple(map(sum, zip(*BY_HAND[name], strict=True)))
 
 
 @pytest.mark.parametrize("name", BACKBONES)
@@ -80,8 +80,6 @@ def test_the_input_is_normalized_inside() -> None:
 
 
 def test_weights_of_another_architecture_are_refused(tmp_path: Path) -> None:
-    from tcuq_lab.zoo.weights import load_weights, save_weights
-
     card = {"backbone": "cnn4", "options": {"classes": 4}, "recipe": "plain", "settings": {}}
     save_weights(tmp_path / "w.npz", backbone("dscnn"), card)
     with pytest.raises(ValueError, match="other architecture"):
@@ -91,13 +89,9 @@ def test_weights_of_another_architecture_are_refused(tmp_path: Path) -> None:
         load_weights(tmp_path / "w.npz")
 
 
-@pytest.mark.parametrize("name", ["plain", "assisted", "early_exit", "dropout", "hydra", "godin", "postnet"])
+@pytest.mark.parametrize("name", RECIPES)
 def test_use_counts_what_an_answer_takes(name: str) -> None:
-    from tcuq_lab.zoo.heads import recipe
-    from tcuq_lab.zoo.outputs import used
-
-    settings = {"teacher": "t"} if name == "hydra" else {}
-    network = recipe(name, settings).rebuild(backbone("cnn4"))
+    network = recipe(name, {"teacher": "t"} if name == "hydra" else {}).rebuild(backbone("cnn4"))
     found, shape = used(network, (1, 28, 28)), (1, 28, 28)
     spare = {"godin": 330, "postnet": 330}.get(name, 0)  # the linear head that is replaced
     beside = {"godin": 10 * 32, "postnet": (2 * 6 + 1) * 10 * 6}.get(name, 0)
@@ -107,8 +101,6 @@ def test_use_counts_what_an_answer_takes(name: str) -> None:
 
 @pytest.mark.parametrize("kind", ["", "_assisted", "_dropout_10", "_exits", "_godin", "_postnet"])
 def test_checkpoints_of_every_recipe_load(kind: str) -> None:
-    from tcuq_lab.zoo.weights import load_weights
-
     for name in ("cnn4", "dscnn", "resnet8"):
         network, card = load_weights(LAB / "weights" / f"{name}{kind}-0.npz")
         assert card["config"]["name"] == f"{name}{kind}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import wave
 from pathlib import Path
 
 import numpy as np
@@ -13,12 +14,30 @@ torch = pytest.importorskip("torch", reason="pip install torch")
 
 from small_trainings import SMALL  # noqa: E402
 
-from tcuq_lab.zoo.config import (  # noqa: E402
-    config_from,
-    shipped,
-)
+from tcuq_lab.data import text  # noqa: E402
+from tcuq_lab.data.official import KEYWORDS  # noqa: E402
+from tcuq_lab.zoo.config import config_from, shipped  # noqa: E402
 from tcuq_lab.zoo.make import find_config, load_parts, train_all  # noqa: E402
+from tcuq_lab.zoo.outputs import outputs  # noqa: E402
 from tcuq_lab.zoo.weights import load_weights  # noqa: E402
+
+
+@pytest.fixture
+def words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A data folder with four clips a keyword, of the layout of Speech Commands."""
+    root, rng = tmp_path / "data" / "speech_commands_v0.01", np.random.default_rng(0)
+    for number, word in enumerate(KEYWORDS):
+        (root / word).mkdir(parents=True)
+        for name in "abcd":
+            tone = 4000 * np.sin(np.arange(16000) * (0.05 + 0.1 * number)) + rng.normal(0, 400, 16000)
+            with wave.open(str(root / word / f"{name}.wav"), "wb") as file:
+                file.setparams((1, 2, 16000, 0, "NONE", ""))
+                file.writeframes(tone.astype("<i2").tobytes())
+    for name, letter in (("validation", "c"), ("testing", "d")):
+        (root / f"{name}_list.txt").write_text("".join(f"{word}/{letter}.wav\n" for word in KEYWORDS))
+    monkeypatch.setenv("TCUQ_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")  # or workers wait for each other on few cores
+    return tmp_path
 
 
 def test_the_matrix_gives_the_configurations_that_the_weights_were_trained_by() -> None:
@@ -51,8 +70,6 @@ def test_teachers_are_trained_first(workers: int, words: Path) -> None:
 
 
 def test_a_card_says_what_was_trained_on_and_a_network_takes_nothing_else(words: Path) -> None:
-    from tcuq_lab.zoo.outputs import outputs
-
     (card,) = train_all([config_from(SMALL)], words / "w", device="cpu")
     assert card["input"] == (1, 49, 10) and card["examples"] == 20
     network, again = load_weights(words / "w" / "t-0.npz")
@@ -60,3 +77,10 @@ def test_a_card_says_what_was_trained_on_and_a_network_takes_nothing_else(words:
     assert outputs(network, load_parts("speech_commands").dev.x.numpy()).probs.shape == (10, 10)
     with pytest.raises(ValueError, match=r"^input is \(2, 49, 12\), expected \(n, 49, 10, 1\), without"):
         outputs(network, np.zeros((2, 49, 12), np.float32))
+
+
+def test_parts_of_the_text_share_no_stretch(monkeypatch: pytest.MonkeyPatch) -> None:
+    marks = np.repeat(np.arange(32, dtype=np.uint8), text.STRETCH).reshape(32, text.STRETCH)
+    monkeypatch.setattr(text, "document", lambda name: marks)
+    found = [set(text.load_text(part).x.ravel().tolist()) for part in ("train", "dev", "test")]
+    assert sorted(map(len, found)) == [4, 4, 24] and set.union(*found) == set(range(32))

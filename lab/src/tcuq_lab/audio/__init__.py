@@ -2,7 +2,6 @@
 
 from .continuous import Windows, windows
 from .mfcc import FrontEnd, mfcc
-from .plan import SoundPlan, Stretch, Word
-from .tape import voiced
+from .tape import SoundPlan, Stretch, Word, voiced
 
 __all__ = ["FrontEnd", "SoundPlan", "Stretch", "Windows", "Word", "mfcc", "voiced", "windows"]

@@ -12,8 +12,7 @@ import numpy.typing as npt
 
 from tcuq.base.checks import integer
 
-from .plan import RATE, SoundPlan, Word
-from .tape import Sound, Tape, noise_floor, shifted_sound, voiced
+from .tape import RATE, Sound, SoundPlan, Tape, Word, noise_floor, shifted_sound, voiced
 
 
 class Windows(NamedTuple):

@@ -22,7 +22,7 @@ def build_parser() -> Parser:
     from tcuq import __version__
     from tcuq.cli.parser import Parser, epilog
 
-    from . import bench, boards, corrupt, data, labels, record, reproduce, results, stream, train
+    from . import bench, boards, corrupt, data, record, reproduce, results, stream, train
 
     parser = Parser(
         prog="tcuq-lab",
@@ -41,7 +41,9 @@ def build_parser() -> Parser:
         "--version", action="version", version=f"tcuq-lab {__version__}", help="show the version and exit"
     )
     subparsers = parser.add_commands("commands, in the order in which you need them", "COMMAND")
-    for command in (bench, labels, data, corrupt, stream, train, record, reproduce, results, boards):
+    bench.add(subparsers)
+    reproduce.add_labels(subparsers)
+    for command in (data, corrupt, stream, train, record, reproduce, results, boards):
         command.add(subparsers)
     return parser
 

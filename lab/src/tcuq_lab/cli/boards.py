@@ -12,7 +12,7 @@ from tcuq.cli.common import answer, note, progress
 from tcuq.cli.parser import declare, declare_group
 from tcuq.cli.process import UsageError, tell
 
-from .options import options
+from .shared import options
 
 if TYPE_CHECKING:
     from tcuq.cli.parser import Subparsers

@@ -10,7 +10,7 @@ from tcuq.base.errors import InputError, wrong_value
 from tcuq.cli.common import answer, need_files, progress
 from tcuq.cli.parser import declare, declare_group
 
-from .options import options
+from .shared import options
 
 if TYPE_CHECKING:
     from tcuq.cli.parser import Parser, Subparsers

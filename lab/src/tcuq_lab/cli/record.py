@@ -61,7 +61,7 @@ def record(args: argparse.Namespace) -> int:
     from ..reproduce.recordings import Recordings
     from ..reproduce.rows import TASKS, row_of
     from ..reproduce.run_size import run_size
-    from .forecast import forecast
+    from .shared import forecast
 
     jobs, setting = integer("jobs", args.jobs, 1, 256), run_size(args.setting)
     cache, weights = folder(args.cache, "../out/reproduce"), str(folder(args.weights, "weights"))

@@ -1,13 +1,15 @@
-"""`tcuq-lab reproduce`: run the experiments again, from networks and data to tables."""
+"""`tcuq-lab reproduce` and `tcuq-lab labels`: run experiments again, from networks and data to tables."""
 
 from __future__ import annotations
 
 import argparse
 from typing import TYPE_CHECKING
 
-from tcuq.cli.common import answer, note
+from tcuq.cli.common import answer, note, progress
 from tcuq.cli.parser import declare
 from tcuq.cli.process import UsageError
+
+from .shared import forecast, options
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,37 +44,65 @@ def add(subparsers: Subparsers) -> None:
         "tcuq-lab reproduce answers --write lab/results",
         about=ABOUT,
     )
-    option = parser.add_argument
-    option("names", nargs="*", metavar="NAME", help="experiments to run, or all; without a name: list them")
-    option("--setting", default="full", metavar="S", help="size: full (default), reduced or trial")
-    option("--task", action="append", metavar="T", help="only this dataset; may be repeated")
-    option(
-        "--dwell",
+    names = ("names", "NAME", "experiments to run, or all; without a name: list them")
+    options(parser, names, nargs="*", default=[])
+    options(
+        parser,
+        ("--task", "T", "only this dataset; may be repeated"),
+        ("--dwell", "M", "only streams of this dwell; may be repeated"),
+        ("--seed", "N", "only networks of this seed; may be repeated"),
         action="append",
-        type=float,
-        metavar="D",
-        help="only streams of this dwell; may be repeated",
     )
-    option(
-        "--experiments",
-        metavar="DIR",
-        help="folder of experiments (default: lab/experiments of the checkout)",
+    options(
+        parser,
+        ("--setting", "S", "size: full, reduced or trial", "full"),
+        ("--experiments", "DIR", "folder of experiments (default: lab/experiments of the checkout)"),
+        ("--weights", "DIR", "folder of checkpoints (default: lab/weights of the checkout)"),
+        ("--cache", "DIR", "intermediate results (default: out/reproduce of the checkout)"),
+        ("--device", "D", "cpu, cuda or auto", "auto"),
+        ("--write", "DIR", "write a result file for each experiment there, after showing what changed"),
+        ("--jobs", "N", "processes that compute figures (default: 1; in a trial 2)"),
+        ("--workers", "N", "processes that apply corruptions", 1),
     )
-    option("--weights", metavar="DIR", help="folder of checkpoints (default: lab/weights of the checkout)")
-    option("--cache", metavar="DIR", help="intermediate results (default: out/reproduce of the checkout)")
-    option("--device", default="auto", metavar="D", help="cpu, cuda or auto (default)")
-    option(
-        "--write",
-        metavar="DIR",
-        help="write a result file for each experiment there, after showing what changed",
+
+
+def add_labels(subparsers: Subparsers) -> None:
+    """Declare the command of the table of late labels."""
+    parser = declare(
+        subparsers,
+        "labels",
+        "measure error control by late labels on the streams of the benchmark",
+        "tcuq-lab labels",
+        labels,
+        "tcuq-lab labels --write",
+        about="Fits a monitor with max_error to each task of the benchmark, tells it labels of some steps "
+        "late, and compares what it accepts with rivals, in about a minute, without a dataset. Exits with 1 "
+        "where the figures differ from those stored.",
     )
-    option(
-        "--seed", action="append", type=int, metavar="N", help="only networks of this seed; may be repeated"
-    )
-    option("--jobs", type=int, metavar="N", help="processes that compute figures (default: 1; in a trial 2)")
-    option(
-        "--workers", type=int, default=1, metavar="N", help="processes that apply corruptions (default: 1)"
-    )
+    options(parser, ("--write", "", "replace the stored figures and the table in docs"))
+
+
+def labels(args: argparse.Namespace) -> int:
+    """Measure, compare and, if asked to, store."""
+    import json
+
+    from tcuq.base.atomic_files import write_whole
+
+    from ..benchmark.files import load
+    from ..experiments.labels import on_page, run, table
+    from ..home import home
+
+    stored, page = home() / "results" / "late" / "labels.json", home().parent / "docs" / "LABELS.md"
+    with progress(args) as bar:
+        rows = run(load(home() / "benchmark"), bar)
+    text = json.dumps({"command": "tcuq-lab labels --write", "rows": rows}, indent=0) + "\n"
+    same = stored.exists() and stored.read_text(encoding="utf-8") == text
+    if args.write:
+        write_whole(stored, text)
+        write_whole(page, on_page(page.read_text(encoding="utf-8"), table(rows)))
+        note(args, f"wrote {stored} and {page}")
+    answer(args, {"same": same, "rows": rows}, table(rows))
+    return 0 if same or args.write else 1
 
 
 def reproduce(args: argparse.Namespace) -> int:
@@ -91,7 +121,6 @@ def reproduce(args: argparse.Namespace) -> int:
     from ..reproduce.result_files import result_text
     from ..reproduce.run import run
     from ..reproduce.run_size import run_size
-    from .forecast import forecast
 
     found = experiments(folder(args.experiments, "experiments"))
     if not args.names:

@@ -10,7 +10,7 @@ from tcuq.cli.common import answer, given, need_files, note
 from tcuq.cli.parser import declare, declare_group
 from tcuq.cli.process import UsageError, complain
 
-from .options import options
+from .shared import options
 
 if TYPE_CHECKING:
     from tcuq.cli.parser import Parser, Subparsers

@@ -15,7 +15,7 @@ from tcuq.base.checks import integer
 
 from ..data import Dataset, data_folder, load, present
 from ..data.dataset import entry
-from ..data.folders import decode_rgb, tiny_classes
+from ..data.official import decode_rgb, tiny_classes
 from ..data.packed import members
 from .apply import corrupt
 from .suite import suite_of

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from tcuq.base.checks import integer
 
 from ..data import Dataset
-from ..data.folders import decode_rgb
+from ..data.official import decode_rgb
 from .apply import corrupt
 from .suite import Suite
 

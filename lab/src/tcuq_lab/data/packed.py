@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .folders import OTHER, RATE, decode_rgb
+from .official import OTHER, RATE, decode_rgb
 
 HOP = 256  # coefficients of a frame of speech; a frame reaches over twice as many samples
 FRAMES = 64  # of a clip

@@ -14,7 +14,7 @@ from tcuq.base.checks import known
 from tcuq.recording.rand import Numbers
 
 from .dataset import Dataset, data_folder, entry, load, names, present, splits
-from .folders import OTHER, label_of, speech_names
+from .official import OTHER, label_of, speech_names
 from .packed import members
 from .text import load_text
 

@@ -26,7 +26,7 @@ from typing import Any
 from tcuq.base.checks import known
 from tcuq.recording.rand import Numbers
 
-from ..audio.plan import MOVES_WORDS
+from ..audio.tape import MOVES_WORDS
 from ..corruptions.suite import BESIDE, FROZEN, suite_of
 from ..streams import (
     Changing,

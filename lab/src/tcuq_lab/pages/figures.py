@@ -269,7 +269,7 @@ def load(folder: str | Path) -> Sources:
             elif form == "tcuq paper 1":
                 printed = content["parts"]
             elif form == "tcuq-assistance":
-                trainings = content["networks"]
+                trainings = content["lines"]
         except (KeyError, TypeError, ValueError) as error:
             what = f"lacks {error}" if isinstance(error, KeyError) else str(error)
             raise ValueError(what if str(home) in what else f"{path}: {what}") from None

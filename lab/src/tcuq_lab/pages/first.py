@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from statistics import fmean, median
+from typing import Any
 
 from ..harness.laws import UNTOLD
 from ..harness.lines import Line
@@ -31,16 +32,10 @@ from .figures import (
 )
 from .losses import ASKED, DISTANCE, ERRORS, FALSE, FOUND, Comparison, losses, losses_table, short_list
 from .plots import Picture, Series, dots
-from .words import MADE, SPACE, count, grid, listed, page, percent, place_name, row_name, steps, task_name
+from .words import NOT_RUN, SPACE, count, fill, grid, listed, percent, place_name, row_name, steps, task_name
 
 Place = tuple[str, str]
-NOT_RUN = "Not run yet."
-NOT_HERE = (
-    "The recordings of traffic signs and of the wrist sensor are not in the repository and no command "
-    "downloads them, so these rows cannot be measured again from the repository alone: "
-    "`lab/tools/pack_recordings.py` packs GTSRB and WHARF from their own sites. Other rows need datasets "
-    "that `tcuq-lab data get` downloads."
-)
+
 MOST_FIRST = 5
 WANTED: Sequence[Place] = (
     ("speech_commands", "class 16"),
@@ -297,78 +292,38 @@ def _elsewhere(alarms: Field, places: Sequence[Place]) -> str:
 def first_page(sources: Sources, compared: Sequence[Comparison]) -> str:
     """Return the first page."""
     answers, alarms, accuracy = (sources.fields[name] for name in COUNTED)
-    places = answers.places(ERRORS, ANSWER)
-    told = alarms.places(FOUND, ALARM)
-    parts = ["# Results", MADE]
-    if places:
-        shown = answers.on(places, ANSWER, ERRORS)
-        least, most = (end(line.networks for line in shown) for end in (min, max))
-        networks = count(most, "network") if least == most else f"{least} to {most} networks"
-        fitted = "a recording of the same kind of stream"
-        if any(on_mixed_paces(line) for line in shown if group_of(line.task, line.stream) != CLEAN):
-            fitted += " where there is one, else on one that mixes paces,"
-        parts += [
-            "Wrong answers among the 90 % of steps that a method trusts most (selective risk at 90 % "
-            f"coverage), in percent; lower is better. All methods are fitted on {fitted} and tested on "
-            f"corruption types that no fit has seen; means over {networks}. The ensemble takes five passes "
-            "per step, all others one.",
-            errors_table(answers, first_places(places)),
-            gain_sentences(answers, places),
-            "![Errors left by stream and method](results/overview.svg)",
-            "By kind of stream, their number in brackets: on how many tcuq leaves fewer or more errors than "
-            "the Bayes filter beyond the 95 % interval, and its mean difference to each rival in points.",
-            groups_table(answers, places),
-            *([NOT_HERE] if any(task in RECORDED for task, _ in first_places(places)) else []),
-            "All streams and methods: [answers](results/answers.md).",
-        ]
-    else:
-        parts.append(NOT_RUN)
-    parts += ["## Where is a rival better?"]
-    lost = losses(compared)
-    if compared:
-        won = sum(is_better(each.gap) for each in compared)
-        parts.append(
-            f"In {len(lost):,} of {len(compared):,} comparisons a rival of one pass is better than tcuq "
-            f"beyond the 95 % interval of their paired difference, in {won:,} tcuq is."
-        )
-    else:
-        parts.append(NOT_RUN)
-    if lost:
-        parts += [
-            "The largest losses, one for each stream and measure; all of them are in "
-            "[losses.csv](results/losses.csv):",
-            losses_table(short_list(lost)),
-        ]
-    parts += ["## How good is the alarm?"]
-    if told:
-        parts += [
-            "Shifts that cost 10 points of accuracy or more: the share found, and false alarms per 10,000 "
-            f"clean steps beside it ({ASKED:g} were asked for), fitted on the same kind of stream where "
-            "there is one. The best rival is picked in hindsight, which favors it, among those of one pass. "
-            "Rates of false alarms differ between columns: [alarms](results/alarms.md) compares at equal "
-            "rates too.",
-            alarm_table(alarms, first_places(told)),
-            label_shift(alarms),
-            remarks(alarms),
-            "Delays, time under alarm, benign shifts, all rivals: [alarms](results/alarms.md).",
-        ]
-    else:
-        parts.append(NOT_RUN)
-    parts += ["## How good is the expected accuracy?"]
-    if accuracy.lines:
-        parts += [
-            "Mean distance between the expected accuracy and the true one over 200 steps, in points, over "
-            "all streams of a task. The best rival is picked in hindsight, which favors it.",
-            accuracy_table(accuracy),
-            "Each stream, and all rivals: [accuracy](results/accuracy.md).",
-        ]
-    else:
-        parts.append(NOT_RUN)
-    parts += [
-        "## More",
-        "- [The paper, table by table](results/paper.md): its figures beside ours.\n- [When it does not "
-        "help](concepts/when_not.md), in words.\n- [Costs on microcontrollers](DEVICE.md).\n- Every figure, "
-        "with its 95 % interval, as CSV: `lab/results`. How streams are made and how to run it all again: "
-        "[LAB.md](LAB.md).",
-    ]
-    return page(parts)
+    places, told, lost = answers.places(ERRORS, ANSWER), alarms.places(FOUND, ALARM), losses(compared)
+    shown = answers.on(places, ANSWER, ERRORS)
+    least, most = (end((line.networks for line in shown), default=0) for end in (min, max))
+    mixed = any(on_mixed_paces(line) for line in shown if group_of(line.task, line.stream) != CLEAN)
+    recorded = any(task in RECORDED for task, _ in first_places(places))
+    known: dict[str, Any] = {
+        **_parts("answers", places),
+        "or_mixed": " where there is one, else on one that mixes paces," if mixed else "",
+        "networks": (count(most, "network") if least == most else f"{least} to {most} networks")
+        if places
+        else None,
+        "errors": errors_table(answers, first_places(places)) if places else "",
+        "gains": gain_sentences(answers, places),
+        "groups": groups_table(answers, places) if places else "",
+        "if_recorded": "" if recorded else None,
+        **_parts("comparisons", compared),
+        "compared": f"{len(compared):,}" if compared else None,
+        "lost": f"{len(lost):,}",
+        "won": f"{sum(is_better(each.gap) for each in compared):,}",
+        "if_lost": "" if lost else None,
+        "losses": losses_table(short_list(lost)) if lost else "",
+        **_parts("alarms", told),
+        "asked": ASKED,
+        "alarms": alarm_table(alarms, first_places(told)) if told else "",
+        "label_shift": label_shift(alarms) if told else "",
+        "remarks": remarks(alarms) if told else "",
+        **_parts("accuracy", accuracy.lines),
+        "accuracy": accuracy_table(accuracy) if accuracy.lines else "",
+    }
+    return fill("results", known)
+
+
+def _parts(name: str, there: Sequence[object]) -> dict[str, str | None]:
+    """Return what `fill` needs for a part of a page that stands only where it was measured."""
+    return {f"if_{name}": "" if there else None, f"no_{name}": None if there else NOT_RUN}

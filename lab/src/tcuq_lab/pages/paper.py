@@ -1,25 +1,31 @@
-"""The page that puts every table and figure of the paper beside ours."""
+"""The page that puts every table and figure of the paper beside ours; `text/paper.md` has its words."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any, NamedTuple
 
-from .figures import PAPER_RIVALS, SEVERITIES, UNSEEN, Sources
-from .paper_text import board_tables, contradictions, energy_table, rate_audit_line, sensitivity
-from .words import MADE, SPACE, grid, listed, page, plain, row_name, task_name
+from .figures import NAN, PAPER_RIVALS, SEVERITIES, SUBSET, Sources
+from .plots import printed_loss
+from .words import NOT_RUN, SPACE, fill, grid, listed, listing, percent, plain, row_name, task_name
 
 BESIDE = f"{SPACE}/{SPACE}"
-BACK = "[All results](../RESULTS.md)."
-NOT_COMPARABLE = "Not comparable: 16 of the 200 classes of TinyImageNet, 800 test pictures, one network."
+NAMES = {"base": "network alone", "tcuq": "network and tcuq"}
+BOARDS = {"stm32f767zi": "Big-MCU, STM32F767ZI", "stm32l432kc": "Small-MCU, STM32L432KC"}
 OURS = ("tcuq_paper", "tcuq")
-MEASURES = {
-    "macro F1": "F1",
-    "Brier score / classes": "Brier score / classes",
-    "NLL, nats": "NLL",
-    "ECE, 15 bins": "ECE",
+THREE = ("mnist", "speech_commands", "cifar10")
+OOD = "AUROC, OOD inputs for 16 steps or more"
+SAID = {
+    "of_drops": "The paper averages over all corruption types, ours over types that no fit has seen. Drop "
+    "events are not equally frequent, which moves every AUPRC: compare orders, not levels.",
+    "calibrated": "A monitor that leaves the network as it is cannot change its posteriors: F1, Brier score "
+    "and NLL of tcuq are those of plain confidence here by construction.",
+    "small": "16 of the 200 classes of TinyImageNet, 800 test pictures",
 }
+"""What is said of more than one table."""
 
 
 class Part(NamedTuple):
@@ -30,156 +36,85 @@ class Part(NamedTuple):
     tasks: Sequence[str]
     columns: Mapping[str, str]  # of the result file, and as they are headed
     rows: Sequence[str]
-    note: str = ""  # what differs
     # At which ours are shown: the paper does not say how long a class stays. Empty where there is one.
     dwells: Sequence[float] = ()
 
 
-OF_DROPS = (
-    "The paper averages over all corruption types, ours over types that no fit has seen. Drop events are not "
-    "equally frequent, which moves every AUPRC: compare orders, not levels."
-)
-CALIBRATED = (
-    "A monitor that leaves the network as it is cannot change its posteriors: F1, Brier score and NLL of "
-    "tcuq are those of plain confidence here by construction."
-)
-SMALL_SET = f"For TinyImageNet: {NOT_COMPARABLE[0].lower()}{NOT_COMPARABLE[1:]}"
-THREE = ("mnist", "speech_commands", "cifar10")
-SCORES = {name: words for name, words in MEASURES.items() if words != "ECE"}
-EITHER = (1.0, 16.0)
-FIRST = (
-    Part(
-        "Table 1: accuracy-drop detection, AUPRC",
-        "drop",
-        ("mnist", "speech_commands"),
-        {UNSEEN: "AUPRC"},
-        (*PAPER_RIVALS, *OURS),
-        f"{OF_DROPS} What the paper describes as G-ODIN is ODIN; ours is G-ODIN.",
-        EITHER,
-    ),
-    Part(
-        "Table 2: failure detection, AUROC of errors",
-        "failure",
-        THREE,
-        {"AUROC of errors, unseen kinds": "errors"},
-        (*PAPER_RIVALS, *OURS),
-        "The paper does not state its mixture of clean and corrupted inputs.",
-        EITHER,
-    ),
-    Part(
-        "Table 2: failure detection, AUROC of OOD inputs",
-        "failure",
-        THREE,
-        {"AUROC, OOD inputs for 16 steps or more": "OOD"},
-        (*PAPER_RIVALS, *OURS),
-        "OOD inputs stay for 16 steps or more here; the paper does not say how long they stay.",
-        EITHER,
-    ),
-    Part(
-        "Temperature scaling: calibration",
-        "temperature",
-        THREE,
-        SCORES,
-        ("temperature", "tcuq_paper_ts", "tcuq"),
-        CALIBRATED,
-    ),
-    Part(
-        "Temperature scaling: accuracy-drop detection, AUPRC",
-        "temperature_drops",
-        ("mnist", "speech_commands"),
-        {UNSEEN: "AUPRC"},
-        ("temperature", "tcuq_paper_ts", "tcuq_paper", "tcuq"),
-        "Its five severities of CIFAR-10-C were not run with temperature scaling.",
-    ),
-    Part("PostNet: calibration", "postnet", ("mnist", "cifar10"), SCORES, ("postnet", "tcuq"), CALIBRATED),
-    Part(
-        "Ablation of temporal signals and calibration, AUPRC",
-        "ablation",
-        ("cifar10",),
-        {"drop AUPRC, unseen kinds": "AUPRC"},
-        ("tcuq_paper_no_temporal", "tcuq_paper_no_conformal", "tcuq_paper_frozen_weights", *OURS),
-        "Brier score and NLL cannot differ between these variants, since none changes a posterior, nor can a "
-        f"fixed threshold change the AUPRC of a score. {SMALL_SET}",
-    ),
-    Part(
-        "Temporal assistance in training: calibration",
-        "assistance",
-        ("cifar10",),
-        SCORES,
-        ("base, assisted", "base"),
-        SMALL_SET,
-    ),
-)
-LAST = (
-    Part(
-        "Calibration on clean data",
-        "calibration",
-        THREE,
-        MEASURES,
-        ("base", "mc_dropout", "deep", "early_exit", "hydra", "tcuq", "tcuq_plus"),
-        f"{CALIBRATED} TCUQ+ is a wider network here; the paper does not define it. {SMALL_SET}",
-    ),
-    Part(
-        "Early-exit ensemble with and without the last exit",
-        "exits",
-        ("cifar10",),
-        {f"{column}, clean": name for column, name in SCORES.items()},
-        ("early_exit", "exits_alone"),
-    ),
-    Part(
-        "Early-exit ensemble with full and light heads, corrupted data",
-        "exits",
-        ("cifar10",),
-        {f"{column}, corrupted": name for column, name in SCORES.items()},
-        ("early_exit", "early_exit, light heads"),
-        "The paper's Brier scores here are too small for its F1 by a factor of about ten.",
-    ),
-)
+PARTS = {key: Part(**part) for key, part in listing("parts").items()}
 
 
-def side_by_side(sources: Sources, part: Part) -> str:
-    """Return a table with the paper's figure and ours in each cell."""
-    found = sources.repeat(part.experiment)
-    dwells: Sequence[float | None] = part.dwells or (None,)
-    many = len(part.columns) > 1
-    heads = [
-        task_name(task) if len(part.columns) == 1 else f"{task_name(task)}, {name}"
-        for task in part.tasks
-        for name in part.columns.values()
-    ]
-    if many and len(part.tasks) > 1:
-        tables = [side_by_side(sources, part._replace(tasks=(task,))) for task in part.tasks]
-        return "\n\n".join(tables)
-    rows = []
-    for row in part.rows:
-        cells = []
-        for task in part.tasks:
-            for column in part.columns:
-                printed = sources.paper(part.experiment, task, column, row)
-                ours = [found.get(task, row, column, dwell) for dwell in dwells]
+class Section(NamedTuple):
+    """A part with its figures."""
+
+    sources: Sources
+    part: Part
+
+    @property
+    def title(self) -> str:
+        """The title."""
+        return self.part.title
+
+    @property
+    def table(self) -> str:
+        """The paper's figure and ours in each cell; a table for each task where there are many columns."""
+        tasks, many = self.part.tasks, len(self.part.columns) > 1
+        return "\n\n".join(map(self._beside, ((task,) for task in tasks) if many else (tasks,)))
+
+    def _beside(self, tasks: Sequence[str]) -> str:
+        part, found = self.part, self.sources.repeat(self.part.experiment)
+        columns = [(task, column) for task in tasks for column in part.columns]
+        rows = []
+        for row in part.rows:
+            cells = []
+            for task, column in columns:
+                printed = self.sources.paper(part.experiment, task, column, row)
+                ours = [found.get(task, row, column, dwell) for dwell in part.dwells or (None,)]
                 cells.append(BESIDE.join(plain(each) or "\u2013" for each in (printed, *ours)))
-        if any(cell.strip(f"\u2013/{SPACE}") for cell in cells):
-            rows.append([row_name(row), *cells])
-    order = "paper / ours" if not part.dwells else "paper / ours, shuffled / ours, class stays 16 steps"
-    return grid([order, *heads], rows)
+            if any(cell.strip(f"\u2013/{SPACE}") for cell in cells):
+                rows.append([row_name(row), *cells])
+        many = len(part.columns) > 1
+        heads = [task_name(task) + f", {part.columns[column]}" * many for task, column in columns]
+        order = "paper / ours, shuffled / ours, class stays 16 steps" if part.dwells else "paper / ours"
+        return grid([order, *heads], rows)
+
+    @property
+    def best(self) -> str:
+        """Which row of a table of one column is best in the paper, and which is best here."""
+        part, found = self.part, self.sources.repeat(self.part.experiment)
+        if not found.figures:
+            return ""
+        column = next(iter(part.columns))
+        said = []
+        for task in part.tasks:
+            theirs = {row: self.sources.paper(part.experiment, task, column, row) for row in part.rows}
+            ours = []
+            for dwell in part.dwells or (None,):
+                where = {1.0: " (shuffled)", 16.0: " (class stays 16 steps)", None: ""}[dwell]
+                best = _best({row: found.get(task, row, column, dwell) for row in part.rows})
+                ours += [f"{best}{where}"] if best else []
+            said.append(
+                f"{task_name(task)}: in the paper {_best(theirs) or 'none'}; here {', '.join(ours) or 'none'}"
+            )
+        return f"Best on {'. Best on '.join(said)}."
 
 
-def leaders(sources: Sources, part: Part) -> str:
-    """Return which row of a table is best in the paper, and which is best here."""
-    found = sources.repeat(part.experiment)
-    if len(part.columns) > 1 or not found.figures:
-        return ""
-    column = next(iter(part.columns))
-    said = []
-    for task in part.tasks:
-        printed = _best({row: sources.paper(part.experiment, task, column, row) for row in part.rows})
-        ours = []
-        for dwell in part.dwells or (None,):
-            where = {1.0: " (shuffled)", 16.0: " (class stays 16 steps)", None: ""}[dwell]
-            best = _best({row: found.get(task, row, column, dwell) for row in part.rows})
-            ours += [f"{best}{where}"] if best else []
-        said.append(f"{task_name(task)}: in the paper {printed or 'none'}; here {', '.join(ours) or 'none'}")
-    return f"Best on {'. Best on '.join(said)}."
+@dataclass(frozen=True)
+class Printed:
+    """Figures of the paper by "experiment/task/column/row", of boards "table/board/task/method/what"."""
+
+    sources: Sources
+    of_boards: bool = False
+
+    def __getitem__(self, place: str) -> str:
+        parts = place.split("/")
+        if self.of_boards:
+            *where, what = parts
+            value = _printed_on(self.sources, *where).get(what, NAN)
+        else:
+            value = self.sources.paper(*parts)
+        if math.isnan(value):
+            raise KeyError(place)
+        return f"{value:g}"
 
 
 def _best(values: Mapping[str, float]) -> str:
@@ -189,16 +124,7 @@ def _best(values: Mapping[str, float]) -> str:
     return listed(row_name(row) for row, value in known.items() if value == top)
 
 
-def section(sources: Sources, part: Part) -> list[str]:
-    """Return the title, the table and the words of a part."""
-    return [
-        f"## {part.title}",
-        side_by_side(sources, part),
-        " ".join(filter(None, (leaders(sources, part), part.note))),
-    ]
-
-
-def severity_calibration(sources: Sources) -> str:
+def _severity_calibration(sources: Sources) -> str:
     """Return Brier score and NLL by severity, as far as it was measured."""
     rows: dict[str, list[str]] = {}
     for found in sources.repeated.values():
@@ -217,84 +143,182 @@ def severity_calibration(sources: Sources) -> str:
     return grid(["sum over classes; nats", "clean", *map(str, SEVERITIES)], list(rows.values()))
 
 
-def delays_table(sources: Sources) -> str:
+def _delays_table(sources: Sources) -> str:
     """Return median delays at equal rates of false alarms, where a class stays 16 steps."""
     found = sources.repeat("headlines")
-    tasks = [task for task in ("mnist", "speech_commands", "cifar10") if found.rows(task)]
+    tasks = [task for task in THREE if found.rows(task)]
     column = "median delay at equal run lengths, steps"
     rows = [
         [row_name(row), *(plain(found.get(task, row, column, 16.0), 0) for task in tasks)]
         for row in (*PAPER_RIVALS, *OURS)
     ]
-    return grid(["median delay, steps", *map(task_name, tasks)], rows) if tasks else "Not run yet."
+    return grid(["median delay, steps", *map(task_name, tasks)], rows) if tasks else NOT_RUN
 
 
-def paper_page(sources: Sources) -> str:
-    """Return the page."""
+def _board_tables(sources: Sources) -> str:
+    """Return a table for each board: flash and time of the paper's tables, its bars, and ours."""
+    head = ["", "flash, KB: ours", "paper, table", "paper, figure", "ms: ours"]
+    head.append("paper, table / figure / energy")
+    out = []
+    for board, title in BOARDS.items():
+        rows = [
+            row
+            for task in ("speech_commands", "cifar10", "mnist")
+            for method in ("base", "early_exit", "deep", "tcuq_paper", "tcuq")
+            for row in [_board_row(sources, board, task, method)]
+            if row
+        ]
+        out += [f"**{title}**", grid(head, rows)] if rows else []
+    return "\n\n".join(out) or NOT_RUN
+
+
+def _energy_table(sources: Sources) -> str:
+    """Return the paper's table of energy beside our estimates, in millijoules an inference."""
+    rows = []
+    for row in sources.boards.get("paper", {}).get("energy", ()):
+        _, cycles = _measured(sources, row["board"], row["task"], row["method"])
+        estimate = f"{SPACE}to{SPACE}".join(f"{end / 1000:.2f}" for end in cycles.get("microjoules", ()))
+        method = NAMES.get(row["method"], row_name(row["method"]))
+        place = f"{BOARDS[row['board']]}, {task_name(row['task'])}: {method}"
+        rows.append([place, f"{row['mj']:g}", estimate])
+    return grid(["energy, mJ", "paper", "ours, estimate"], rows) if rows else ""
+
+
+def _board_row(sources: Sources, board: str, task: str, method: str) -> list[str]:
+    ours, cycles = _measured(sources, board, task, method)
+    if not ours or not _printed_on(sources, "table", board, task, "base"):
+        return []
+    theirs = [_printed_on(sources, name, board, task, method) for name in ("table", "bars", "energy")]
+    sizes = [
+        "" if not row else plain(row["flash_kb"], 0) if row["flash_kb"] else "does not fit"
+        for row in theirs[:2]
+    ]
+    times = [f"{row['ms']:g}" if row.get("ms") else "\u2013" for row in theirs]
+    return [
+        f"{task_name(task)}: {NAMES.get(method, row_name(method))}",
+        plain(float(ours["flash"]["total"]) / 1024, 1) + (", does not fit" if "over" in ours else ""),
+        *sizes,
+        f"{SPACE}to{SPACE}".join(f"{end:.0f}" for end in cycles.get("milliseconds", ())),
+        f"{SPACE}/{SPACE}".join(times) if set(times) != {"\u2013"} else "",
+    ]
+
+
+def _measured(
+    sources: Sources, board: str, task: str, method: str
+) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """Return what was measured of a method on a board, and the cycles of its network."""
+    table = sources.boards.get("table", {}).get("measured", ())
+    ours = _one(table, board=board, task=task, firmware=method)
+    return ours, (ours.get("network") or {}).get("cycles") or {}
+
+
+def _printed_on(sources: Sources, name: str, board: str, task: str, method: str) -> Mapping[str, Any]:
+    """Return what the paper prints of a method on a board: in `table`, `bars` (a figure) or `energy`."""
+    return _one(sources.boards.get("paper", {}).get(name, ()), board=board, task=task, method=method)
+
+
+def _one(rows: Sequence[Mapping[str, Any]], **wanted: str) -> Mapping[str, Any]:
+    return next((row for row in rows if wanted.items() <= row.items()), {})
+
+
+def _sensitivity(sources: Sources) -> dict[str, str | None]:
+    """Return what changes of window, lags, blend and level do, as far as it was measured."""
+    column = "largest change of risk over windows 12 to 24"
+    audited = sources.repeat("rate_audit").figures
+    windows = max((figure.value for place, figure in audited.items() if place[3] == column), default=None)
+    lags = max(
+        (
+            line.value
+            for line in sources.fields["questions"].lines
+            if line.row == "other lags and window" and line.column == "risk change"
+        ),
+        default=None,
+    )
+    return {
+        "window": plain(windows) if windows else None,
+        "no_window": "" if windows == 0 else None,
+        "lags": plain(lags) if lags else None,
+        "no_lags": "" if lags == 0 else None,
+        "not_lags": "" if lags is None else None,
+        "by_blend": _over(sources, "blend", "AURC"),
+        "by_lags": _over(sources, "lags", "AURC"),
+        "by_level": _over(sources, "level", "coverage of the monitor"),
+    }
+
+
+def _over(sources: Sources, what: str, column: str) -> str | None:
+    """Return a figure of each task over the settings of the paper's monitor."""
+    found = sources.repeat("selective")
+    said = []
+    for task in dict.fromkeys(place[0] for place in found.figures):
+        values = {
+            row.rpartition(" ")[2]: found.get(task, row, column)
+            for row in found.rows(task)
+            if row.startswith(f"tcuq_paper, {what}")
+        }
+        known = [f"{plain(value)} at {name}" for name, value in values.items() if not math.isnan(value)]
+        said += [f"{task_name(task)} {', '.join(known)}"] if known else []
+    return "; ".join(said) or None
+
+
+def _audited(sources: Sources) -> str:
+    """Return what audits of promised rates found."""
+    found = sources.repeat("rate_audit").figures
+
+    def of(column: str) -> list[float]:
+        return [figure.value for place, figure in found.items() if place[2:] == ("tcuq_paper", column)]
+
+    streams = sum(of("streams audited"))
+    if not streams:
+        return NOT_RUN
+    names = ("violations", "off by, worst stream", "most abstentions in 100 steps", "bound on those")
+    violations, off, abstained, bound = (max(of(name), default=NAN) for name in names)
+    return (
+        f"The paper defines them and reports none. Our replication of its monitor, on {streams:.0f} streams: "
+        f"{violations:.0f} violations of the promised rates; the flag rate is off its level by at most "
+        f"{percent(off)} points on any stream; at most {abstained:.0f} abstentions in 100 steps, where "
+        f"{bound:.0f} are allowed."
+    )
+
+
+def _versions(sources: Sources) -> str:
+    """Return which version of tcuq each figure of ours is of."""
     made: dict[str, list[str]] = {}
     for name, each in sorted(sources.repeated.items()):
         if "versions" in each.about:
             made.setdefault(each.about["versions"]["tcuq"], []).append(f"`{name}`")
     oldest, *newer = sorted(made) or [""]
-    said = f"Figures of ours are of version {oldest} of tcuq" if made else ""
-    said += "".join(f"; those of {listed(made[each])} are of version {each}" for each in newer)
-    said += ". " if made else ""
-    head = [
-        "# The paper, table by table",
-        MADE,
-        "Figures printed in *TCUQ: Single-Pass Uncertainty Quantification from Temporal Consistency with "
-        f"Streaming Conformal Calibration for TinyML* beside ours. {BACK}",
-        "*TCUQ (paper)* is our replication of the paper's monitor: its four signals and its blend; "
-        "*tcuq* is the standard monitor, fitted with `about='prediction'`. The paper does not say how long a "
-        "class stays in its streams, nor how its networks were chosen: levels are not comparable, orders "
-        f"are. {said}Every figure with its interval: `lab/results`.",
-        "Three things differ from the paper. Its threshold is a running quantile of the risk; ours follows "
-        "the debt of flags. Its warm-up is conservative; our first steps never abstain. It uses version 2 of "
-        "Speech Commands; ours is v0.01.",
-        "## Figures 1 and 2: architecture",
-        "No data. What ours computes: [the monitor](../concepts/monitor.md).",
-        "## Microcontrollers: the figure of bars, Big-MCU, Small-MCU, energy",
-        "Ours are linked images of int8 networks, run in an emulator; milliseconds are estimates without "
-        "wait states, and there is none for the Cortex-M7. *Network and tcuq* has the standard monitor. "
-        "Networks of the paper are not published: sizes are not comparable. RAM, instructions, energy: "
-        "[DEVICE.md](../DEVICE.md).",
-        *(board_tables(sources) or ["Not run yet."]),
-        energy_table(sources),
-    ]
-    parts = [*head, *section(sources, FIRST[0])]
-    parts += [
-        "## Figures of severity: CIFAR-10-C, TinyImageNet-C, ResNet-50",
-        "![AUPRC by severity, ours and the paper's](severity.svg)",
-        f"CIFAR-10-C: {OF_DROPS} TinyImageNet-C and ResNet-50: "
-        f"{NOT_COMPARABLE[0].lower()}{NOT_COMPARABLE[1:]}",
-        severity_calibration(sources),
-    ]
-    for part in FIRST[1:]:
-        parts += section(sources, part)
-    parts += [
-        "## Figure: loss with and without temporal assistance",
-        "![Loss at the first exit](assistance_loss.svg)",
-        "Three networks each, trained with tcuq 0.1; an exit whose gradients stop before the backbone stands "
-        "for training without assistance. The paper's curves come from formulas, not from data.",
-        "## Figure: number of assisting exits",
-        "![Accuracy and NLL by number of exits](exits.svg)",
-        NOT_COMPARABLE.replace("one network", "three networks of 30 epochs"),
-    ]
-    for part in LAST:
-        parts += section(sources, part)
-    parts += [
-        "## Text: risk and coverage",
-        "The paper announces these curves and does not show them. A class stays 16 steps.",
-        "![Errors among accepted answers by coverage](risk_coverage.svg)",
-        "## Text: exceedance and budget",
-        rate_audit_line(sources),
-        "## Text: detection delay",
-        "The paper claims that its delay is 25 to 35 % shorter and prints none. Ours at equal rates of false "
-        "alarms; a class stays 16 steps:",
-        delays_table(sources),
-        "## Text: sensitivity",
-        "\n".join(sensitivity(sources)),
-        "## Where the paper contradicts itself",
-        "\n".join(contradictions(sources)),
-    ]
-    return page(parts)
+    said = [f"Figures of ours are of version {oldest} of tcuq"] if made else []
+    return "; ".join(said + [f"those of {listed(made[each])} are of version {each}" for each in newer]) + "."
+
+
+def paper_page(sources: Sources) -> str:
+    """Return the page."""
+    speech, tiny = "speech_commands", [f"AUPRC, severity {level}" for level in SEVERITIES]
+    alike = all(
+        sources.paper("failure", speech, "AUROC of errors, unseen kinds", row)
+        == sources.paper("failure", speech, OOD, row)
+        for row in PAPER_RIVALS
+    )
+    literal = sources.repeat("literal")
+    clock, ours = (literal.get("cifar10", row, "AUPRC, clean then worse") for row in ("clock", "tcuq_paper"))
+    known: dict[str, Any] = {
+        **SAID,
+        **{key: Section(sources, part) for key, part in PARTS.items()},
+        **_sensitivity(sources),
+        "versions": _versions(sources),
+        "boards": _board_tables(sources),
+        "energy": _energy_table(sources),
+        "by_severity": _severity_calibration(sources),
+        "delays": _delays_table(sources),
+        "audited": _audited(sources),
+        "printed": Printed(sources),
+        "printed_board": Printed(sources, of_boards=True),
+        "alike": "all six rivals" if alike else None,
+        "tiny": fmean(sources.paper("severity_tinyimagenet", SUBSET, each, "tcuq_paper") for each in tiny),
+        "clock": plain(clock) or None,
+        "no_clock": plain(ours) or None,
+        "assisted": printed_loss(300, True),
+        "unassisted": printed_loss(300, False),
+    }
+    return fill("paper", known)

@@ -2,79 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from importlib.resources import files
+from typing import Any
 
-MADE = "<!-- Made by `tcuq-lab results --write` from the files in lab/results. -->"
 MINUS, SPACE = "\u2212", "\u00a0"
 """The sign, and a space at which no line is broken."""
-TASKS = {
-    "signs": "Traffic signs",
-    "motion": "Wrist sensor",
-    "mnist": "MNIST",
-    "speech_commands": "Speech Commands",
-    "cifar10": "CIFAR-10",
-    "cifar10_animals": "CIFAR-10, 2 classes",
-    "mnist_pairs": "MNIST pairs, 100 classes",
-    "tinyimagenet": "TinyImageNet",
-    "tinyimagenet20": "TinyImageNet, 16 classes",
-    "mobilenetv2": "MobileNetV2, TinyImageNet",
-    "resnet50": "ResNet-50, TinyImageNet",
-    "vit": "vision transformer, CIFAR-10",
-    "text": "text transformer",
-}
-STREAMS = {
-    "class 1": "shuffled",
-    "class 4": "class stays 4 steps",
-    "class 16": "class stays 16 steps",
-    "class 64": "class stays 64 steps",
-    "object 16": "held object",
-    "heavy-tailed 16": "heavy-tailed stays",
-    "changing pace": "changing pace",
-    "mixed": "mixed",
-    "recording": "as recorded",
-    "mixed, one class 70 %": "mixed, one class in 70 % of steps",
-}
-ROWS = {
-    "tcuq answer": "tcuq",
-    "tcuq no labels": "tcuq, no labels",
-    "tcuq": "tcuq",
-    "tcuq answer, window mean": "tcuq, window mean",
-    "tcuq proved": "tcuq, proved alarm",
-    "tcuq_paper": "TCUQ (paper)",
-    "tcuq_paper_ts": "TCUQ (paper), temperature scaled",
-    "tcuq_paper_no_temporal": "TCUQ (paper), no temporal signals",
-    "tcuq_paper_no_conformal": "TCUQ (paper), fixed threshold",
-    "tcuq_paper_frozen_weights": "TCUQ (paper), fixed weights",
-    "tcuq_paper_nonnegative": "TCUQ (paper), weights of at least 0",
-    "tcuq_plus": "TCUQ+",
-    "base": "confidence",
-    "int8 confidence": "confidence, int8",
-    "deep": "ensemble of five",
-    "mc_dropout": "MC dropout",
-    "early_exit": "early-exit ensemble",
-    "exits_alone": "early-exit ensemble, no last exit",
-    "early_exit, light heads": "early-exit ensemble, light heads",
-    "hydra": "HYDRA",
-    "odin": "ODIN",
-    "godin": "G-ODIN",
-    "postnet": "PostNet",
-    "temperature": "temperature scaling",
-    "confidence_norm": "confidence and feature norm",
-    "vote": "share of recent predictions that differ",
-    "vote_8": "majority of 8 steps",
-    "mean_posterior": "windowed mean posterior",
-    "mean_8": "mean posterior of 8 steps",
-    "mean_answer": "windowed mean posterior as answer",
-    "median": "windowed median of confidence",
-    "suppress": "windowed mean of confidence",
-    "belief": "Bayes filter, fixed pace",
-    "belief_told": "Bayes filter",
-    "hmm": "HMM, learned without labels",
-    "conformal": "conformal set size",
-    "clock": "step counter",
-    "base, assisted": "confidence, temporal assistance",
-}
+
+
+def listing(name: str) -> dict[str, Any]:
+    """Return a table of this folder: names in words, or the tables of the paper."""
+    found: dict[str, Any] = json.loads(files(__package__).joinpath(f"{name}.json").read_text("utf-8"))
+    return found
+
+
+_NAMES = listing("names")
+TASKS: Mapping[str, str] = _NAMES["tasks"]
+STREAMS: Mapping[str, str] = _NAMES["streams"]
+ROWS: Mapping[str, str] = _NAMES["rows"]
+NOT_RUN = "Not run yet."
 
 
 def task_name(task: str) -> str:
@@ -182,6 +131,23 @@ def grid(head: Sequence[str], rows: Iterable[Sequence[str]], texts: int = 1) -> 
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 
 
-def page(parts: Iterable[str]) -> str:
-    """Return parts as a page, with an empty line between them."""
+def text(name: str) -> str:
+    """Return a text of the folder `text`."""
+    return files(__package__).joinpath(f"text/{name}.md").read_text(encoding="utf-8").rstrip("\n")
+
+
+def fill(name: str, known: Mapping[str, Any] | None) -> str:
+    """Return the page of a text with its figures; its head where nothing was run.
+
+    A paragraph, and a line of a list, is left out where one of its figures is None or not there.
+    """
+    there = {key: value for key, value in (known or {}).items() if value is not None}
+    paragraphs = text(name).split("\n\n")
+    parts = []
+    for part in [*paragraphs[:3], NOT_RUN] if known is None else paragraphs:
+        lines = []
+        for line in part.split("\n"):
+            with suppress(KeyError):
+                lines.append(line.format_map(there).strip())
+        parts.append("\n".join(lines))
     return "\n\n".join(part for part in parts if part) + "\n"

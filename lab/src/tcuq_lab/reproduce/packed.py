@@ -46,7 +46,7 @@ def pack(path: str | Path) -> dict[Path, str]:
     content = json.loads(place.read_text(encoding="utf-8"))
     if not isinstance(content, dict):
         return {}
-    if "networks" in content and "trial" in content:
+    if content.get("format") == "tcuq-assistance":
         return _trainings(place, content)
     lines = content.get("lines")
     if not isinstance(lines, list) or not lines:
@@ -164,12 +164,12 @@ def _of_paper(place: Path, content: Mapping[str, Any], lines: Sequence[Mapping[s
 
 def _trainings(place: Path, content: Mapping[str, Any]) -> dict[Path, str]:
     networks = []
-    for network in content["networks"]:
+    for network in content["lines"]:
         curve = network.get("curves", {}).get(CURVE, ())
         last, points = len(curve) - 1, min(len(curve), CURVE_POINTS)
         kept = [_short(curve[at * last // (points - 1)]) for at in range(points)]
         networks.append({**network, "curves": {CURVE: kept} if kept else {}})
-    text = _text({**content, "networks": networks})
+    text = _text({**content, "lines": networks})
     return {} if text == place.read_text(encoding="utf-8") else {place: text}
 
 
@@ -182,7 +182,7 @@ def _text(content: Mapping[str, Any]) -> str:
     entries = []
     for name, value in content.items():
         text = json.dumps(value, allow_nan=False)
-        if name in ("lines", "networks", TABLES):
+        if name in ("lines", TABLES):
             text = "[\n" + ",\n".join(json.dumps(each, allow_nan=False) for each in value) + "\n ]"
         elif name == "choices":
             inner = (f"  {json.dumps(of)}: {json.dumps(each, allow_nan=False)}" for of, each in value.items())

@@ -14,8 +14,7 @@ from tcuq.base.checks import integer, number
 from tcuq.recording.rand import Numbers
 
 from ..audio.continuous import slide
-from ..audio.plan import MOVES_WORDS, RATE, Stretch, Word
-from ..audio.tape import Sound, Tape, noise_floor, shifted_sound, voiced
+from ..audio.tape import MOVES_WORDS, RATE, Sound, Stretch, Tape, Word, noise_floor, shifted_sound, voiced
 from ..corruptions.suite import FROZEN
 from .chains import Chain, Integers, Picker
 from .pieces import Piece, cut

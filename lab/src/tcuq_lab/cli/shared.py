@@ -1,12 +1,16 @@
-"""Options of commands as rows: name, what stands for the value, help, and the default where there is one."""
+"""What commands share: options as rows, and how far the work is."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any
 
-from tcuq.cli.common import comma_list
+from tcuq.cli.common import comma_list, note, progress
 
 KINDS: Mapping[str, Any] = MappingProxyType(
     {
@@ -32,3 +36,26 @@ def options(parser: Any, *rows: tuple[Any, ...], **more: Any) -> None:
         else:
             rest = {"type": KINDS.get(value, str), "default": default[0] if default else None, **more}
             parser.add_argument(name, metavar=value, help=about, **rest)
+
+
+EVERY = 10.0
+"""Seconds between lines."""
+
+
+@contextmanager
+def forecast(args: argparse.Namespace) -> Iterator[Callable[[int, int, str], None]]:
+    """Give what is called with the work done, all of it, and a text; it shows a bar, or writes lines."""
+    if sys.stderr.isatty():
+        with progress(args) as bar:
+            yield bar
+        return
+    last = time.monotonic()
+
+    def tell(done: int, total: int, text: str = "") -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= EVERY:
+            last = now
+            note(args, f"{done} of {total} {text}")
+
+    yield tell
