@@ -47,33 +47,23 @@ def observed(stream: Stream, bank: Mapping[str, Recorded]) -> Observed:
     from ..streams.stream import one_row_each
 
     one_row_each(stream.description)
-    rows = {}
+    columns: dict[str, npt.NDArray[Any]] = {}
     for place in np.unique(stream.source).tolist():
-        name = stream.sources[place]
+        name, steps = stream.sources[place], np.flatnonzero(stream.source == place)
         if name not in bank:
             raise ValueError(f"bank lacks {name}; every source of the stream is needed")
-        rows[name] = np.flatnonzero(stream.source == place)
-    tables = {name: _table(bank[name]) for name in rows}
-    columns: dict[str, npt.NDArray[Any]] = {}
-    first = next(iter(tables))
-    for name, table in tables.items():
-        if table.keys() != tables[first].keys():
-            raise ValueError(
-                f"bank holds {', '.join(table)} of {name}, expected {', '.join(tables[first])}, as of {first}"
-            )
-        wanted = stream.index[rows[name]]
+        wanted, table = stream.index[steps], _table(bank[name])
+        if columns and table.keys() != columns.keys():
+            raise ValueError(f"bank holds {', '.join(table)} of {name}, expected {', '.join(columns)}")
         for column, values in table.items():
             if len(values) <= wanted.max():
                 raise ValueError(
                     f"{column} of {name} has {len(values)} rows, expected at least {wanted.max() + 1}"
                 )
             into = columns.setdefault(column, np.empty((len(stream), *values.shape[1:]), values.dtype))
-            if values.shape[1:] != into.shape[1:] or values.dtype != into.dtype:
-                raise ValueError(
-                    f"{column} of {name} is {values.dtype} {values.shape[1:]} a row, expected "
-                    f"{into.dtype} {into.shape[1:]}, as of {first}"
-                )
-            into[rows[name]] = values[wanted]
+            if values.dtype != into.dtype:
+                raise ValueError(f"{column} of {name} is {values.dtype}, expected {into.dtype}")
+            into[steps] = values[wanted]
     return Observed(columns.pop("probs"), columns.pop("features", None), columns)
 
 
