@@ -80,7 +80,7 @@ def test_a_stream_is_what_the_network_says_to_each_step_and_is_kept(
 
 
 def test_all_rows_and_seeds_see_one_corrupted_set(kept: Recordings, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tcuq_lab.reproduce.recorder import all_jobs, record_all
+    from tcuq_lab.reproduce.recorder import all_jobs, checksums, differing, manifest, record_all
     from tcuq_lab.zoo import examples
 
     shown: list[tuple[str, int, int]] = []
@@ -110,9 +110,13 @@ def test_all_rows_and_seeds_see_one_corrupted_set(kept: Recordings, monkeypatch:
         one, other = (each.banks("mnist", "test", seed, [row], sources["test"]) for each in (kept, fresh))
         for source in sources["test"]:
             assert np.array_equal(one[name][source].probs, other[name][source].probs)
+    path = Path(kept.folder) / "sums.json"
+    path.write_text(manifest(checksums(kept.folder), SMALL, {"device": "cpu"}))
     gone = kept.place("mnist", "test", 3, row_of("deep")) / "clean.npz"
     gone.unlink()
-    assert record_all(kept, rows, (0, 3)) == 1 and gone.exists()
+    (line,) = differing(checksums(kept.folder), path)
+    assert gone.parent.name in line and "differ from the manifest's" in line
+    assert record_all(kept, rows, (0, 3)) == 1 and differing(checksums(kept.folder), path) == []
 
 
 def test_a_run_of_a_few_streams_records_those_alone() -> None:
