@@ -16,6 +16,7 @@ from small_trainings import small, squares
 
 from tcuq_lab.experiments import networks, trainings
 from tcuq_lab.experiments.damage import damage_page
+from tcuq_lab.experiments.run import run
 from tcuq_lab.reproduce.recordings import Recordings
 from tcuq_lab.reproduce.run_size import run_size
 from tcuq_lab.zoo.make import Parts

@@ -25,7 +25,7 @@ TASKS = {
 }
 """Datasets and their backbones."""
 KEPT = {task: TASKS[task] for task in ("mnist", "speech_commands", "cifar10")}
-"""Those whose weights come with the project; lab/tools/backbones.py and `tcuq-lab train` make the others."""
+"""Those whose weights come with the project; `tcuq-lab train` makes the others."""
 
 
 class Row(NamedTuple):
