@@ -62,7 +62,7 @@ class Study(Experiment):
 
     def narrowed(self, tasks: Sequence[str], dwells: Sequence[float]) -> Study:
         """Return the study of some tasks or other dwells alone."""
-        found = super().narrowed(tasks, ())
+        found: Study = super().narrowed(tasks, ())
         return replace(found, dwells=tuple(dwells) or self.dwells)
 
     def pieces(self, recordings: Recordings) -> dict[StudyPiece, Path]:
