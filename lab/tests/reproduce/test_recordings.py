@@ -140,10 +140,13 @@ def test_recordings_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     setting = RunSize("tiny", 8, 8, 100, 100, (0,), (1,))
     calls: list[str] = []
     kept = Recordings(
-        str(LAB / "weights"), str(tmp_path), setting, progress=lambda done, all_, name: calls.append(name)
+        str(LAB / "weights"),
+        str(tmp_path),
+        setting,
+        progress=lambda done, all_, name: calls.append(name.split(",")[0]),
     )
     first = kept.banks("mnist", "test", 0, rows, ["clean", "shot_noise/1"])
-    assert calls == ["clean", "shot_noise/1"]
+    assert calls == ["mnist test clean", "mnist test shot_noise/1"]
     assert first["base"] is first["entropy"]
     assert len(first["base"]["clean"].probs) == 8
     assert not np.array_equal(first["base"]["clean"].probs, first["early_exit"]["clean"].probs)
@@ -157,7 +160,7 @@ def test_recordings_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     del calls[2:]
     np.testing.assert_array_equal(again["base"]["clean"].probs, first["base"]["clean"].probs)
     kept.banks("mnist", "test", 0, rows, ["clean", "shear/1"])
-    assert calls[2:] == ["shear/1"]
+    assert calls[2:] == ["mnist test shear/1"]
 
 
 def test_other_data_or_weights_are_recorded_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
