@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tcuq.base.checks import number
-from tcuq.metrics.inputs import Bools, Floats, Ints, flags, same_length
+from tcuq.metrics.inputs import Bools, Floats, Ints, flags, same_length, wholes
 
-from ..metrics.drops import WINDOW, Truth, finite, reaches, stretches
+from ..metrics.drops import WINDOW, finite, pieces, reaches, stretches
 from .statistics import STATISTICS, Factory, Reference, Statistic
 
 RUN_LENGTH = 1000.0
@@ -169,11 +169,9 @@ def arm(
 class Trials(NamedTuple):
     """Changes from clean to shifted, each with its delay."""
 
-    starts: Ints
-    lengths: Ints
-    delays: Floats
-    kinds: Ints
-    false: int
+    lengths: Ints  # of the shifted stretches
+    delays: Floats  # infinite where there was no alarm in the stretch
+    false: int  # alarms on clean steps
     clean: int
 
     @property
@@ -182,33 +180,31 @@ class Trials(NamedTuple):
         return np.minimum(self.delays, self.lengths)
 
 
-def alarms(armed: Armed, risk: npt.ArrayLike, truth: Truth) -> Ints:
-    """Return the steps of a stream with an alarm; the statistic starts over after it and in each segment."""
-    terms = armed.statistic.terms(finite("score", risk))
-    none = np.empty(0, dtype=np.int64)
-    found = [
-        piece.start + alarm_steps(armed.statistic, terms[piece], armed.limit) for piece in truth.pieces()
-    ]
-    return np.concatenate([none, *found])
-
-
-def trials(armed: Armed, risk: npt.ArrayLike, truth: Truth, memory: int = WINDOW) -> Trials:
+def trials(
+    armed: Armed,
+    risk: npt.ArrayLike,
+    kinds: npt.ArrayLike,
+    segments: npt.ArrayLike | None = None,
+    memory: int = WINDOW,
+) -> Trials:
     """Let an armed statistic watch a stream and compare its alarms with the known changes.
 
     The statistic knows nothing of the changes: it goes on from step to step and starts over after each of
-    its alarms, false ones included.
+    its alarms, false ones included, and in each segment. `kinds` has 0 where the input is clean.
     """
-    raised = alarms(armed, risk, truth)
-    found = [part for part in stretches(truth.kinds, truth.segments) if truth.judged[part].any()]
+    terms, shown = armed.statistic.terms(finite("score", risk)), wholes("kinds", kinds, low=0)
+    runs = [
+        piece.start + alarm_steps(armed.statistic, terms[piece], armed.limit)
+        for piece in pieces(len(shown), segments)
+    ]
+    raised, found = np.concatenate([np.empty(0, np.int64), *runs]), stretches(shown, segments)
     starts = np.array([part.start for part in found], dtype=np.int64)
     stops = np.array([part.stop for part in found], dtype=np.int64)
-    first = np.append(raised, len(truth))[np.searchsorted(raised, starts)]
-    clean = truth.judged & ~reaches(truth.kinds > 0, memory, truth.segments)
+    first = np.append(raised, len(shown))[np.searchsorted(raised, starts)]
+    clean = ~reaches(shown > 0, memory, segments)
     return Trials(
-        starts,
         stops - starts,
         np.where(first < stops, first - starts, np.inf),
-        truth.kinds[starts],
         int(clean[raised].sum()),
         int(clean.sum()),
     )

@@ -11,21 +11,19 @@ import pytest
 from tcuq_lab.detectors.run_lengths import arm, trials
 from tcuq_lab.detectors.statistics import STATISTICS
 from tcuq_lab.experiments.drops import MEASURES, Ranking, counted, from_blocks
-from tcuq_lab.metrics.drops import Truth
+from tcuq_lab.harness.types import slices
 
 
-def slow_delays(alarm: Any, truth: Truth) -> tuple[list[int], list[float]]:
-    starts, delays = [], []
-    segments = np.zeros(len(truth), int) if truth.segments is None else truth.segments
-    for t in range(1, len(truth)):
-        if truth.kinds[t] > 0 and truth.kinds[t - 1] == 0 and segments[t] == segments[t - 1]:
+def slow_delays(alarm: Any, kinds: Any, segments: Any) -> list[float]:
+    delays: list[float] = []
+    for t in range(1, len(kinds)):
+        if kinds[t] > 0 and kinds[t - 1] == 0 and segments[t] == segments[t - 1]:
             stop = t
-            while stop < len(truth) and truth.kinds[stop] > 0 and segments[stop] == segments[t]:
+            while stop < len(kinds) and kinds[stop] > 0 and segments[stop] == segments[t]:
                 stop += 1
             inside = [s for s in range(t, stop) if s in alarm]
-            starts.append(t)
             delays.append(inside[0] - t if inside else math.inf)
-    return starts, delays
+    return delays
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -36,11 +34,10 @@ def test_delays_by_loop(name: str, seed: int) -> None:
     armed = arm(dev, 200, {name: STATISTICS[name]})[name]
     kinds = np.repeat(rng.integers(0, 3, 40), rng.integers(5, 60, 40))
     segments = np.arange(len(kinds)) // 300
-    truth = Truth(np.zeros(len(kinds), int), kinds, segments)
     shift = (0.8, 0.1)[seed % 2]
     risk = rng.normal(0, 1, len(kinds)) + shift * (kinds > 0)
     alarm = set()
-    for piece in truth.pieces():
+    for piece in slices(segments, len(kinds)):
         begin = piece.start
         while begin < piece.stop:
             path = armed.statistic.path(risk[begin : piece.stop])
@@ -49,9 +46,9 @@ def test_delays_by_loop(name: str, seed: int) -> None:
                 break
             alarm.add(begin + int(above[0]))
             begin += int(above[0]) + 1
-    starts, delays = slow_delays(alarm, truth)
-    found = trials(armed, risk, truth, memory=20)
-    assert found.starts.tolist() == starts and found.delays.tolist() == delays
+    delays = slow_delays(alarm, kinds, segments)
+    found = trials(armed, risk, kinds, segments, memory=20)
+    assert found.delays.tolist() == delays
     assert len(delays) > 3 and (math.inf in delays or shift == 0.8)
     clean = [
         t
