@@ -132,9 +132,9 @@ def train_networks(args: argparse.Namespace) -> int:
     from ..home import library
 
     library("torch", "for training")
-    from ..zoo.make import find_config, train_all
-
     from tcuq.base.checks import number
+
+    from ..zoo.make import find_config, train_all
 
     if args.name is not None and len(args.config) > 1:
         raise UsageError(f"--name is {args.name!r}, expected one configuration with it")
