@@ -146,7 +146,7 @@ class Backbones(StreamExperiment):
             if name not in absent
         ]
         if not found:
-            raise NoNetworks(f"{self.name} finds no networks of {', '.join(absent)}: lab/tools/backbones.py")
+            raise NoNetworks(f"{self.name} finds no networks of {', '.join(absent)}: tcuq-lab train")
         return found
 
     def unit(self, plan: BackbonePlan, recordings: Recordings) -> Unit:

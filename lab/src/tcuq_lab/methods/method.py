@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from tcuq.log.log import Log
     from tcuq.monitor.params import Params
 
+    from ..zoo.outputs import MethodCost
     from ..zoo.outputs import Outputs as Said
-    from .passes import MethodCost
 
 
 MODULES = {
@@ -208,7 +208,7 @@ class Method(ABC):
         Only methods whose networks or grid cannot do without it differ from `learn` here.
         """
         if type(self).learn is not Method.learn:
-            from .passes import place_of
+            from ..zoo.outputs import place_of
 
             self.learn(self.record(x, place_of(self.network)), y)
 
@@ -294,7 +294,7 @@ class Method(ABC):
 
     def cost(self, shape: tuple[int, ...]) -> MethodCost:
         """Return what a step costs, for a prepared input of a shape (channels, height, width)."""
-        from .passes import counted
+        from ..zoo.outputs import counted
 
         return counted(self.deployed(), shape, **self.needs())
 
