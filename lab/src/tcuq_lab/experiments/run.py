@@ -40,6 +40,8 @@ class Experiment(ABC):
     title: str
     tasks: tuple[str, ...]
     paper: str
+    dwells: tuple[float, ...] = ()
+    """Those that may be chosen from."""
     format: ClassVar[str]
     """Of its result file."""
 
