@@ -159,7 +159,8 @@ def same_figures(path: str | Path, text: str) -> bool:
     for each in (there, new):
         for name in ("timing", "versions", "method"):
             each.pop(name, None)
-        each["lines"] = [line for line in each.get("lines", ()) if "value" in line]  # others are undefined
+        known = (line for line in each.get("lines", ()) if "value" in line)  # others are undefined
+        each["lines"] = sorted(known, key=str)
     return bool(there == new)
 
 
