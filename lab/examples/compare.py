@@ -9,9 +9,10 @@ monitor is fitted on the dev part under four kinds of corruption, and judged on 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,20 +20,11 @@ from matplotlib.figure import Figure
 
 import tcuq
 from tcuq.monitor.monitor import run_over
-from tcuq_lab.comparison import (
-    ComparisonRules,
-    JudgedStream,
-    Scores,
-    Truth,
-    best_against_best,
-    evaluate,
-    interval,
-    mean_over,
-    pick,
-    save,
-)
 from tcuq_lab.corruptions import suite_of
 from tcuq_lab.data.parts import load_part
+from tcuq_lab.detectors.run_lengths import arm, trials
+from tcuq_lab.experiments.drops import Ranking, drops, interval
+from tcuq_lab.metrics.drops import Truth, clean_band
 from tcuq_lab.streams import Description, Geometric, Segments, Shift, Stationary, Stream, build
 from tcuq_lab.zoo.examples import Bank, record
 from tcuq_lab.zoo.weights import load_weights
@@ -49,16 +41,41 @@ def described(dataset: str, part: str, seed: int, kinds: tuple[str, ...], steps:
     return Description(**fixed, layout=layout, shifts=shifts)
 
 
-def case(name: str, stream: Stream, bank: Bank, params: tcuq.Params) -> JudgedStream:
-    """Let every method answer to a stream."""
+class Watched(NamedTuple):
+    """What was true on a stream, and the risk that every method gives its steps."""
+
+    truth: Truth
+    right: Floats
+    risks: dict[str, Floats]
+
+
+def watched(stream: Stream, bank: Bank, params: tcuq.Params) -> Watched:
+    """Let every method watch a stream; all of them answer with the network's class."""
     log = stream.log(bank)
     said, doubt = log.predictions(), 1 - log.confidence()
     # What many devices do: the mean of the last four posteriors, at the current prediction.
     recent = np.stack([np.concatenate([log.probs[:1].repeat(n, 0), log.probs])[: len(log)] for n in range(4)])
     vote = 1 - recent.mean(0)[np.arange(len(log)), said]
-    risk = run_over(tcuq.Monitor(params), log)["risk"]
-    answers = [Scores("BASE", doubt, said), Scores("vote of 4", vote, said), Scores("TCUQ", risk, said)]
-    return JudgedStream(name, Truth(stream.label, stream.shift, names=stream.kinds), answers)
+    risks = {"BASE": doubt, "vote of 4": vote, "TCUQ": run_over(tcuq.Monitor(params), log)["risk"]}
+    truth = Truth(stream.label, stream.shift.astype(np.int64), names=stream.kinds)
+    return Watched(truth, ~log.errors(), risks)
+
+
+def soonest(risk: Mapping[str, list[Floats]], dev: Watched, tests: list[Watched]) -> tuple[str, float]:
+    """Return the statistic that finds shifts of development data soonest, and its median delay on the tests.
+
+    Limits give one false alarm in 1,000 clean development steps.
+    """
+    armed = arm(risk["clean"])
+    costs = {
+        name: trials(each, risk["shifted"][0], dev.truth).restricted.mean() for name, each in armed.items()
+    }
+    best = min(costs, key=lambda name: costs[name])
+    found = [
+        trials(armed[best], given, each.truth).delays
+        for given, each in zip(risk["tests"], tests, strict=True)
+    ]
+    return best, float(np.median(np.concatenate(found)))
 
 
 def draw_stream(
@@ -83,7 +100,7 @@ def draw_stream(
     figure.savefig(path)
 
 
-def draw_bars(path: Path, bars: Sequence[Mapping[str, Any]], prevalence: float) -> None:
+def draw_bars(path: Path, bars: list[dict[str, Any]], prevalence: float) -> None:
     """Draw a dot a method, with its interval, beside what a score without any sense gets."""
     figure = Figure(figsize=(7.5, 2.3), dpi=150, layout="constrained")
     axis = figure.subplots()
@@ -139,26 +156,33 @@ def main() -> None:
     )
     params = tcuq.fit(joined, about="prediction", budget=0.1, run_length=1000)
 
-    clean_dev = [case("clean dev", stream("dev", 10, steps=50_000), banks["dev"], params)]
-    clean_test = [case("clean test", stream("test", 11, steps=50_000), banks["test"], params)]
-    shifted_dev = [case("shifted dev", learned[0], banks["dev"], params)]
-    tests = [
-        case(f"{kind} {seed}", stream("test", 20 + seed, (kind,)), banks["test"], params)
+    clean = watched(stream("dev", 10, steps=50_000), banks["dev"], params)
+    shifted = watched(learned[0], banks["dev"], params)
+    tests = {
+        f"{kind} {seed}": watched(stream("test", 20 + seed, (kind,)), banks["test"], params)
         for kind in unseen
         for seed in range(2)
-    ]
-    records = evaluate(tests, clean_dev, ComparisonRules(seen=suite.seen), shifted_dev, clean_test)
-    rng = np.random.default_rng(0)
-    drop = {"metric": "drop_auprc", "variant": "own/smoothed/all"}
-    bars = [
-        interval(tests, clean_dev, (method,), drop["metric"], drop["variant"], rng, replicates=200)
-        for method in ("BASE", "vote of 4", "TCUQ")
-    ]
-    save(out / "records.json", [*records, *bars], seeds=[0], sizes={"steps": 10_000, "streams": len(tests)})
-    for row in mean_over(pick(records, **drop)):
-        print(f"{row['method']:<10} drop AUPRC {row['value']:.3f} (prevalence {row['prevalence']:.3f})")
-    for method, (statistic, delay) in best_against_best(records).items():
-        print(f"{method:<10} median delay {delay:.0f} steps with {statistic}")
+    }
+    band = clean_band([clean.right])
+    kinds = [each.truth.kinds for each in tests.values()]
+    bars: list[dict[str, Any]] = []
+    share = 0.0
+    for method in clean.risks:
+        ranked: list[Ranking] = [drops(each.risks[method], each.right, band) for each in tests.values()]
+        found = interval([ranked], "auprc", kinds, np.random.default_rng(0), 200)
+        share = float(np.mean([each.share for each in ranked]))
+        bars.append({"method": method, "value": found.estimate, "low": found.low, "high": found.high})
+        risk = {
+            "clean": [clean.risks[method]],
+            "shifted": [shifted.risks[method]],
+            "tests": [each.risks[method] for each in tests.values()],
+        }
+        bars[-1]["statistic"], bars[-1]["median delay"] = soonest(risk, shifted, list(tests.values()))
+        print(f"{method:<10} drop AUPRC {found.estimate:.3f} (prevalence {share:.3f})")
+    for bar in bars:
+        print(f"{bar['method']:<10} median delay {bar['median delay']:.0f} steps with {bar['statistic']}")
+    content = {"streams": list(tests), "prevalence": share, "methods": bars}
+    (out / "records.json").write_text(json.dumps(content, indent=1) + "\n")
 
     shown = stream("test", 20, unseen[:1])
     log = shown.log(banks["test"])
@@ -172,7 +196,7 @@ def main() -> None:
         shown.shift[part] > 0,
         f"{name}, {unseen[0]}, dwell 16",
     )
-    draw_bars(out / "comparison.png", bars, mean_over(pick(records, **drop))[0]["prevalence"])
+    draw_bars(out / "comparison.png", bars, share)
     print(f"wrote {out}/records.json, stream.png, comparison.png")
 
 

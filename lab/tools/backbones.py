@@ -22,26 +22,20 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tcuq.base.atomic_files import write_whole
 from tcuq.base.checks import integer, known, number
-from tcuq_lab.harness.laws import StreamSizes
-from tcuq_lab.home import folder
-from tcuq_lab.reproduce import backbones
-from tcuq_lab.reproduce.backbones import SETTING, TASK_OF, Measured
-from tcuq_lab.reproduce.experiment import Outcome
-from tcuq_lab.reproduce.kinds.unit import Unit
-from tcuq_lab.reproduce.paper import PaperExperiment, load_experiments
+from tcuq_lab.experiments import backbones
+from tcuq_lab.experiments.backbones import TASK_OF
+from tcuq_lab.experiments.paper import PAPER
+from tcuq_lab.experiments.result_files import result_text
+from tcuq_lab.experiments.run import Experiment, run
 from tcuq_lab.reproduce.recordings import Recordings
-from tcuq_lab.reproduce.result_files import result_text
-from tcuq_lab.reproduce.rows import Row, row_of
-from tcuq_lab.reproduce.run import run
-from tcuq_lab.reproduce.run_size import RunSize
+from tcuq_lab.reproduce.run_size import run_size
 
 if TYPE_CHECKING:
     from tcuq_lab.zoo.config import Config
@@ -94,15 +88,12 @@ def _run(args: argparse.Namespace) -> None:
         raise ValueError("--skip leaves out a network of the tables, expected tables to be skipped too")
     if not chosen:
         raise ValueError(f"--skip leaves no backbone, expected one of {', '.join(TASK_OF)} to stay")
-    setting, sizes = SETTING, StreamSizes()
+    setting = run_size("backbones")
     if args.examples is not None:
         if args.write:
             raise ValueError("--write stores results of all examples: leave out --examples")
         few = integer("examples", args.examples, 50, 10**6)
-        setting = replace(
-            SETTING, examples=few, dev_examples=few, steps=1500, clean_steps=2000, replicates=50
-        )
-        sizes = StreamSizes(stretch=500, dev=3, test=3)
+        setting = replace(run_size("trial"), examples=few, dev_examples=few)
     home = Path(args.out)
     began = time.monotonic()
     from tcuq_lab.zoo.make import find_device, train_all
@@ -114,29 +105,26 @@ def _run(args: argparse.Namespace) -> None:
     plans = planned(chosen, with_tables, "hydra" not in skipped, share)
     _say(began, f"training {len(plans)} networks")
     cards = train_all(plans, home / "weights", device=device, workers=jobs, progress=_shown)
-    experiments = tables("hydra" not in skipped) if with_tables else []
-    _say(began, "running them over dev and test examples")
-    made = partial(Recordings, str(home / "weights"), str(home / "recorded"), setting, device)
-    recorded(made(), chosen, experiments, jobs)
-    _say(began, f"measuring {len(chosen)} networks and {len(experiments)} tables")
-    files = measured(chosen, experiments, home, setting, sizes, jobs)
+    skip, seconds = ",".join(skipped), round(time.monotonic() - began)
     command = f"python lab/tools/backbones.py --out out/backbones --share {share:g}"
-    command += f" --skip {','.join(skipped)}" if skipped else ""
-    seconds = round(time.monotonic() - began)
-    about = {"command": command, "seconds": seconds, "networks": [_brief(card) for card in cards]}
-    lines = [line for name in chosen for line in files[name].lines]
-    choices = {name: files[name].choices for name in chosen}
-    text = backbones.result_text(setting, sizes, lines, choices, notes(share, skipped, with_tables), about)
-    texts = {"backbones": text}
+    command += f" --skip {skip}" if skip else ""
+    said = notes(share, skipped, with_tables)
+    experiments: list[Experiment] = [replace(backbones.SPEC, tasks=tuple(chosen), notes=tuple(said))]
+    experiments += [PAPER[name] for name in TABLES if with_tables]
+    recordings = Recordings(str(home / "weights"), str(home / "recorded"), setting, device, progress=_shown)
+    texts = {}
     for experiment in experiments:
-        texts[experiment.name] = result_text(experiment, setting, files[experiment.name], command)
+        _say(began, f"measuring {experiment.name}")
+        outcome = run(experiment, recordings, _shown, jobs)
+        if experiment is experiments[0]:
+            about = {"networks": [_brief(card) for card in cards], "training seconds": seconds}
+            outcome = outcome._replace(about={**outcome.about, **about})
+        print(experiment.shown(outcome))
+        texts[experiment.name] = result_text(experiment, setting, outcome, command)
     for target in (home, *([Path(args.write)] if args.write else [])):
         target.mkdir(parents=True, exist_ok=True)
         for name, each in texts.items():
             write_whole(target / f"{name}.json", each)
-    for line in lines:
-        print(f"{line.task:12} {line.stream:9} {line.row:12} {line.column:15} "
-              f"{line.value:.4f} ({line.low:.4f} to {line.high:.4f})")  # fmt: skip
     _say(began, f"wrote {', '.join(f'{name}.json' for name in texts)} to {home}")
 
 
@@ -155,87 +143,12 @@ def planned(chosen: Sequence[str], with_tables: bool, with_hydra: bool, share: f
     return plans
 
 
-def tables(with_hydra: bool) -> list[PaperExperiment]:
-    """Return the tables of the paper that these networks serve."""
-    found = load_experiments(folder(None, "experiments"))
-    return [
-        replace(
-            found[name], rows=tuple(r for r in found[name].rows if with_hydra or r.method.name != "hydra")
-        )
-        for name in TABLES
-    ]
-
-
-def recorded(
-    recordings: Recordings, chosen: Sequence[str], experiments: Iterable[PaperExperiment], jobs: int
-) -> None:
-    """Run all networks over all sources, a few sources in each process; files keep what they said."""
-    from tcuq_lab.zoo.make import side_by_side
-
-    rows: dict[str, list[Row]] = {}
-    for name in chosen:
-        rows.setdefault(TASK_OF[name], []).append(Row(f"plain {name}", row_of("base").method, "", name))
-    shown: dict[str, dict[str, list[str]]] = {}
-    for place, experiment in enumerate(experiments):
-        several = [row._replace(label=f"{place} {row.label}") for row in experiment.rows]
-        rows.setdefault(TINY, []).extend(several)
-        schedule = Unit(TINY, 1.0, 0).schedule(recordings)
-        shown[TINY] = {part: schedule.sources(part) for part in ("dev", "test")}
-    work = []
-    for task, shared in rows.items():
-        for part in ("dev", "test"):
-            sources = recordings.sources(task, part) + shown.get(task, {}).get(part, [])
-            sources = list(dict.fromkeys(sources))
-            step = -(-len(sources) // jobs)
-            work += [(task, part, shared, sources[at : at + step]) for at in range(0, len(sources), step)]
-    for done, _ in enumerate(_each(side_by_side, work, jobs, _record, recordings), 1):
-        _shown(done, len(work), "recordings")
-
-
-def _record(job: tuple[str, str, list[Row], list[str]], recordings: Recordings) -> None:
-    task, part, rows, sources = job
-    for source in sources:  # one at a time: what is loaded again is let go
-        recordings.banks(task, part, 0, rows, [source])
-
-
-def measured(
-    chosen: Sequence[str],
-    experiments: Sequence[PaperExperiment],
-    home: Path,
-    setting: RunSize,
-    sizes: StreamSizes,
-    jobs: int,
-) -> dict[str, Any]:
-    """Return what each network, and each table, gives."""
-    from tcuq_lab.zoo.make import side_by_side
-
-    work: list[str | PaperExperiment] = [*experiments, *chosen]
-    found: dict[str, Any] = {}
-    for name, got in _each(side_by_side, work, jobs, _measure, home, setting, sizes):
-        found[name] = got
-        _shown(len(found), len(work), name)
-    return found
-
-
-def _measure(
-    job: str | PaperExperiment, home: Path, setting: RunSize, sizes: StreamSizes
-) -> tuple[str, Measured | Outcome]:
-    # All is recorded: no network runs from here on.
-    recordings = Recordings(str(home / "weights"), str(home / "recorded"), setting)
-    if isinstance(job, str):
-        return job, backbones.measure(backbones.plan_of(job, sizes), recordings)
-    return job.name, run(job, recordings)
-
-
-def _each(side_by_side: Any, work: Sequence[Any], jobs: int, do: Any, *others: Any) -> Iterable[Any]:
-    return (do(each, *others) for each in work) if jobs == 1 else side_by_side([work], jobs, do, *others)
-
-
 def notes(share: float, skipped: Sequence[str], with_tables: bool) -> list[str]:
     """Return what a reader of the result file must know."""
+    most = run_size("backbones").examples
     found = [
         f"each network was trained once, for {share:.0%} of the epochs of its configuration",
-        f"at most {SETTING.examples:,} test examples of each dataset; TinyImageNet has 800 of 16 classes",
+        f"at most {most:,} test examples of each dataset; TinyImageNet has 800 of 16 classes",
         "text is source code in chunks of 64 bytes; its corruption types are our own",
     ]
     if "hydra" in skipped or not with_tables:

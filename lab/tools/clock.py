@@ -14,7 +14,7 @@ import argparse
 import sys
 from typing import Any
 
-from tcuq_lab.comparison.clock import clock_report, simulated
+from tcuq_lab.experiments.clock import clock_report, simulated
 from tcuq_lab.streams import Shift
 
 NEAR = 0.03

@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from pictures.drawing import Drawing, forms, write
 from pictures.style import BODY, ROOT, SMALL
-from tcuq_lab.reproduce.result_files import load_stream_result
+from tcuq_lab.experiments.result_files import load_stream_result
 
 RESULTS = ROOT / "lab" / "results" / "answers.json"
 TITLE = "Errors left among the 90 % of steps that are trusted most"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-MARK = "experiments/fields.json"
+MARK = "results/paper.json"
 """A file by which the folder is recognized."""
 
 
@@ -32,7 +32,7 @@ def home() -> Path:
         if (folder / MARK).exists():
             return folder.resolve()
     raise NoCheckout(
-        "this command needs a checkout of tcuq, which holds the experiments, weights and results: "
+        "this command needs a checkout of tcuq, which holds weights and results: "
         "run it inside one, or set TCUQ_LAB to its folder 'lab'"
     )
 

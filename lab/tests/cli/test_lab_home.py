@@ -51,5 +51,5 @@ def test_a_checkout_is_found_by_its_variable_and_from_inside(
         monkeypatch.chdir(inside)
         assert home() == LAB
     monkeypatch.setenv("TCUQ_LAB", str(tmp_path))
-    with pytest.raises(NoCheckout, match=r"which has no experiments/fields\.json: set it to"):
+    with pytest.raises(NoCheckout, match=r"which has no results/paper\.json: set it to"):
         home()

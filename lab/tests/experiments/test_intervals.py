@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tcuq.metrics import auroc
-from tcuq_lab.harness.coverage import coverage
+from tcuq_lab.experiments.coverage import coverage
 from tcuq_lab.harness.figures import Auroc, LeftAt, Mean, Median
 from tcuq_lab.harness.intervals import Drawn, difference, drawn, draws, interval, mean, pooled
 

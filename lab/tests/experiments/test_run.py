@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from made_recordings import MadeRecordings
 
-from tcuq_lab.experiments.streams import StreamExperiment
+from tcuq_lab.experiments.experiment import StreamExperiment
+from tcuq_lab.experiments.run import run
 from tcuq_lab.harness.declare import Case, Comparison, Key, Play, Row, combined
 from tcuq_lab.harness.intervals import Drawn
 from tcuq_lab.harness.lines import from_entries
 from tcuq_lab.harness.types import Answers, Outputs, doubt
-from tcuq_lab.reproduce.run import run
 from tcuq_lab.reproduce.units import Unit
 
 

@@ -15,8 +15,8 @@ from tcuq import FitOptions, fit
 from tcuq.metrics import auroc
 from tcuq.monitor.alarm import AlarmSide
 from tcuq_lab.experiments import accuracy, alarms, answers, questions
+from tcuq_lab.experiments.experiment import StreamExperiment
 from tcuq_lab.experiments.registry import STREAMS
-from tcuq_lab.experiments.streams import StreamExperiment
 from tcuq_lab.harness import measure
 from tcuq_lab.harness.declare import Case, Key, Measured, Play
 from tcuq_lab.harness.intervals import drawn

@@ -15,12 +15,11 @@ from made_results import stream_line, write_answers, write_paper_result, write_s
 from places import LAB, ROOT
 
 from tcuq_lab.cli import main
+from tcuq_lab.experiments.result_files import load_stream_result, pack
 from tcuq_lab.pages import MARKDOWN, build_pages, build_readme
 from tcuq_lab.pages.figures import load
 from tcuq_lab.pages.plots import Panel, Series, curves, dots
 from tcuq_lab.pages.words import ROWS, STREAMS, TASKS
-from tcuq_lab.reproduce.packed import pack
-from tcuq_lab.reproduce.result_files import load_stream_result
 
 RESULTS, DOCS = LAB / "results", ROOT / "docs"
 PAPER = "results/paper.md"

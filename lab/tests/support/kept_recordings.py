@@ -14,15 +14,6 @@ from tcuq_lab.methods.banks import load_bank
 from tcuq_lab.reproduce.run_size import RunSize
 
 TINY = RunSize("tiny", 300, 300, 1200, 10_000, (0,), (3,), kinds=1)
-PLAIN: dict[str, Any] = {
-    "name": "x",
-    "title": "X",
-    "paper": "none",
-    "tasks": ["cifar10"],
-    "dwells": [16],
-    "rows": ["base", "tcuq_paper"],
-    "columns": [["drop_auprc", "own/smoothed/unseen", "drop"], ["drop_share", "own/smoothed/unseen", "n"]],
-}
 
 
 class Kept:

@@ -27,22 +27,12 @@ from tcuq_lab.benchmark.files import Benchmark, load
 from tcuq_lab.benchmark.late import LATE
 from tcuq_lab.experiments.benchmark import run as run_bench
 from tcuq_lab.experiments.labels import run as run_late
-from tcuq_lab.experiments.registry import STREAMS
-from tcuq_lab.harness.declare import combined
+from tcuq_lab.experiments.paper_streams import PaperPlan, PaperUnit
+from tcuq_lab.experiments.registry import EXPERIMENTS, STREAMS
+from tcuq_lab.harness.declare import Key, combined
 from tcuq_lab.harness.laws import StreamSizes, UnitPlan
 from tcuq_lab.methods.banks import load_bank
 from tcuq_lab.methods.method import Recorded
-from tcuq_lab.reproduce.kinds import (
-    calibration,
-    comparison,
-    headlines,
-    literal,
-    rate_audit,
-    selective,
-    severity,
-)
-from tcuq_lab.reproduce.kinds.unit import Unit as PaperUnit
-from tcuq_lab.reproduce.paper import load_experiments
 from tcuq_lab.reproduce.recordings import stream_sources
 from tcuq_lab.reproduce.units import Unit
 from tcuq_lab.streams import build
@@ -165,24 +155,27 @@ def field(name: str) -> Figures:
 
 def paper() -> Figures:
     found: Figures = {}
-    kinds = (calibration, comparison, headlines, literal, rate_audit, selective, severity)
-    modules = {module.__name__.rpartition(".")[2]: module for module in kinds}
     for name in PAPER:
-        plan = load_experiments(LAB / "experiments")[name]
-        rows = tuple(row for row in plan.rows if row.label not in ("godin_energy",))[:12]
-        rows += tuple(row for row in plan.rows if row.method.has_monitor and row not in rows)
-        if plan.kind == "selective":
-            plan = replace(plan, options={})
+        plan: Any = EXPERIMENTS[name]
+        chosen = [row for row in plan.networks if row.label not in ("godin_energy",)][:12]
+        chosen += [row for row in plan.networks if row.method.has_monitor and row not in chosen]
         with tempfile.TemporaryDirectory() as folder:
-            recordings = Recordings(Path(folder))
-            experiment = replace(plan, rows=rows, tasks=("cifar10",), dwells=(16.0,))
-            unit = PaperUnit("cifar10", 16.0, 0)
-            records = modules[plan.kind].measure(experiment, unit, recordings)
-        for row in records:
-            if row["metric"] != "warning":
-                key = (name, row["stream"], row["method"], row["metric"], row["variant"])
-                found[key] = (row["value"], row["low"], row["high"])
+            recordings: Any = Recordings(Path(folder))
+            unit = PaperUnit(PaperPlan("cifar10", 16.0, 0, recordings.setting), recordings, chosen)
+            names = [row.name for row in plan.rows(unit) if ", " not in row.name]  # a monitor as it is
+            for key, each in ((k, e) for row in names for k, e in plan.measured(unit, row).figures.items()):
+                metric, variant = key.column.split(" ", 1)
+                ends = (float(end) for end in each.replicates)
+                found[name, _stream(key, metric, variant), key.row, metric, variant] = (each.value, *ends)
     return found
+
+
+def _stream(key: Key, metric: str, variant: str) -> str:
+    if metric == "chosen":
+        return "dev"
+    if " - " in key.row and metric != "drop_auprc_gain":
+        return "joint"
+    return "clean" if key.stream == "pooled" and variant == "clean" else key.stream
 
 
 PINS: dict[str, Callable[[], Figures]] = {

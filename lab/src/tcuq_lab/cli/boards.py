@@ -292,8 +292,8 @@ def table(args: argparse.Namespace) -> int:
     _torch()
     from ..boards.costs import result
     from ..experiments.boards import SPEC
+    from ..experiments.run import run
     from ..reproduce.recordings import Recordings
-    from ..reproduce.run import run
     from ..reproduce.run_size import run_size
 
     path = _results(args, "table.json", bool(args.task))

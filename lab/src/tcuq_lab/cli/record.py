@@ -40,7 +40,6 @@ def add(subparsers: Subparsers) -> None:
     option("--no-tables", action="store_true", help="leave out what only the tables of the paper show")
     option("--device", default="auto", metavar="D", help="cpu, cuda or auto (default)")
     option("--jobs", type=int, default=1, metavar="N", help="processes (default: 1)")
-    option("--experiments", metavar="DIR", help="folder of experiments (default: lab/experiments)")
     option("--weights", metavar="DIR", help="folder of checkpoints (default: lab/weights of the checkout)")
     option("--cache", metavar="DIR", help="where files are kept (default: out/reproduce of the checkout)")
     option("--manifest", metavar="FILE", help="where checksums go (default: recordings.json in the cache)")
@@ -55,8 +54,8 @@ def record(args: argparse.Namespace) -> int:
     from tcuq.base.atomic_files import write_whole
     from tcuq.base.checks import integer, known
 
+    from ..experiments.paper import PAPER
     from ..home import folder
-    from ..reproduce.paper import load_experiments
     from ..reproduce.recorder import available, checksums, differing, manifest, record_all, rows_of
     from ..reproduce.recordings import Recordings
     from ..reproduce.rows import TASKS, row_of
@@ -72,12 +71,11 @@ def record(args: argparse.Namespace) -> int:
         return int(bool(lines))
     tasks = [known("task", task, TASKS) for task in args.task or TASKS]
     seeds = tuple(args.seed or setting.seeds)
-    experiments = load_experiments(folder(args.experiments, "experiments")).values()
     chosen = [row_of(name) for name in args.row or ()]
     rows = {}
     recordings = Recordings(weights, str(cache), setting)
     for task in tasks:
-        wanted = chosen or rows_of(task, experiments, not args.no_tables)
+        wanted = chosen or rows_of(task, PAPER.values(), not args.no_tables)
         found, absent = available(recordings, task, seeds, wanted)
         if absent:
             note(args, f"{task}: no weights of {', '.join(absent)}; rows that need them are left out")

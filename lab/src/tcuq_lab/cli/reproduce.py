@@ -56,7 +56,6 @@ def add(subparsers: Subparsers) -> None:
     options(
         parser,
         ("--setting", "S", "size: full, reduced or trial", "full"),
-        ("--experiments", "DIR", "folder of experiments (default: lab/experiments of the checkout)"),
         ("--weights", "DIR", "folder of checkpoints (default: lab/weights of the checkout)"),
         ("--cache", "DIR", "intermediate results (default: out/reproduce of the checkout)"),
         ("--device", "D", "cpu, cuda or auto", "auto"),
@@ -113,16 +112,15 @@ def reproduce(args: argparse.Namespace) -> int:
     from tcuq.base.checks import integer, known
 
     from ..changes import update
-    from ..experiments.registry import experiments
+    from ..experiments.registry import EXPERIMENTS
+    from ..experiments.result_files import result_text
+    from ..experiments.run import NoNetworks, run
     from ..harness.lines import plain
     from ..home import folder
-    from ..reproduce.experiment import NoNetworks
     from ..reproduce.recordings import Recordings
-    from ..reproduce.result_files import result_text
-    from ..reproduce.run import run
     from ..reproduce.run_size import run_size
 
-    found = experiments(folder(args.experiments, "experiments"))
+    found = EXPERIMENTS
     if not args.names:
         listed = {name: {"title": each.title, "paper": each.paper} for name, each in found.items()}
         listed |= {name: {"title": title, "paper": ""} for name, (title, _) in ELSEWHERE.items()}

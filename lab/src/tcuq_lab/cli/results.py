@@ -40,9 +40,9 @@ def results(args: argparse.Namespace) -> int:
     from tcuq.base.atomic_files import write_whole
 
     from ..changes import update
+    from ..experiments.result_files import pack
     from ..home import folder
     from ..pages import FOLDER, README, build_pages, build_readme
-    from ..reproduce.packed import pack
 
     if args.check and (args.write or args.pack):
         raise UsageError("--check excludes --write and --pack: it writes nothing")

@@ -31,7 +31,7 @@ from ..metrics.alarms import RUN_LENGTH
 from ..metrics.windows import BIAS, ERROR, accuracy
 from ..reproduce.rows import row_of
 from ..reproduce.units import Unit
-from .streams import StreamExperiment, plays_of
+from .experiment import StreamExperiment, plays_of
 
 OURS, ANSWER = "tcuq", "tcuq answer"
 OF_WINDOW = "window mean"

@@ -34,7 +34,7 @@ from ..methods.tcuq import Ours, fitted
 from ..metrics.alarms import EQUAL, FALSE, RATIO, RUN_LENGTH, alarm, alarm_equal
 from ..reproduce.rows import row_of
 from ..reproduce.units import Unit, network_of
-from .streams import StreamExperiment, plays_of
+from .experiment import StreamExperiment, plays_of
 
 NOT_EQUAL = "less than half of the equal rate"
 """Streams and rows, among the choices, whose false alarms stay far below the rate asked for at any limit."""

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 from tcuq.base.atomic_files import write_whole
-from tcuq.base.checks import integer, known
+from tcuq.base.checks import integer
 
 from ..boards.costs import FORMAT, method_cost, result
 from ..data import present
 from ..data.parts import split_of
-from ..reproduce.experiment import Experiment, Outcome
 from ..reproduce.recordings import Recordings
 from ..reproduce.run_size import RunSize
 from ..reproduce.versions import PROTOCOL
+from .run import Experiment, Outcome
 
 TASKS = ("mnist", "speech_commands", "cifar10")
 BOARDS = ("stm32l432kc", "stm32f767zi")
@@ -53,13 +53,6 @@ class BoardsExperiment(Experiment):
     boards: tuple[str, ...] = BOARDS
     steps: int = STEPS
     format: ClassVar[str] = FORMAT
-
-    def narrowed(self, tasks: Sequence[str], dwells: Sequence[float]) -> BoardsExperiment:
-        """Return the experiment with some of its tasks alone; its streams have one dwell."""
-        if dwells:
-            raise ValueError(f"{self.name} has no dwells to choose from: leave out --dwell")
-        found = tuple(dict.fromkeys(known("task on boards", task, TASKS) for task in tasks))
-        return replace(self, tasks=found or self.tasks)
 
     def pieces(self, recordings: Recordings) -> dict[BoardPiece, Path]:
         """Return every method on every board, each with its file; a trial has few steps on one board."""

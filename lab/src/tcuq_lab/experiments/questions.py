@@ -35,7 +35,7 @@ from ..metrics.errors import (
 )
 from ..reproduce.rows import ASSISTED
 from ..reproduce.units import PLAIN, SHUFFLED, Unit
-from .streams import StreamExperiment
+from .experiment import StreamExperiment
 
 ABSTAINED, ANSWERED, RISK_CHANGE = "abstained", "errors answered", "risk change"
 PACED = "class 16"

@@ -1,19 +1,12 @@
-"""All experiments by name: on streams as users have them, those that repeat the paper's, and on boards."""
+"""All experiments by name: on streams as users have them, on microcontrollers, and those of the paper."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from ..reproduce.experiment import Experiment
-from ..reproduce.paper import load_experiments
-from . import accuracy, alarms, answers, boards, questions, trainings
+from . import accuracy, alarms, answers, backbones, boards, questions, trainings
+from .paper import PAPER
+from .run import Experiment
 
 STREAMS = {each.SPEC.name: each.SPEC for each in (answers, alarms, accuracy, questions)}
-MEASURED = {each.SPEC.name: each.SPEC for each in (boards, trainings)}
-"""What is measured without streams."""
+MEASURED = {each.SPEC.name: each.SPEC for each in (backbones, boards, trainings)}
 TITLES = {name: each.title for name, each in STREAMS.items()}
-
-
-def experiments(folder: str | Path) -> dict[str, Experiment]:
-    """Return all experiments; those that repeat the paper's are files of a folder."""
-    return {**STREAMS, **load_experiments(folder), **MEASURED}
+EXPERIMENTS: dict[str, Experiment] = {**STREAMS, **{name: PAPER[name] for name in sorted(PAPER)}, **MEASURED}

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from tcuq.base.atomic_files import write_whole
-from tcuq.base.checks import known
 
 from ..data import present
 from ..data.parts import PARTS, split_of
-from ..reproduce.experiment import Experiment, Outcome
 from ..reproduce.recordings import Recordings
 from ..reproduce.run_size import RunSize
 from ..reproduce.versions import PROTOCOL
+from .run import Experiment, Outcome
 
 if TYPE_CHECKING:
     from torch import nn
@@ -109,13 +108,6 @@ class TrainingsExperiment(Experiment):
     tasks: tuple[str, ...] = tuple(BACKBONES)
     format: ClassVar[str] = "tcuq-assistance"
     names_torch: ClassVar[bool] = True
-
-    def narrowed(self, tasks: Sequence[str], dwells: Sequence[float]) -> TrainingsExperiment:
-        """Return the experiment with some of its tasks alone; nothing of it is shown in streams."""
-        if dwells:
-            raise ValueError(f"{self.name} has no dwells to choose from: leave out --dwell")
-        found = tuple(dict.fromkeys(known(f"task of {self.name}", task, BACKBONES) for task in tasks))
-        return replace(self, tasks=found or self.tasks)
 
     def absent(self, recordings: Recordings) -> list[str]:
         """Return the tasks whose examples are not there."""

@@ -77,6 +77,7 @@ class Case:
     answers: Answers
     method: Any
     memory: dict[str, Any]  # what metrics keep from one stream of a row to the next
+    other: Callable[[str], Case] | None = None  # what the row says to a stream of another role
 
     @property
     def wrong(self) -> Any:

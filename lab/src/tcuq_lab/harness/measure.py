@@ -36,7 +36,7 @@ def measure(
         method = fit(play.dev)
         if play.dev not in choices and hasattr(method, "choice"):
             choices[play.dev] = method.choice
-        place = play.stream, play.late, play.dev if row.key is None else row.key(method)
+        place = play.stream, play.role, play.late, play.dev if row.key is None else row.key(method)
         if place not in known:
             known[place] = shown(row, streams, play, method, row.metrics or metrics, memory)
         figures |= {
@@ -70,4 +70,8 @@ def case_of(row: Row, streams: Streams, play: Play, method: Any, memory: dict[st
     else:  # the stream is one run, so that a label may come in the next stretch
         whole = joined(seen.split(), numbered=False)
         answers = watched_late(method, whole, truth, play, streams.draws(play.role))
-    return Case(streams, play, row.name, truth, plain, answers, method, memory)
+
+    def other(role: str) -> Case:
+        return case_of(row, streams, play._replace(role=role), method, memory)
+
+    return Case(streams, play, row.name, truth, plain, answers, method, memory, other)

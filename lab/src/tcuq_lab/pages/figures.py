@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..experiments.registry import TITLES
+from ..experiments.result_files import PAIRS, unpacked
 from ..harness.laws import FAMILY, TOLD, UNTOLD
 from ..harness.lines import Line, from_entries
-from ..reproduce.packed import PAIRS, unpacked
 from .words import percent, row_name
 
 NAN = math.nan

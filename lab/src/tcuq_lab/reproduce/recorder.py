@@ -161,7 +161,7 @@ def rows_of(task: str, experiments: Iterable[Any], tables: bool = True) -> list[
     if not tables:
         return [row_of("base"), *map(row_of, TUNED), ASSISTED] if task in NETWORKS else []
     found = [row_of(name) for name in METHODS] if task in NETWORKS else []
-    return found + [row for each in experiments if task in each.tasks for row in each.rows]
+    return found + [row for each in experiments if task in each.tasks for row in each.networks]
 
 
 def available(

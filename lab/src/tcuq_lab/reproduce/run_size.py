@@ -75,6 +75,17 @@ RUN_SIZES: Mapping[str, RunSize] = MappingProxyType(
             corrupted_once=True,
             streams=("mixed", "mixed, label shift", "mixed, mostly clean", "mixed, day and night"),
         ),
+        "backbones": RunSize(
+            "backbones",
+            2000,
+            2000,
+            10_000,
+            50_000,
+            (0,),
+            (1, 2, 3, 4, 5),
+            replicates=2000,
+            corrupted_once=True,
+        ),
         "trial": RunSize("trial", 300, 300, 2000, 10_000, (0,), (1, 5), replicates=200, corrupted_once=True),
     }
 )

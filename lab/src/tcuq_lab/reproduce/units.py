@@ -29,6 +29,8 @@ PLAIN = row_of("base")
 """The row whose networks the monitor watches."""
 SHUFFLED, UNSHUFFLED = "shuffled steps", "class 1"
 """Streams without any persistence: the steps of class 1, whose shifts last, in random order."""
+ONCE = "once"
+"""How roles begin that show every test example of a source once, each with an empty past: "once clean"."""
 ALL_TYPES = "all types, shuffled"
 """Streams of all unseen types one after the other."""
 
@@ -53,6 +55,8 @@ class Unit:
     `spare` is the role of the clean log that goes with a development stream which has none of its own, for
     fits without labels; without it, the clean steps of that stream are taken.
     """
+
+    plain = PLAIN
 
     def __init__(self, plan: UnitPlan, recordings: Recordings, spare: str = "") -> None:
         self.plan, self.recordings, self.spare = plan, recordings, spare
@@ -92,6 +96,9 @@ class Unit:
 
     def _truth(self, role: str) -> Truth:
         kind, _, law = role.partition(" ")
+        if kind == ONCE:
+            labels = self.recordings.part(self.task, "test").y
+            return Truth(labels, np.zeros(len(labels), np.int64), np.arange(len(labels)), (law,))
         if law == SHUFFLED:
             found = self.truth(f"{kind} {UNSHUFFLED}")
             mixed = found.taken(_shuffled(found))
@@ -99,26 +106,31 @@ class Unit:
         streams = self._built(role)
         names = tuple(dict.fromkeys(name for each in streams for name in each.sources))
         places = [np.array([names.index(name) for name in each.sources]) for each in streams]
+        kinds = tuple(dict.fromkeys(name for each in streams for name in each.kinds))
+        numbers = [np.array([kinds.index(name) for name in each.kinds], np.uint8) for each in streams]
         return Truth(
             np.concatenate([each.label for each in streams]),
             np.concatenate([at[each.source] for at, each in zip(places, streams, strict=True)]),
             np.repeat(np.arange(len(streams)), [len(each) for each in streams]),
             names,
-            np.concatenate([each.shift for each in streams]),
+            np.concatenate([at[each.shift] for at, each in zip(numbers, streams, strict=True)]),
         )
 
     def outputs(self, role: str, network: Network = None) -> Outputs:
         """Return what a row's method may see of a stream; of several networks, a function makes it."""
         if network is not None and not isinstance(network, Row):
             return network(self, role)
-        if network is not None and network != PLAIN:
+        if network is not None and network != self.plain:
             return self._outputs(role, network)
         if role not in self._plain:  # of the network that all others are compared with
-            self._plain[role] = self._outputs(role, PLAIN)
+            self._plain[role] = self._outputs(role, self.plain)
         return self._plain[role]
 
     def _outputs(self, role: str, row: Row) -> Outputs:
         kind, _, law = role.partition(" ")
+        if kind == ONCE:
+            said = self.bank("test", row)[law]
+            return Outputs(said.probs, said.features, said.extra, np.arange(len(said)))
         if law == SHUFFLED:
             seen = self.outputs(f"{kind} {UNSHUFFLED}", row)
             mixed = seen.taken(_shuffled(self.truth(f"{kind} {UNSHUFFLED}")))
@@ -127,7 +139,7 @@ class Unit:
         about = streams[0].description
         if about.held is not None or about.sliding is not None:
             return joined([self.recordings.of_stream(each.description, self.seed, row) for each in streams])
-        bank = self._bank(about.part, row)
+        bank = self.bank(about.part, row)
         return joined([observed(each, bank) for each in streams])
 
     def dev(self, role: str, labels: bool, network: Network = None) -> Dev:
@@ -160,7 +172,7 @@ class Unit:
         examples as they are recorded, not for held pictures or sound.
         """
         about = self._built(role)[0].description
-        y, bank = self.recordings.part(self.task, about.part).y, dict(self._bank(about.part, PLAIN))
+        y, bank = self.recordings.part(self.task, about.part).y, dict(self.bank(about.part, PLAIN))
         sources = list(about.sources)
         mixed = about.part == "test" and not {MIXED, RECORDING}.isdisjoint(self.plan.laws)
         if mixed:
@@ -178,7 +190,10 @@ class Unit:
         """Record what networks lack of streams, each source and each stream once for all of them."""
         shows: dict[str, dict[str | Description, None]] = {}
         for role in roles:
-            for each in () if role.endswith(SHUFFLED) else self._built(role):
+            kind, _, law = role.partition(" ")
+            if kind == ONCE:
+                shows.setdefault("test", {})[law] = None
+            for each in () if law == SHUFFLED or kind == ONCE else self._built(role):
                 about = each.description
                 of = shows.setdefault(about.part, {})
                 if about.held is not None or about.sliding is not None:
@@ -198,12 +213,16 @@ class Unit:
             self._streams[role] = [build(each, labels) for each in plans]
         return self._streams[role]
 
-    def _bank(self, part: str, row: Row) -> Mapping[str, Outputs]:
+    def sources(self, part: str) -> list[str]:
+        """Return what streams show of the examples of a part, one by one."""
+        beside = beside_sources() if self.plan.recorded and part == "test" else []
+        return [*self.recordings.sources(self.task, part), *beside]
+
+    def bank(self, part: str, row: Row) -> Mapping[str, Outputs]:
+        """Return what the networks of a row say to the examples of a part, by source."""
         place = (part, str(self.recordings.place(self.task, part, self.seed, row)))
         if place not in self._banks:
-            sources = self.recordings.sources(self.task, part)
-            if self.plan.recorded and part == "test":
-                sources += beside_sources()
+            sources = self.sources(part)
             self._banks[place] = self.recordings.banks(self.task, part, self.seed, [row], sources)[row.label]
         return self._banks[place]
 

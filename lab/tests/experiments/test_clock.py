@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tcuq_lab.comparison.clock import clock, clock_precision, clock_report
+from tcuq_lab.experiments.clock import clock, clock_precision, clock_report
 from tcuq_lab.metrics.drops import Band
 
 

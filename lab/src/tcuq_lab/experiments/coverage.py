@@ -1,9 +1,10 @@
-"""How often the intervals of this family hold the truth, on made streams whose truth is known.
+"""How often intervals hold the truth, on made streams whose truth is known.
 
-``python -m tcuq_lab.harness.coverage`` prints the shares. A made stretch has the structure of those
+``python -m tcuq_lab.experiments.coverage 500`` prints the shares. A made stretch has the structure of those
 that are measured: clean and shifted parts by turns, each as hard as its kind is, runs of one class that is
 hard or easy as a whole, and two scores that know of this to different degrees. Networks differ; the truth is
-the mean over the very networks that are measured, on stretches without end.
+the mean over the very networks that are measured, on stretches without end. Tables of the paper have
+streams of many stretches in a row, whose blocks are drawn again: those are made by themselves.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ import numpy as np
 from tcuq.metrics import Interval
 from tcuq.metrics.inputs import Bools, Floats, Ints
 
-from .figures import Auroc, Figure, LeftAt, Mean
-from .intervals import difference, drawn, mean
+from ..harness.figures import Auroc, Figure, LeftAt, Mean
+from ..harness.intervals import difference, drawn, mean
+from ..metrics.drops import clean_band
+from .drops import Ranking, drops, interval
 
 NETWORKS, STRETCHES, STEPS = 5, 12, 1000
 PART, RUN = 125, 16
@@ -101,11 +104,63 @@ def _holds(found: Interval, truth: float) -> bool:
     return found.low <= truth <= found.high
 
 
+STREAMS, LONG, STRETCH = 3, 10_000, 150
+"""Streams of a table of the paper, their steps, and mean steps of a clean or shifted stretch."""
+
+
+class Watched(NamedTuple):
+    """A made stream of a table: kinds of shift, where the network is right, and two scores."""
+
+    kinds: Ints
+    right: Bools
+    scores: tuple[Floats, Floats]
+
+
+def stream(rng: np.random.Generator, steps: int = LONG, shifted: bool = True) -> Watched:
+    """Draw a stream whose shifts are as hard as their severity."""
+    stretch = np.cumsum(rng.random(steps) < 1 / STRETCH)
+    kinds = np.where(np.arange(stretch[-1] + 1) % 2, rng.integers(1, 4, stretch[-1] + 1), 0)
+    kind = kinds[stretch] if shifted else np.zeros(steps, np.int64)
+    right = rng.random(steps) < 0.92 - 0.12 * kind
+    tone = rng.normal(0, 0.05, stretch[-1] + 1)[stretch]  # what a stretch does to every score
+    noise = rng.beta(2, 6, steps) + tone
+    weaker, stronger = (noise + by * (kind + ~right) + rng.normal(0, 0.05, steps) for by in (0.05, 0.15))
+    return Watched(kind, right, (weaker, stronger))
+
+
+def of_tables(times: int, replicates: int = 300, truths: int = 60) -> dict[str, float]:
+    """Return how often the interval of a difference holds the truth, for each metric of a table."""
+    band = clean_band(
+        [stream(np.random.default_rng([0, number]), shifted=False).right for number in range(3)]
+    )
+
+    def ranked(made: Watched, score: Floats, drop: bool) -> Ranking:
+        return drops(score, made.right, band) if drop else Ranking(score, ~made.right, made.kinds == 0)
+
+    def found(seed: int, count: int, measure: str, drop: bool, draws: int) -> Interval:
+        rng = np.random.default_rng([seed])
+        shown = [stream(rng) for _ in range(count)]
+        rows = [[ranked(each, each.scores[at], drop) for each in shown] for at in range(2)]
+        return interval(rows, measure, [each.kinds for each in shown], np.random.default_rng(seed), draws)
+
+    asked = (("drop AUPRC", "auprc", True), ("drop AUROC", "auroc", True), ("clean errors", "auroc", False))
+    shares = {}
+    for name, measure, drop in asked:
+        truth = found(1, truths, measure, drop, 1).estimate
+        held = [
+            _holds(found(1000 + each, STREAMS, measure, drop, replicates), truth) for each in range(times)
+        ]
+        shares[name] = sum(held) / times
+    return shares
+
+
 def main(times: int = 2000) -> None:
     """Print the shares, for all networks and for one."""
     for networks in (NETWORKS, 1):
         for name, share in coverage(times, networks).items():
             print(f"{networks} networks of {STRETCHES} stretches, {name:28} {share:.3f}")
+    for name, share in of_tables(times, truths=600).items():
+        print(f"{STREAMS} streams of {LONG} steps, difference in {name:20} {share:.3f}")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""Result files in the form in which they are kept: a short JSON file, and figures as CSV, one file a task.
+"""Result files: the figures of an experiment with what is needed to get them again, as written and as kept.
 
 An experiment writes one JSON file with all that it knows. Most of that is names repeated in every line,
 trials of settings, and paired differences that no page reads. Packing keeps four digits of every figure of
-a method, the paired differences of the default monitor that pages show, and the settings that were chosen.
-Reading takes both forms.
+a method, the paired differences of the default monitor that pages show, and the settings that were chosen:
+a short JSON file, and the figures as CSV, one file a task. Reading takes both forms.
 """
 
 from __future__ import annotations
@@ -11,11 +11,22 @@ from __future__ import annotations
 import csv
 import io
 import json
+import platform
 from collections.abc import Iterator, Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from tcuq._version import VERSION
+
 from ..changes import FIELDS, named_lines
+from ..harness.lines import FORMAT, IN_ORDER, Found, from_entries, read_content, strict
+from ..reproduce.run_size import RunSize
+from ..reproduce.versions import PROTOCOL
+from .paper_table import PaperExperiment
+from .run import Experiment, Outcome
 
 TABLES = "tables"
 """Entry of a packed file: its CSV files, beside it."""
@@ -38,6 +49,73 @@ OF_PAPER = ("task", "dwell", "row", "column", *ENDS, "networks")
 """What stays of a line of an experiment that repeats the paper's."""
 CURVE, CURVE_POINTS = "exit_1", 61
 """The curve of losses that stays of a training, and its points."""
+
+
+def result_text(
+    experiment: Experiment, setting: RunSize, outcome: Outcome, command: str | None = None
+) -> str:
+    """Return the result file of a whole experiment, one line per figure."""
+    versions = {"tcuq": VERSION, "numpy": np.__version__, "python": platform.python_version()}
+    if isinstance(experiment, PaperExperiment) and find_spec("torch") is not None:
+        from torch import __version__ as torch
+
+        versions["torch"] = str(torch).partition("+")[0]
+    head = experiment.head(setting, outcome)
+    about = {
+        "format": experiment.format,
+        "name": experiment.name,
+        "title": experiment.title,
+        **({"paper": head["paper"]} if "paper" in head else {}),
+        "command": command or f"tcuq-lab reproduce {experiment.name} --setting {setting.name}",
+        "setting": head["setting"],
+        **({"recording": head["recording"]} if "recording" in head else {}),
+        "protocol": PROTOCOL,
+        "versions": versions,
+        **({"notes": head["notes"]} if "notes" in head else {}),
+        **outcome.about,
+    }
+    return file_text(about, outcome.lines) if "paper" in head else short_text(about, outcome.lines)
+
+
+def file_text(about: Mapping[str, Any], lines: Sequence[Any]) -> str:
+    """Return the text of a result file: an entry, a network's choices and a figure take one line each.
+
+    Examples
+    --------
+    >>> print(file_text({"name": "made", "choices": {"a": {"rate": 1}, "b": {}}}, [{"value": 1.5}]))
+    {"name": "made",
+     "choices": {
+      "a": {"rate": 1},
+      "b": {}},
+     "lines": [
+    {"value": 1.5}
+    ]}
+    <BLANKLINE>
+    """
+
+    def entry(name: str, value: Any) -> str:
+        if name != "choices":
+            return json.dumps(value, allow_nan=False)
+        inner = ",\n".join(
+            f"  {json.dumps(of)}: {json.dumps(each, allow_nan=False)}" for of, each in value.items()
+        )
+        return f"{{\n{inner}}}"
+
+    head = ",\n ".join(f"{json.dumps(name)}: {entry(name, value)}" for name, value in about.items())
+    rows = ",\n".join(json.dumps(strict(line), allow_nan=False) for line in lines)
+    return f'{{{head},\n "lines": [\n{rows}\n]}}\n'
+
+
+def short_text(about: Mapping[str, Any], lines: Sequence[Mapping[str, Any]]) -> str:
+    """Return a result file whose lines are lists, half as long as objects with a name for each part."""
+    rows = [[line.get(name) for name in IN_ORDER] for line in lines]
+    return file_text({**about, FIELDS: list(IN_ORDER)}, rows)
+
+
+def load_stream_result(path: str | Path) -> tuple[Mapping[str, Any], Found]:
+    """Return what a result file of an experiment on streams says about itself, and its figures."""
+    content = unpacked(path, read_content(path, FORMAT, "this family of experiments"))
+    return content, Found(from_entries(content["lines"]))
 
 
 def pack(path: str | Path) -> dict[Path, str]:

@@ -1,4 +1,4 @@
-"""Experiments on streams as users have them: a row on the streams of one network is a cell, and one file."""
+"""Experiments on streams: a row on the streams of one network is a cell, and one file."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar
-
-from tcuq.base.checks import known
 
 from ..data import present
 from ..harness.declare import Comparison, Inverse, Measured, Metric, Play, Row, combined
@@ -30,12 +28,12 @@ from ..harness.lines import FORMAT, entries, from_entries
 from ..harness.measure import measure
 from ..harness.store import KEPT, load, save
 from ..harness.types import CLEAN
-from ..reproduce.experiment import Experiment, NoNetworks, Outcome
 from ..reproduce.recordings import Recordings
 from ..reproduce.rows import Row as NetworkRow
 from ..reproduce.run_size import RunSize
 from ..reproduce.units import ALL_TYPES, PLAIN, Unit
 from ..reproduce.versions import PROTOCOL, RECORDING
+from .run import Experiment, NoNetworks, Outcome
 
 
 def plays_of(unit: Unit, fits: tuple[str, ...] = FITS, types: str = "") -> Iterator[Play]:
@@ -59,18 +57,8 @@ def plays_of(unit: Unit, fits: tuple[str, ...] = FITS, types: str = "") -> Itera
 class Cell:
     """A row on the streams of one network."""
 
-    plan: UnitPlan
+    plan: Any
     row: str
-
-    @property
-    def task(self) -> str:
-        """Name of the dataset."""
-        return self.plan.task
-
-    @property
-    def seed(self) -> int:
-        """Of the networks."""
-        return self.plan.seed
 
     @property
     def name(self) -> str:
@@ -80,27 +68,23 @@ class Cell:
 
 @dataclass(frozen=True)
 class StreamExperiment(Experiment):
-    """An experiment of this family; tasks whose networks or files are not there are left out."""
+    """Rows, the streams that they are shown, and metrics; what has no networks or files is left out."""
 
     name: str
     title: str
-    rows: Callable[[Unit], Sequence[Row]]
-    plays: Callable[[Unit], Iterator[Play]]
+    rows: Callable[[Any], Sequence[Row]]
+    plays: Callable[[Any], Iterator[Play]]
     metrics: tuple[Metric, ...]
     comparisons: tuple[Comparison, ...] = ()
     inverses: tuple[Inverse, ...] = ()
     notes: tuple[str, ...] = ()
     spare: str = ""  # see `Unit`
     tasks: tuple[str, ...] = tuple(NETWORKS)
-    paper: str = ""
+    paper: str = ""  # which table or figure it repeats
+    networks: tuple[NetworkRow, ...] = ()  # of a table: the first is what others are compared with
+    cells: str = ""  # experiments of one name here measure the same, each for columns of its own
     format: ClassVar[str] = FORMAT
-
-    def narrowed(self, tasks: Sequence[str], dwells: Sequence[float]) -> StreamExperiment:
-        """Return the experiment with some of its tasks alone; its streams have no one dwell."""
-        if dwells:
-            raise ValueError(f"{self.name} has no dwells to choose from: leave out --dwell")
-        found = tuple(dict.fromkeys(known(f"task of {self.name}", task, self.tasks) for task in tasks))
-        return replace(self, tasks=found or self.tasks)
+    """Of its result file."""
 
     def absent(self, recordings: Recordings) -> list[str]:
         """Return the tasks beside the three that lack a network of one of the seeds, or their files."""
@@ -116,8 +100,8 @@ class StreamExperiment(Experiment):
         """Return for each seed whether its network is there; recordings may have fewer than other tasks."""
         return [recordings.has(task, seed, PLAIN) for seed in recordings.setting.seeds]
 
-    def pieces(self, recordings: Recordings) -> dict[Cell, Path]:
-        """Return the rows of the networks of all seeds, each with the file that keeps what it gave."""
+    def plans(self, recordings: Recordings) -> list[Any]:
+        """Return the streams of every network that is there."""
         setting, absent = recordings.setting, self.absent(recordings)
         tasks = [task for task in self.tasks if task not in absent]
         if not tasks:
@@ -127,33 +111,41 @@ class StreamExperiment(Experiment):
                 f"tcuq-lab train {names} --members 5"
             )
         sizes = sizes_of(setting.name)
-        plans = [
+        return [
             UnitPlan(task, seed, sizes, setting.severities, setting.streams)
             for task in tasks
             for seed, there in zip(setting.seeds, self._seeds(task, recordings), strict=True)
             if there or task not in RECORDED
         ]
-        cells = [Cell(plan, row.name) for plan in plans for row in self.rows(self.unit(plan, recordings))]
-        return {cell: self._place(cell, recordings) for cell in cells}
 
-    def unit(self, plan: UnitPlan, recordings: Recordings) -> Unit:
+    def unit(self, plan: Any, recordings: Recordings) -> Unit:
         """Return the streams of a network."""
         return Unit(plan, recordings, self.spare)
 
-    def _place(self, cell: Cell, recordings: Recordings) -> Path:
+    def pieces(self, recordings: Recordings) -> dict[Cell, Path]:
+        """Return the rows of all networks, each with the file that keeps what it gave."""
+        units = [self.unit(plan, recordings) for plan in self.plans(recordings)]
+        return {
+            Cell(unit.plan, row.name): self._place(unit, row) for unit in units for row in self.rows(unit)
+        }
+
+    def _place(self, unit: Unit, row: Row) -> Path:
         # Names of recordings hold digests of weights and data: what another network gave is not taken for it.
-        plan = cell.plan
-        of = [recordings.place(plan.task, part, plan.seed, PLAIN) for part in ("dev", "test")]
-        names = [path.relative_to(recordings.folder).as_posix() for path in of]
-        about: list[Any] = [self.name, cell.row, asdict(plan), recordings.setting.deciding(), names]
+        plan, recordings, of = unit.plan, unit.recordings, self.cells or self.name
+        networks = [unit.plain, *([row.network] if isinstance(row.network, NetworkRow) else [])]
+        paths = [
+            recordings.place(plan.task, part, plan.seed, n) for n in networks for part in ("dev", "test")
+        ]
+        names = [path.relative_to(recordings.folder).as_posix() for path in paths]
+        about: list[Any] = [of, row.name, asdict(plan), recordings.setting.deciding(), names]
         about += [REPLICATES, PROTOCOL, KEPT]
         digest = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:12]
-        return recordings.folder / "cells" / self.name / f"{plan.name}-{digest}.npz"
+        return recordings.folder / "cells" / of / f"{plan.name}-{digest}.npz"
 
-    def keep(self, piece: Cell, recordings: Recordings, place: Path) -> None:
+    def keep(self, cell: Cell, recordings: Recordings, place: Path) -> None:
         """Measure one row, and write what it gives."""
         began = time.process_time()
-        found = self.measured(_unit(self, piece.plan, recordings), piece.row)
+        found = self.measured(_unit(self, cell.plan, recordings), cell.row)
         save(place, found, round(time.process_time() - began, 1))
 
     def prepare(self, todo: Sequence[Cell], recordings: Recordings) -> None:
@@ -161,7 +153,7 @@ class StreamExperiment(Experiment):
         for plan in dict.fromkeys(cell.plan for cell in todo):
             unit, names = self.unit(plan, recordings), {cell.row for cell in todo if cell.plan == plan}
             rows = [row for row in self.rows(unit) if row.name in names]
-            networks = [PLAIN, *(row.network for row in rows if isinstance(row.network, NetworkRow))]
+            networks = [unit.plain, *(row.network for row in rows if isinstance(row.network, NetworkRow))]
             roles = dict.fromkeys(role for play in self.plays(unit) for role in (play.role, play.dev) if role)
             unit.record(list(roles), list(dict.fromkeys(networks)))
 
@@ -177,16 +169,22 @@ class StreamExperiment(Experiment):
         return Measured(figures, choices)
 
     def outcome(self, kept: Mapping[Cell, Path]) -> Outcome:
-        """Return means over networks and paired comparisons, and the choices of every network."""
-        figures: dict[UnitPlan, dict[Any, Any]] = {}
+        """Return the figures of all networks, and the choices of each."""
+        figures: dict[Any, dict[Any, Any]] = {}
         choices: dict[str, dict[str, Any]] = {}
         seconds = 0.0
         for cell, path in kept.items():
             found, took = load(path)
             figures.setdefault(cell.plan, {}).update(found.figures)
-            choices.setdefault(cell.plan.name, {}).update(found.choices)
+            if found.choices:
+                choices.setdefault(cell.plan.name, {}).update(found.choices)
             seconds += took
-        lines = [
+        about = {"seconds": round(seconds), **({"choices": choices} if choices else {})}
+        return Outcome(self.lines(figures), about)
+
+    def lines(self, figures: Mapping[Any, Mapping[Any, Any]]) -> list[dict[str, Any]]:
+        """Return means over networks, and paired comparisons."""
+        found = [
             each
             for task in dict.fromkeys(plan.task for plan in figures)
             for each in combined(
@@ -196,7 +194,7 @@ class StreamExperiment(Experiment):
                 self.inverses,
             )
         ]
-        return Outcome(entries(lines), {"seconds": round(seconds), "choices": choices})
+        return entries(found)
 
     def shown(self, outcome: Outcome) -> str:
         """Return a line of text for each figure."""
@@ -225,9 +223,9 @@ class StreamExperiment(Experiment):
 _LAST: list[tuple[Any, Unit]] = []
 
 
-def _unit(experiment: StreamExperiment, plan: UnitPlan, recordings: Recordings) -> Unit:
+def _unit(experiment: StreamExperiment, plan: Any, recordings: Recordings) -> Unit:
     """Return the streams of a network; those of the last one are kept, as its rows follow each other."""
-    place = experiment.name, plan, id(recordings)
+    place = experiment.name, experiment.networks, plan, recordings.folder, recordings.setting
     if not _LAST or _LAST[0][0] != place:
         _LAST[:] = [(place, experiment.unit(plan, recordings))]
     return _LAST[0][1]

@@ -1,1 +1,0 @@
-"""Kinds of measurement: what one unit of an experiment computes from recordings, as records."""
