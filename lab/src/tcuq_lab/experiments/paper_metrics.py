@@ -39,7 +39,6 @@ from ..metrics import (
     threshold_spread,
 )
 from ..metrics.drops import Band, clean_band
-from ..metrics.drops import Truth as Shifts
 from .drops import Ranking, drops, from_blocks, interval
 from .paper_rows import PaperRow
 from .paper_streams import CHOSEN, UNSEEN
@@ -190,12 +189,12 @@ def watched(case: Case) -> Watched:
 
     armed = arm(evidence(CLEAN_DEV), RUN_LENGTH, STATISTICS)
     (chosen_on,), still = evidence(CHOSEN), evidence(CLEAN_TEST)
-    shifts = _shifts(unit.truth(CHOSEN))[0]
+    shifts = _kinds(unit.truth(CHOSEN))[0]
     costs = {name: float(trials(each, chosen_on, shifts).restricted.mean()) for name, each in armed.items()}
     chosen = min(costs, key=lambda name: costs[name])
     best = armed[chosen]
     ready = Armed(best.statistic, find_limit(best.statistic, still, RUN_LENGTH))
-    given = zip(evidence(UNSEEN), _shifts(unit.truth(UNSEEN)), strict=True)
+    given = zip(evidence(UNSEEN), _kinds(unit.truth(UNSEEN)), strict=True)
     found = [trials(ready, each, truth) for each, truth in given]
     lengths = {"equal/clean": run_length(ready.statistic, still, ready.limit).value}
     lengths["best/clean"] = run_length(best.statistic, still, best.limit).value
@@ -208,8 +207,8 @@ def watched(case: Case) -> Watched:
     return Watched(found, {f"chosen {chosen}": costs[chosen], **figures})
 
 
-def _shifts(truth: Any) -> list[Shifts]:
-    return [Shifts(truth.labels[piece], truth.kinds[piece].astype(np.int64)) for piece in truth.pieces()]
+def _kinds(truth: Any) -> list[Ints]:
+    return [truth.kinds[piece].astype(np.int64) for piece in truth.pieces()]
 
 
 def delays(case: Case) -> Figures:

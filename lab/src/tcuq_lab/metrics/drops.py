@@ -7,7 +7,7 @@ clean bands are made of full windows alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -15,8 +15,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tcuq.base.checks import integer, known
+from tcuq.base.checks import integer
 from tcuq.metrics.inputs import Bools, Floats, Ints, flags, numbers, wholes
+
+from ..harness.types import slices
 
 WINDOW = 100
 """Steps of the accuracy window and of the smoothing that every method gets."""
@@ -66,23 +68,17 @@ class Band:
         return int(np.floor(self.m * self.limit + 1e-9))  # 0.6 stays 0.6 after 0.9 - 3 * 0.1 in floats
 
 
-def pieces(length: int, segments: npt.ArrayLike | None = None) -> list[slice]:
-    """Return independent segments as slices, in order."""
-    if segments is None:
-        return [slice(0, length)] if length else []
-    numbered = wholes("segments", segments)
-    if len(numbered) != length:
-        raise ValueError(f"segments has {len(numbered)} entries, the stream has {length} steps")
-    cuts = (np.flatnonzero(np.diff(numbered)) + 1).tolist()
-    return [slice(a, b) for a, b in pairwise([0, *cuts, length]) if b > a]
-
-
 def ages(length: int, segments: npt.ArrayLike | None = None) -> Ints:
     """Return the steps since the start of the own segment, 0 at its first step."""
     age = np.arange(length, dtype=np.int64)
     for piece in pieces(length, segments):
         age[piece] -= piece.start
     return age
+
+
+def pieces(length: int, segments: npt.ArrayLike | None = None) -> list[slice]:
+    """Return independent segments as slices, in order."""
+    return slices(None if segments is None else wholes("segments", segments), length)
 
 
 def trailing_sum(values: Ints, m: int, segments: npt.ArrayLike | None = None) -> Ints:
@@ -224,70 +220,3 @@ def stretches(kinds: npt.ArrayLike, segments: npt.ArrayLike | None = None) -> li
         cuts = (np.flatnonzero(np.diff(shifted[piece])) + 1 + piece.start).tolist()
         found += [slice(a, b) for a, b in pairwise([*cuts, piece.stop]) if shifted[a]]
     return found
-
-
-GROUPS = ("all", "seen", "unseen")
-
-
-@dataclass(frozen=True, eq=False)
-class Truth:
-    """What was true on a stream."""
-
-    labels: Ints
-    kinds: Ints = None  # type: ignore[assignment]
-    segments: Ints | None = None
-    judged: Bools = None  # type: ignore[assignment]
-    names: tuple[str, ...] = ("clean",)
-
-    def __post_init__(self) -> None:
-        put = object.__setattr__
-        labels = wholes("labels", self.labels)
-        kinds = np.zeros(len(labels), int) if self.kinds is None else self.kinds
-        judged = np.ones(len(labels), bool) if self.judged is None else self.judged
-        put(self, "labels", labels)
-        put(self, "kinds", wholes("kinds", kinds, low=0))
-        put(self, "judged", flags("judged", judged))
-        put(self, "names", tuple(self.names))
-        if self.segments is not None:
-            put(self, "segments", wholes("segments", self.segments))
-        for what in ("kinds", "judged", "segments"):
-            column = getattr(self, what)
-            if column is not None and len(column) != len(labels):
-                raise ValueError(f"{what} has {len(column)} entries, labels has {len(labels)}")
-
-    def __len__(self) -> int:
-        return len(self.labels)
-
-    @property
-    def known(self) -> Bools:
-        """Steps whose input is one of the classes."""
-        return np.asarray(self.labels >= 0)
-
-    def right(self, predictions: npt.NDArray[np.int64]) -> Bools:
-        """Return where predictions are right."""
-        return np.asarray((predictions == self.labels) & self.known)
-
-    def pieces(self) -> list[slice]:
-        """Return the independent segments."""
-        return pieces(len(self), self.segments)
-
-    def name_of(self, kind: int) -> str:
-        """Return the name of a kind."""
-        return self.names[kind] if kind < len(self.names) else str(kind)
-
-    def members(self, group: str, seen: Iterable[str]) -> Ints:
-        """Return the kinds on this stream that belong to a group.
-
-        "seen" are those whose name development saw, "unseen" the others, leaving out kinds whose steps
-        are none of the classes; "all" is everything.
-        """
-        known("group", group, GROUPS)
-        kinds = np.unique(self.kinds[self.kinds > 0])
-        if group == "all":
-            return np.asarray(kinds, dtype=np.int64)
-        inside = set(np.unique(self.kinds[self.known & (self.kinds > 0)]).tolist())
-        names = set(seen)
-        chosen = [
-            k for k in kinds.tolist() if k in inside and (self.name_of(k) in names) == (group == "seen")
-        ]
-        return np.array(chosen, dtype=np.int64)
