@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 
 from tcuq_lab.methods.banks import load_bank, observed
-from tcuq_lab.methods.choosing import errors_alone
 from tcuq_lab.methods.method import Labeled
 from tcuq_lab.methods.paper import TcuqPaper
 from tcuq_lab.methods.projection import KINDS, WIDTH
+from tcuq_lab.metrics.drops import errors_alone
 from tcuq_lab.streams import Description, Geometric, Segments, Shift, build
 
 FOLDER = Path(__file__).resolve().parents[1] / "recorded"

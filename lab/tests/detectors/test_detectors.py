@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from sklearn.covariance import EmpiricalCovariance
 
 from tcuq_lab.detectors.alarm import RIVALS, Clean, Seen
-from tcuq_lab.detectors.bets import e_values, jumper
 from tcuq_lab.detectors.run_lengths import SLACK, alarm_steps, find_limit, run_length
 from tcuq_lab.detectors.scores import centers_of
-from tcuq_lab.detectors.statistics import STATISTICS, Reference, page_hinkley
+from tcuq_lab.detectors.statistics import STATISTICS, Reference, e_values, jumper, page_hinkley
 from tcuq_lab.detectors.switches import adwin, capped
 from tcuq_lab.detectors.switches import page_hinkley as two_sided
 from tcuq_lab.detectors.windows import (

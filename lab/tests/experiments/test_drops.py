@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,54 +10,32 @@ import pytest
 from tcuq_lab.detectors.run_lengths import arm, trials
 from tcuq_lab.detectors.statistics import STATISTICS
 from tcuq_lab.experiments.drops import MEASURES, Ranking, counted, from_blocks
-from tcuq_lab.metrics.drops import Truth
-
-
-def slow_delays(alarm: Any, truth: Truth) -> tuple[list[int], list[float]]:
-    starts, delays = [], []
-    segments = np.zeros(len(truth), int) if truth.segments is None else truth.segments
-    for t in range(1, len(truth)):
-        if truth.kinds[t] > 0 and truth.kinds[t - 1] == 0 and segments[t] == segments[t - 1]:
-            stop = t
-            while stop < len(truth) and truth.kinds[stop] > 0 and segments[stop] == segments[t]:
-                stop += 1
-            inside = [s for s in range(t, stop) if s in alarm]
-            starts.append(t)
-            delays.append(inside[0] - t if inside else math.inf)
-    return starts, delays
 
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("name", ["cusum", "window_mean_25", "ewma_16"])
 def test_delays_by_loop(name: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    dev = [rng.normal(0, 1, 4000)]
-    armed = arm(dev, 200, {name: STATISTICS[name]})[name]
+    armed = arm([rng.normal(0, 1, 4000)], 200, {name: STATISTICS[name]})[name]
     kinds = np.repeat(rng.integers(0, 3, 40), rng.integers(5, 60, 40))
-    segments = np.arange(len(kinds)) // 300
-    truth = Truth(np.zeros(len(kinds), int), kinds, segments)
     shift = (0.8, 0.1)[seed % 2]
     risk = rng.normal(0, 1, len(kinds)) + shift * (kinds > 0)
-    alarm = set()
-    for piece in truth.pieces():
-        begin = piece.start
-        while begin < piece.stop:
-            path = armed.statistic.path(risk[begin : piece.stop])
-            above = np.flatnonzero(path > armed.limit + 1e-9)
-            if not len(above):
-                break
-            alarm.add(begin + int(above[0]))
-            begin += int(above[0]) + 1
-    starts, delays = slow_delays(alarm, truth)
-    found = trials(armed, risk, truth, memory=20)
+    raised, begin = set(), 0
+    while begin < len(kinds):
+        above = np.flatnonzero(armed.statistic.path(risk[begin:]) > armed.limit + 1e-9)
+        begin = begin + int(above[0]) + 1 if len(above) else len(kinds) + 1
+        raised |= {begin - 1} & set(range(len(kinds)))
+    starts = [t for t in range(1, len(kinds)) if kinds[t] > 0 and kinds[t - 1] == 0]
+    stops = [next((s for s in range(t, len(kinds)) if kinds[s] == 0), len(kinds)) for t in starts]
+    delays = [
+        min((s - t for s in range(t, stop) if s in raised), default=math.inf)
+        for t, stop in zip(starts, stops, strict=True)
+    ]
+    found = trials(armed, risk, kinds, memory=20)
     assert found.starts.tolist() == starts and found.delays.tolist() == delays
     assert len(delays) > 3 and (math.inf in delays or shift == 0.8)
-    clean = [
-        t
-        for t in range(len(kinds))
-        if not (kinds[max(0, t - 19) : t + 1] * (segments[max(0, t - 19) : t + 1] == segments[t])).any()
-    ]
-    assert found.clean == len(clean) and found.false == len(alarm & set(clean))
+    clean = [t for t in range(len(kinds)) if not kinds[max(0, t - 19) : t + 1].any()]
+    assert found.clean == len(clean) and found.false == len(raised & set(clean))
     capped = [min(d, n) for d, n in zip(delays, found.lengths.tolist(), strict=True)]
     assert found.restricted.mean() == pytest.approx(np.mean(capped))
 

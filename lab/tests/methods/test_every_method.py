@@ -23,10 +23,10 @@ from tcuq_lab.benchmark.entries import BUILT_IN, AtLimit, built_in
 from tcuq_lab.detectors.alarm import RIVALS
 from tcuq_lab.harness.checks import Checked, Entry, difference
 from tcuq_lab.harness.types import Answers, Dev, Outputs, Truth
+from tcuq_lab.methods import METHODS, WEAKENED, names_of, suffix_of
 from tcuq_lab.methods.banks import load_bank, observed
 from tcuq_lab.methods.estimates import ESTIMATES, GDE, OTHER, Estimated
 from tcuq_lab.methods.method import TRIALS, Recorded, Scored
-from tcuq_lab.methods.registry import METHODS, WEAKENED, names_of, suffix_of
 from tcuq_lab.streams import Description, Geometric, Segments, Shift, Stream, build
 
 FOLDER = LAB / "recorded" / "resnet8"

@@ -19,13 +19,13 @@ from tcuq.log.log import Log
 from tcuq.metrics import auroc
 from tcuq.monitor.cost import cost
 from tcuq_lab.harness.types import Outputs
+from tcuq_lab.methods import FIXED_RULES, STREAM_METHODS
 from tcuq_lab.methods.belief import Belief, BeliefStay, BeliefTold, Hmm, expected
 from tcuq_lab.methods.confidence import Stacked
 from tcuq_lab.methods.ensembles import DeepBelief
 from tcuq_lab.methods.method import Labeled, Method
 from tcuq_lab.methods.paper import NoConformal, TcuqPaper, TcuqTs
 from tcuq_lab.methods.projection import projection
-from tcuq_lab.methods.registry import FIXED_RULES, STREAM_METHODS
 from tcuq_lab.methods.rules import MeanAnswer, MeanPosterior, Median, Streaming, Suppress, Vote, Vote8
 from tcuq_lab.methods.tcuq import Tcuq, TcuqStandard
 from tcuq_lab.streams import Description, Geometric, Segments, Shift, build

@@ -19,9 +19,9 @@ from tcuq.metrics import auroc
 from ..corruptions import suite_of
 from ..data import Dataset
 from ..data.parts import load_part
+from ..methods import METHODS, SUFFIXES, WEAKENED, load_networks, method, names_of, suffix_of
 from ..methods.banks import load_bank, record_banks, save_bank
 from ..methods.method import Method, Observed, Recorded
-from ..methods.registry import METHODS, SUFFIXES, WEAKENED, load_networks, method, names_of, suffix_of
 from ..reproduce.rows import KEPT
 from ..zoo.examples import form_of, inputs_of
 

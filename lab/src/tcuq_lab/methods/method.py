@@ -15,7 +15,7 @@ from tcuq.base.checks import known
 
 from ..harness.types import Answers, Dev, Outputs
 from ..metrics import aurc
-from .choosing import Measure, objective
+from ..metrics.drops import Measure, objective
 
 if TYPE_CHECKING:
     from torch import nn

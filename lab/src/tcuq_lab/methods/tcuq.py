@@ -24,7 +24,7 @@ from ..detectors.scores import Doubles
 from ..detectors.switches import Limits, capped
 from ..harness.types import Answers, Array, Outputs, Switch
 from ..metrics.alarms import candidates, rested_sums
-from .choosing import Measure, objective
+from ..metrics.drops import Measure, objective
 from .method import Answer, Floats, Labeled, Method, Observed
 from .projection import Projection, projection
 from .rules import Streaming

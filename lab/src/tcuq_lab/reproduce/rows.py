@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 from tcuq.base.checks import known_only
 
+from ..methods import method as method_named
+from ..methods import names_of, suffix_of
 from ..methods.confidence import Base
 from ..methods.method import Method
-from ..methods.registry import method as method_named
-from ..methods.registry import names_of, suffix_of
 
 TASKS = {
     "mnist": "cnn4",
