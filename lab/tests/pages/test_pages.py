@@ -15,11 +15,10 @@ from made_results import stream_line, write_answers, write_paper_result, write_s
 from places import LAB, ROOT
 
 from tcuq_lab.cli import main
-from tcuq_lab.experiments.result_files import load_stream_result, pack
+from tcuq_lab.experiments.result_files import pack
 from tcuq_lab.pages import MARKDOWN, build_pages, build_readme
 from tcuq_lab.pages.figures import load
 from tcuq_lab.pages.plots import Panel, Series, curves, dots
-from tcuq_lab.pages.words import ROWS, STREAMS, TASKS
 
 RESULTS, DOCS = LAB / "results", ROOT / "docs"
 PAPER = "results/paper.md"
@@ -45,23 +44,6 @@ def table(text: str, begin: str) -> list[list[str]]:
 
 def in_percent(value: float) -> str:
     return f"{100 * value:.1f}".replace("-0.0", "0.0").replace("-", "\u2212")
-
-
-@pytest.fixture(scope="module")
-def raw() -> dict[tuple[str, ...], float]:
-    """All figures on streams, by experiment, task and stream in words, row, fit and column."""
-    found: dict[tuple[str, ...], float] = {}
-    for name in ("answers", "alarms", "accuracy"):
-        for line in load_stream_result(RESULTS / f"{name}.json")[1].lines:
-            place = f"{TASKS.get(line.task, line.task)}, {STREAMS.get(line.stream, line.stream)}"
-            found[name, place, line.row, line.fit, line.column] = line.value
-    return found
-
-
-def any_fit(raw: dict[tuple[str, ...], float], *place: str) -> float:
-    experiment, stream, row, column = place
-    there = (raw.get((experiment, stream, row, fit, column)) for fit in ("told", "untold", ""))
-    return next(value for value in there if value is not None)
 
 
 def test_the_pages_of_the_repository_are_what_its_results_give(pages: dict[str, Any]) -> None:
@@ -90,39 +72,6 @@ def test_the_first_page_is_short(pages: dict[str, str]) -> None:
     assert all(len(row) <= 5 for each in tables(first) for row in each)
     assert all(each[0][1].startswith("tcuq") for each in tables(first) if each[0][0] != "streams")
     assert max(len(text.splitlines()) for name, text in pages.items() if name.endswith(".md")) <= 500
-
-
-def test_figures_of_the_first_page_are_those_of_the_files(
-    pages: dict[str, str], raw: dict[tuple[str, ...], float]
-) -> None:
-    first = pages[MARKDOWN]
-    errors = table(first, "wrong, %")
-    assert 1 <= len(errors) <= 5
-    for place, *cells in errors:
-        for row, cell in zip(("tcuq answer", "base", "belief_told", "deep"), cells, strict=True):
-            assert cell == "" or cell == in_percent(any_fit(raw, "answers", place, row, "errors at 90 %"))
-    for place, ours, _, unlabeled, rival in table(first, "found, %"):
-        for row, cell in (("tcuq", ours), ("tcuq no labels", unlabeled), ("", rival)):
-            if cell:
-                row = row or cell.partition(", ")[2]
-                found, false = (any_fit(raw, "alarms", place, row, c) for c in ("found", "false per 10,000"))
-                assert cell.partition(",")[0].split() == [in_percent(found), "at", f"{false:.1f}"]
-    named = {words: row for row, words in ROWS.items()}
-    for what, ours, theirs, _, rival in table(first, "where"):
-        place, _, measure = what.partition(": ")
-        measure, _, fitted = measure.partition("; ")
-        fits = ("untold",) if fitted else ("told", "untold")
-        name, row, column = {
-            "errors left": ("answers", "tcuq answer", "errors at 90 %"),
-            "harmful shifts found": ("alarms", "tcuq", "found"),
-            "error of the expected accuracy": ("accuracy", "tcuq answer", "accuracy error"),
-        }[measure]
-        there = [(fit, each) for fit in fits for each in (f"{column} (equal)", column)]
-        fit, column = next(each for each in there if (name, place, row, *each) in raw)
-        assert ours == in_percent(raw[name, place, row, fit, column])
-        other = named.get(rival, rival)
-        values = [raw.get((name, place, other, each, column)) for each in (fit, "")]
-        assert theirs == in_percent(next(value for value in values if value is not None))
 
 
 @pytest.mark.parametrize(

@@ -151,62 +151,7 @@ def _rms(clips: Floats) -> Floats:
 
 
 STEEP = {"min_rolloff": 12, "max_rolloff": 24}  # dB an octave
-Choose = Callable[[np.random.Generator], dict[str, Any]]
-
-
-def gaussian_noise(clips: Floats, draws: Draws, snr_db: float) -> Floats:
-    """Add white noise at a ratio of the powers in dB."""
-    return _each("AddGaussianSNR", clips, draws, lambda _: _both("snr_db", snr_db))
-
-
-def air_absorption(clips: Floats, draws: Draws, meters: float) -> Floats:
-    """Dampen high tones as so many meters of air do; its warmth and humidity are drawn."""
-    return _each("AirAbsorption", clips, draws, lambda _: _both("distance", meters))
-
-
-def band_pass_filter(clips: Floats, draws: Draws, width: float) -> Floats:
-    """Keep a band around 700 to 1500 Hz; `width` is relative to its center."""
-    return _each("BandPassFilter", clips, draws, lambda _: _band(700.0, 1500.0, width))
-
-
-def band_stop_filter(clips: Floats, draws: Draws, width: float) -> Floats:
-    """Take out a band around 500 to 2500 Hz; `width` is relative to its center."""
-    return _each("BandStopFilter", clips, draws, lambda _: _band(500.0, 2500.0, width))
-
-
-def high_pass_filter(clips: Floats, draws: Draws, hertz: float) -> Floats:
-    """Dampen what lies below a cut-off, which is drawn from within a tenth around `hertz`."""
-    return _each("HighPassFilter", clips, draws, lambda _: _cutoff(hertz))
-
-
-def low_pass_filter(clips: Floats, draws: Draws, hertz: float) -> Floats:
-    """Dampen what lies above a cut-off, which is drawn from within a tenth around `hertz`."""
-    return _each("LowPassFilter", clips, draws, lambda _: _cutoff(hertz))
-
-
-def high_shelf_filter(clips: Floats, draws: Draws, gain_db: float) -> Floats:
-    """Raise or lower, at random, all above 1000 to 3000 Hz."""
-    return _each("HighShelfFilter", clips, draws, lambda own: _shelf(own, 1000.0, 3000.0, gain_db))
-
-
-def low_shelf_filter(clips: Floats, draws: Draws, gain_db: float) -> Floats:
-    """Raise or lower, at random, all below 300 to 1200 Hz."""
-    return _each("LowShelfFilter", clips, draws, lambda own: _shelf(own, 300.0, 1200.0, gain_db))
-
-
-def peaking_filter(clips: Floats, draws: Draws, gain_db: float) -> Floats:
-    """Raise or lower, at random, what lies around 300 to 3500 Hz."""
-    return _each(
-        "PeakingFilter",
-        clips,
-        draws,
-        lambda own: _center(300.0, 3500.0) | _either(own, gain_db) | {"min_q": 0.5, "max_q": 1.5},
-    )
-
-
-def tanh_distortion(clips: Floats, draws: Draws, amount: float) -> Floats:
-    """Overdrive softly; `amount` is the share of samples that are bent."""
-    return _each("TanhDistortion", clips, draws, lambda _: _both("distortion", amount))
+Choose = Callable[[np.random.Generator, float], dict[str, Any]]
 
 
 def time_mask(clips: Floats, draws: Draws, part: float) -> Floats:
@@ -229,35 +174,23 @@ def time_mask(clips: Floats, draws: Draws, part: float) -> Floats:
     return out
 
 
-def time_stretch(clips: Floats, draws: Draws, factor: float) -> Floats:
-    """Speak faster or slower, at random, by a factor.
+def _by(name: str, choose: Choose) -> Callable[[Floats, Draws, float], Floats]:
+    """Return a corruption: each clip goes through a transform of the library with settings chosen for it."""
 
-    The length stays: the middle of the sound's energy keeps its place as far as the clip has room, so that
-    what is lost at an end, or filled with silence, is not the word.
-    """
-    return _each(
-        "TimeStretch",
-        clips,
-        draws,
-        lambda own: (
-            _both("rate", factor if own.integers(2) else 1 / factor) | {"leave_length_unchanged": False}
-        ),
-    )
+    def corrupt(clips: Floats, draws: Draws, setting: float) -> Floats:
+        make = getattr(_library(), name)
+        out = np.empty_like(clips)
+        with _globals_kept():
+            for place, (clip, own) in enumerate(zip(clips, draws.generators, strict=True)):
+                transform = make(p=1.0, **choose(own, setting))
+                seed = int(own.integers(2**32))
+                random.seed(seed)
+                np.random.seed(seed)  # noqa: NPY002
+                found = np.asarray(transform(clip.astype(np.float32), RATE), np.float64)
+                out[place] = found if len(found) == len(clip) else _recut(clip, found)
+        return fitted(out)
 
-
-def _each(name: str, clips: Floats, draws: Draws, choose: Choose) -> Floats:
-    """Put each clip through a transform with the settings chosen for it."""
-    make = getattr(_library(), name)
-    out = np.empty_like(clips)
-    with _globals_kept():
-        for place, (clip, own) in enumerate(zip(clips, draws.generators, strict=True)):
-            transform = make(p=1.0, **choose(own))
-            seed = int(own.integers(2**32))
-            random.seed(seed)
-            np.random.seed(seed)  # noqa: NPY002
-            found = np.asarray(transform(clip.astype(np.float32), RATE), np.float64)
-            out[place] = found if len(found) == len(clip) else _recut(clip, found)
-    return fitted(out)
+    return corrupt
 
 
 @contextmanager
@@ -318,3 +251,36 @@ def _library() -> Any:
         raise ImportError(
             "audiomentations is needed for sound corruptions: pip install audiomentations"
         ) from None
+
+
+gaussian_noise = _by("AddGaussianSNR", lambda _, snr_db: _both("snr_db", snr_db))
+"""White noise at a ratio of the powers in dB."""
+air_absorption = _by("AirAbsorption", lambda _, meters: _both("distance", meters))
+"""High tones dampened as so many meters of air do; its warmth and humidity are drawn."""
+band_pass_filter = _by("BandPassFilter", lambda _, width: _band(700.0, 1500.0, width))
+"""A band around 700 to 1500 Hz is kept; its width is relative to its center."""
+band_stop_filter = _by("BandStopFilter", lambda _, width: _band(500.0, 2500.0, width))
+"""A band around 500 to 2500 Hz is taken out; its width is relative to its center."""
+high_pass_filter = _by("HighPassFilter", lambda _, hertz: _cutoff(hertz))
+"""What lies below a cut-off is dampened, which is drawn from within a tenth around so many Hz."""
+low_pass_filter = _by("LowPassFilter", lambda _, hertz: _cutoff(hertz))
+"""What lies above a cut-off is dampened, which is drawn from within a tenth around so many Hz."""
+high_shelf_filter = _by("HighShelfFilter", lambda own, gain_db: _shelf(own, 1000.0, 3000.0, gain_db))
+"""All above 1000 to 3000 Hz is raised or lowered, at random."""
+low_shelf_filter = _by("LowShelfFilter", lambda own, gain_db: _shelf(own, 300.0, 1200.0, gain_db))
+"""All below 300 to 1200 Hz is raised or lowered, at random."""
+peaking_filter = _by(
+    "PeakingFilter",
+    lambda own, gain_db: _center(300.0, 3500.0) | _either(own, gain_db) | {"min_q": 0.5, "max_q": 1.5},
+)
+"""What lies around 300 to 3500 Hz is raised or lowered, at random."""
+tanh_distortion = _by("TanhDistortion", lambda _, amount: _both("distortion", amount))
+"""Overdriven softly, a share of the samples bent."""
+time_stretch = _by(
+    "TimeStretch",
+    lambda own, factor: (
+        _both("rate", factor if own.integers(2) else 1 / factor) | {"leave_length_unchanged": False}
+    ),
+)
+"""Spoken faster or slower by a factor, at random. The length stays: the middle of the sound's energy keeps
+its place as far as the clip has room, so that what is lost or filled with silence is not the word."""

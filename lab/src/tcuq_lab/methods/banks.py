@@ -44,36 +44,7 @@ def record_banks(
 
 def observed(stream: Stream, bank: Mapping[str, Recorded]) -> Observed:
     """Return what a method may see of a stream: no labels, no sources."""
-    from ..streams.stream import one_row_each
-
-    one_row_each(stream.description)
-    rows = {}
-    for place in np.unique(stream.source).tolist():
-        name = stream.sources[place]
-        if name not in bank:
-            raise ValueError(f"bank lacks {name}; every source of the stream is needed")
-        rows[name] = np.flatnonzero(stream.source == place)
-    tables = {name: _table(bank[name]) for name in rows}
-    columns: dict[str, npt.NDArray[Any]] = {}
-    first = next(iter(tables))
-    for name, table in tables.items():
-        if table.keys() != tables[first].keys():
-            raise ValueError(
-                f"bank holds {', '.join(table)} of {name}, expected {', '.join(tables[first])}, as of {first}"
-            )
-        wanted = stream.index[rows[name]]
-        for column, values in table.items():
-            if len(values) <= wanted.max():
-                raise ValueError(
-                    f"{column} of {name} has {len(values)} rows, expected at least {wanted.max() + 1}"
-                )
-            into = columns.setdefault(column, np.empty((len(stream), *values.shape[1:]), values.dtype))
-            if values.shape[1:] != into.shape[1:] or values.dtype != into.dtype:
-                raise ValueError(
-                    f"{column} of {name} is {values.dtype} {values.shape[1:]} a row, expected "
-                    f"{into.dtype} {into.shape[1:]}, as of {first}"
-                )
-            into[rows[name]] = values[wanted]
+    columns = stream.gathered({name: _table(rows) for name, rows in bank.items()})
     return Observed(columns.pop("probs"), columns.pop("features", None), columns)
 
 
@@ -96,8 +67,7 @@ def save_bank(path: str | Path, bank: Mapping[str, Recorded], *, compressed: boo
     """
     arrays: dict[str, npt.NDArray[Any]] = {}
     for source, rows in bank.items():
-        features = {} if rows.features is None else {"features": rows.features}
-        for column, values in {"probs": rows.probs, **features, **rows.extra}.items():
+        for column, values in _table(rows).items():
             kept = np.float16 if column in HALVED else np.float32
             arrays[f"{source}{BETWEEN}{column}"] = values.astype(kept)
     if not compressed:

@@ -13,7 +13,28 @@ from tcuq.recording.rand import ONE, Numbers, chance
 Integers = npt.NDArray[np.int64]
 
 
-class Queue:
+class Buffered:
+    """Goes on from step to step; what a draw gives too much waits."""
+
+    def __init__(self) -> None:
+        self._waiting = np.zeros(0, dtype=np.int64)
+
+    def take(self, count: int) -> Integers:
+        """Return the next ones."""
+        parts, there = [self._waiting], len(self._waiting)
+        while there < count:
+            parts.append(self._more(count - there))
+            there += len(parts[-1])
+        every = np.concatenate(parts)
+        self._waiting = every[count:].copy()
+        return every[:count]
+
+    def _more(self, lacking: int) -> Integers:
+        """Return at least one more."""
+        raise NotImplementedError
+
+
+class Queue(Buffered):
     """Examples in a random order, reshuffled whenever all were shown; none comes twice in a row.
 
     Examples
@@ -23,21 +44,12 @@ class Queue:
     """
 
     def __init__(self, numbers: Numbers, members: Integers) -> None:
-        self._numbers, self._members = numbers, members
-        self._waiting = np.zeros(0, dtype=np.int64)
-        self._last = -1
+        super().__init__()
+        self._numbers, self._members, self._last = numbers, members, -1
 
-    def take(self, count: int) -> Integers:
-        """Return the next examples."""
-        lacking = count - len(self._waiting)
-        if lacking > 0:
-            self._waiting = np.concatenate([self._waiting, self._rounds(-(-lacking // len(self._members)))])
-        taken, self._waiting = self._waiting[:count], self._waiting[count:].copy()
-        return self._members[taken]
-
-    def _rounds(self, times: int) -> Integers:
+    def _more(self, lacking: int) -> Integers:
         size = len(self._members)
-        orders = self._numbers.shuffled(size, times)
+        orders = self._numbers.shuffled(size, -(-lacking // size))
         if size == 2:  # every round as the first one, or an example would come twice in a row
             orders[:] = orders[0] if self._last < 0 else [1 - self._last, self._last]
         elif size > 2:
@@ -45,28 +57,21 @@ class Queue:
             again = orders[:, 0] == before
             orders[again, :2] = orders[again, 1::-1]
         self._last = int(orders[-1, -1])
-        return orders.ravel()
+        return self._members[orders.ravel()]
 
 
-class RecordedRuns:
+class RecordedRuns(Buffered):
     """Whole runs of one label, frame by frame; the order of runs is reshuffled whenever all were shown."""
 
     def __init__(self, seed: int, name: str, labels: Integers) -> None:
+        super().__init__()
         self._starts = np.concatenate([[0], np.flatnonzero(np.diff(labels)) + 1]).astype(np.int64)
         self._lengths = np.diff(self._starts, append=len(labels))
         self._order = Queue(Numbers(seed, f"{name}/runs"), np.arange(len(self._starts), dtype=np.int64))
-        self._waiting = np.zeros(0, dtype=np.int64)
 
-    def take(self, count: int) -> Integers:
-        """Return the next examples."""
-        parts, there = [self._waiting], len(self._waiting)
-        while there < count:
-            run = int(self._order.take(1)[0])
-            parts.append(self._starts[run] + np.arange(self._lengths[run], dtype=np.int64))
-            there += len(parts[-1])
-        every = np.concatenate(parts)
-        self._waiting = every[count:].copy()
-        return every[:count]
+    def _more(self, lacking: int) -> Integers:
+        run = int(self._order.take(1)[0])
+        return np.asarray(self._starts[run] + np.arange(self._lengths[run], dtype=np.int64))
 
 
 class Picker:
@@ -198,7 +203,7 @@ class Runs:
         return np.asarray(classes, dtype=np.int64)
 
 
-class DrawnRuns:
+class DrawnRuns(Buffered):
     """Runs of another class than the one before, whose lengths are drawn from a table."""
 
     def __init__(
@@ -211,23 +216,13 @@ class DrawnRuns:
         ],  # chances, in 2**64ths and falling, of 2 steps or more, 3 or more ...
         usual: npt.NDArray[np.uint64] | None = None,  # the same of one class, which comes at every other run
     ) -> None:
+        super().__init__()
         self._lengths, self._jumps = Numbers(seed, f"{name}/lengths"), Numbers(seed, f"{name}/jumps")
         self._usual = None if usual is None else usual[::-1].copy()
         self._classes, self._rising = classes, reaches[::-1].copy()
         self._now = int(Numbers(seed, f"{name}/first").below(1, classes)[0])
-        self._waiting = np.zeros(0, dtype=np.int64)
 
-    def take(self, count: int) -> Integers:
-        """Return the classes of the next steps."""
-        parts, there = [self._waiting], len(self._waiting)
-        while there < count:
-            parts.append(self._block())
-            there += len(parts[-1])
-        every = np.concatenate(parts)
-        self._waiting = every[count:].copy()
-        return every[:count]
-
-    def _block(self) -> Integers:
+    def _more(self, lacking: int) -> Integers:
         # A number below a chance is an event of that chance: count the chances above it.
         drawn = self._lengths.raw(BLOCK)
         lengths = 1 + len(self._rising) - np.searchsorted(self._rising, drawn, side="right")

@@ -90,50 +90,44 @@ class Stream:
 
     def log(self, bank: Bank) -> Log:
         """Return what a recorded model says to the stream."""
-        one_row_each(self.description)
-        shown = np.flatnonzero(np.bincount(self.source, minlength=len(self.sources))).tolist()
-        rows = {place: np.flatnonzero(self.source == place) for place in shown}
-        for place in shown:
-            if self.sources[place] not in bank:
-                raise ValueError(f"bank lacks {self.sources[place]}; every source of the stream is needed")
-        probs = self._gathered(rows, {place: bank[self.sources[place]][0] for place in shown}, "probs")
-        found = {place: bank[self.sources[place]][1] for place in shown}
-        features = {place: each for place, each in found.items() if each is not None}
-        if features and len(features) < len(found):
-            lacking = next(place for place in found if place not in features)
-            raise ValueError(f"bank has no features of {self.sources[lacking]}, expected all or none")
-        gathered = self._gathered(rows, features, "features") if features else None
-        return Log(probs, gathered, self.label, shifted=self.shift)
+        tables = {
+            name: {"probs": probs} if features is None else {"probs": probs, "features": features}
+            for name, (probs, features) in bank.items()
+        }
+        found = self.gathered(tables)
+        return Log(found["probs"], found.get("features"), self.label, shifted=self.shift)
 
-    def _gathered(
-        self, rows: Mapping[int, npt.NDArray[np.int64]], parts: Mapping[int, npt.NDArray[Any]], what: str
-    ) -> npt.NDArray[Any]:
-        found = None
-        for place, part in parts.items():
-            wanted = self.index[rows[place]]
-            values = np.asarray(part)
-            where = f"{what} of {self.sources[place]}"
-            if values.ndim != 2 or len(values) <= wanted.max():
-                raise ValueError(f"{where} are {values.shape}, expected at least {wanted.max() + 1} rows")
-            if found is None:
-                found = np.empty((len(self), values.shape[1]), dtype=values.dtype)
-            if values.dtype != found.dtype or values.shape[1:] != found.shape[1:]:
+    def gathered(self, bank: Mapping[str, Mapping[str, Any]]) -> dict[str, npt.NDArray[Any]]:
+        """Return columns that a bank holds of every source, a row an example, along the stream."""
+        for way in ("held", "sliding"):
+            if getattr(self.description, way) is not None:
                 raise ValueError(
-                    f"{where} are {values.dtype} of {values.shape[1]} columns, expected "
-                    f"{found.dtype} of {found.shape[1]}, as in the other sources"
+                    f"stream is {way}: its steps are not examples of a bank; use tcuq_lab.streams.inputs"
                 )
-            found[rows[place]] = values[wanted]
-        assert found is not None  # a stream has at least one step
+        found: dict[str, npt.NDArray[Any]] = {}
+        first = self.sources[self.source.min()]
+        for place in np.unique(self.source).tolist():
+            name, rows = self.sources[place], np.flatnonzero(self.source == place)
+            if name not in bank:
+                raise ValueError(f"bank lacks {name}; every source of the stream is needed")
+            if bank[name].keys() != bank[first].keys():
+                held, wanted = (", ".join(bank[each]) for each in (name, first))
+                raise ValueError(f"bank holds {held} of {name}, expected {wanted}, as of {first}")
+            index = self.index[rows]
+            for column, given in bank[name].items():
+                values = np.asarray(given)
+                if len(values) <= index.max():
+                    raise ValueError(
+                        f"{column} of {name} has {len(values)} rows, expected at least {index.max() + 1}"
+                    )
+                into = found.setdefault(column, np.empty((len(self), *values.shape[1:]), values.dtype))
+                if values.shape[1:] != into.shape[1:] or values.dtype != into.dtype:
+                    raise ValueError(
+                        f"{column} of {name} is {values.dtype} {values.shape[1:]} a row, expected "
+                        f"{into.dtype} {into.shape[1:]}, as of {first}"
+                    )
+                into[rows] = values[index]
         return found
-
-
-def one_row_each(description: Description) -> None:
-    """Refuse a stream whose steps a bank of one row an example cannot hold."""
-    for name in ("held", "sliding"):
-        if getattr(description, name) is not None:
-            raise ValueError(
-                f"stream is {name}: its steps are not examples of a bank; use tcuq_lab.streams.inputs"
-            )
 
 
 def labels_digest(labels: Labels) -> str:
