@@ -24,7 +24,7 @@ from tcuq_lab.corruptions import suite_of
 from tcuq_lab.data.parts import load_part
 from tcuq_lab.detectors.run_lengths import arm, trials
 from tcuq_lab.experiments.drops import Ranking, drops, interval
-from tcuq_lab.metrics.drops import Truth, clean_band
+from tcuq_lab.metrics.drops import clean_band
 from tcuq_lab.streams import Description, Geometric, Segments, Shift, Stationary, Stream, build
 from tcuq_lab.zoo.examples import Bank, record
 from tcuq_lab.zoo.weights import load_weights
@@ -42,9 +42,9 @@ def described(dataset: str, part: str, seed: int, kinds: tuple[str, ...], steps:
 
 
 class Watched(NamedTuple):
-    """What was true on a stream, and the risk that every method gives its steps."""
+    """What was shown on a stream, and the risk that every method gives its steps."""
 
-    truth: Truth
+    kinds: Floats
     right: Floats
     risks: dict[str, Floats]
 
@@ -57,8 +57,7 @@ def watched(stream: Stream, bank: Bank, params: tcuq.Params) -> Watched:
     recent = np.stack([np.concatenate([log.probs[:1].repeat(n, 0), log.probs])[: len(log)] for n in range(4)])
     vote = 1 - recent.mean(0)[np.arange(len(log)), said]
     risks = {"BASE": doubt, "vote of 4": vote, "TCUQ": run_over(tcuq.Monitor(params), log)["risk"]}
-    truth = Truth(stream.label, stream.shift.astype(np.int64), names=stream.kinds)
-    return Watched(truth, ~log.errors(), risks)
+    return Watched(stream.shift, ~log.errors(), risks)
 
 
 def soonest(risk: Mapping[str, list[Floats]], dev: Watched, tests: list[Watched]) -> tuple[str, float]:
@@ -68,11 +67,11 @@ def soonest(risk: Mapping[str, list[Floats]], dev: Watched, tests: list[Watched]
     """
     armed = arm(risk["clean"])
     costs = {
-        name: trials(each, risk["shifted"][0], dev.truth).restricted.mean() for name, each in armed.items()
+        name: trials(each, risk["shifted"][0], dev.kinds).restricted.mean() for name, each in armed.items()
     }
     best = min(costs, key=lambda name: costs[name])
     found = [
-        trials(armed[best], given, each.truth).delays
+        trials(armed[best], given, each.kinds).delays
         for given, each in zip(risk["tests"], tests, strict=True)
     ]
     return best, float(np.median(np.concatenate(found)))
@@ -164,7 +163,7 @@ def main() -> None:
         for seed in range(2)
     }
     band = clean_band([clean.right])
-    kinds = [each.truth.kinds for each in tests.values()]
+    kinds = [each.kinds for each in tests.values()]
     bars: list[dict[str, Any]] = []
     share = 0.0
     for method in clean.risks:

@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tcuq.base.checks import number
-from tcuq.metrics.inputs import Floats, Ints
+from tcuq.metrics.inputs import Floats, Ints, wholes
 
-from ..metrics.drops import WINDOW, finite, reaches, stretches
+from ..metrics.drops import WINDOW, finite, pieces, reaches, stretches
 from .statistics import STATISTICS, Factory, Reference, Statistic
 
 RUN_LENGTH = 1000.0
@@ -136,11 +136,9 @@ def arm(
 class Trials(NamedTuple):
     """Changes from clean to shifted, each with its delay."""
 
-    starts: Ints
-    lengths: Ints
-    delays: Floats
-    kinds: Ints
-    false: int
+    lengths: Ints  # of the shifted stretches
+    delays: Floats  # infinite where there was no alarm in the stretch
+    false: int  # alarms on clean steps
     clean: int
 
     @property
@@ -149,23 +147,31 @@ class Trials(NamedTuple):
         return np.minimum(self.delays, self.lengths)
 
 
-def trials(armed: Armed, risk: npt.ArrayLike, kinds: Ints, memory: int = WINDOW) -> Trials:
-    """Let an armed statistic watch a stream and compare its alarms with the changes from clean to shifted.
+def trials(
+    armed: Armed,
+    risk: npt.ArrayLike,
+    kinds: npt.ArrayLike,
+    segments: npt.ArrayLike | None = None,
+    memory: int = WINDOW,
+) -> Trials:
+    """Let an armed statistic watch a stream and compare its alarms with the known changes.
 
     The statistic knows nothing of the changes: it goes on from step to step and starts over after each of
-    its alarms, false ones included.
+    its alarms, false ones included, and in each segment. `kinds` has 0 where the input is clean.
     """
-    raised = alarm_steps(armed.statistic, armed.statistic.terms(finite("score", risk)), armed.limit)
-    found = stretches(kinds)
+    terms, shown = armed.statistic.terms(finite("score", risk)), wholes("kinds", kinds, low=0)
+    runs = [
+        piece.start + alarm_steps(armed.statistic, terms[piece], armed.limit)
+        for piece in pieces(len(shown), segments)
+    ]
+    raised, found = np.concatenate([np.empty(0, np.int64), *runs]), stretches(shown, segments)
     starts = np.array([part.start for part in found], dtype=np.int64)
     stops = np.array([part.stop for part in found], dtype=np.int64)
-    first = np.append(raised, len(kinds))[np.searchsorted(raised, starts)]
-    clean = ~reaches(kinds > 0, memory)
+    first = np.append(raised, len(shown))[np.searchsorted(raised, starts)]
+    clean = ~reaches(shown > 0, memory, segments)
     return Trials(
-        starts,
         stops - starts,
         np.where(first < stops, first - starts, np.inf),
-        kinds[starts],
         int(clean[raised].sum()),
         int(clean.sum()),
     )

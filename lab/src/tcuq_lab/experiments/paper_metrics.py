@@ -22,7 +22,7 @@ from ..detectors.statistics import STATISTICS
 from ..harness.declare import Case
 from ..harness.intervals import Drawn
 from ..harness.laws import CLEAN_DEV, CLEAN_TEST
-from ..harness.types import CLEAN
+from ..harness.types import CLEAN, Truth
 from ..methods.confidence import Base
 from ..metrics import (
     accuracy,
@@ -142,10 +142,9 @@ def _drop_rankings(case: Case) -> list[Ranking]:
 def _difference(
     case: Case, measure: str, rankings: Callable[[Case], list[Ranking]], rng: np.random.Generator
 ) -> Interval:
-    assert case.truth.kinds is not None
-    kinds = [case.truth.kinds[piece] for piece in case.truth.pieces()]
     replicates = case.streams.recordings.setting.replicates  # type: ignore[attr-defined]
-    return interval([rankings(each) for each in (case, plain(case))], measure, kinds, rng, replicates)
+    both = [rankings(each) for each in (case, plain(case))]
+    return interval(both, measure, kinds_of(case.truth), rng, replicates)
 
 
 def by_severity(case: Case) -> Figures:
@@ -188,14 +187,14 @@ def watched(case: Case) -> Watched:
         return unit.evidence_of(case.method, role, case.method.network)  # type: ignore[no-any-return]
 
     armed = arm(evidence(CLEAN_DEV), RUN_LENGTH, STATISTICS)
-    (chosen_on,), still = evidence(CHOSEN), evidence(CLEAN_TEST)
-    shifts = _kinds(unit.truth(CHOSEN))[0]
-    costs = {name: float(trials(each, chosen_on, shifts).restricted.mean()) for name, each in armed.items()}
+    (given,), still = evidence(CHOSEN), evidence(CLEAN_TEST)
+    shifts = unit.truth(CHOSEN).kinds
+    costs = {name: float(trials(each, given, shifts).restricted.mean()) for name, each in armed.items()}
     chosen = min(costs, key=lambda name: costs[name])
     best = armed[chosen]
     ready = Armed(best.statistic, find_limit(best.statistic, still, RUN_LENGTH))
-    given = zip(evidence(UNSEEN), _kinds(unit.truth(UNSEEN)), strict=True)
-    found = [trials(ready, each, truth) for each, truth in given]
+    kinds = zip(evidence(UNSEEN), kinds_of(unit.truth(UNSEEN)), strict=True)
+    found = [trials(ready, *each) for each in kinds]
     lengths = {"equal/clean": run_length(ready.statistic, still, ready.limit).value}
     lengths["best/clean"] = run_length(best.statistic, still, best.limit).value
     false, clean = (sum(getattr(each, name) for each in found) for name in ("false", "clean"))
@@ -207,8 +206,10 @@ def watched(case: Case) -> Watched:
     return Watched(found, {f"chosen {chosen}": costs[chosen], **figures})
 
 
-def _kinds(truth: Any) -> list[Ints]:
-    return [truth.kinds[piece].astype(np.int64) for piece in truth.pieces()]
+def kinds_of(truth: Truth) -> list[Any]:
+    """Return the corruption type of each step, stretch by stretch."""
+    assert truth.kinds is not None
+    return [truth.kinds[piece] for piece in truth.pieces()]
 
 
 def delays(case: Case) -> Figures:

@@ -74,42 +74,11 @@ def result_text(
         **({"notes": head["notes"]} if "notes" in head else {}),
         **outcome.about,
     }
-    return file_text(about, outcome.lines) if "paper" in head else short_text(about, outcome.lines)
-
-
-def file_text(about: Mapping[str, Any], lines: Sequence[Any]) -> str:
-    """Return the text of a result file: an entry, a network's choices and a figure take one line each.
-
-    Examples
-    --------
-    >>> print(file_text({"name": "made", "choices": {"a": {"rate": 1}, "b": {}}}, [{"value": 1.5}]))
-    {"name": "made",
-     "choices": {
-      "a": {"rate": 1},
-      "b": {}},
-     "lines": [
-    {"value": 1.5}
-    ]}
-    <BLANKLINE>
-    """
-
-    def entry(name: str, value: Any) -> str:
-        if name != "choices":
-            return json.dumps(value, allow_nan=False)
-        inner = ",\n".join(
-            f"  {json.dumps(of)}: {json.dumps(each, allow_nan=False)}" for of, each in value.items()
-        )
-        return f"{{\n{inner}}}"
-
-    head = ",\n ".join(f"{json.dumps(name)}: {entry(name, value)}" for name, value in about.items())
-    rows = ",\n".join(json.dumps(strict(line), allow_nan=False) for line in lines)
-    return f'{{{head},\n "lines": [\n{rows}\n]}}\n'
-
-
-def short_text(about: Mapping[str, Any], lines: Sequence[Mapping[str, Any]]) -> str:
-    """Return a result file whose lines are lists, half as long as objects with a name for each part."""
-    rows = [[line.get(name) for name in IN_ORDER] for line in lines]
-    return file_text({**about, FIELDS: list(IN_ORDER)}, rows)
+    if "paper" in head:
+        return file_text({**about, "lines": [strict(line) for line in outcome.lines]})
+    # Lines as lists are half as long as objects with a name for each part.
+    rows = [[strict(line.get(name)) for name in IN_ORDER] for line in outcome.lines]
+    return file_text({**about, FIELDS: list(IN_ORDER), "lines": rows})
 
 
 def load_stream_result(path: str | Path) -> tuple[Mapping[str, Any], Found]:
@@ -142,7 +111,7 @@ def pack(path: str | Path) -> dict[Path, str]:
         mine = [line for line in named if line["task"] == task and _stays(content["name"], line)]
         texts[place.parent / place.stem / f"{task}.csv"] = _table(mine)
     head[TABLES] = [each.relative_to(place.parent).as_posix() for each in texts]
-    return {place: _text(head), **texts}
+    return {place: file_text(head), **texts}
 
 
 def unpacked(path: str | Path, content: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -237,7 +206,7 @@ def _of_paper(place: Path, content: Mapping[str, Any], lines: Sequence[Mapping[s
         return {}
     rows = [[_short(line.get(name)) for name in OF_PAPER] for line in (*lines, *_by_severity(lines))]
     head = {name: value for name, value in content.items() if name != "lines"}
-    return {place: _text({**head, FIELDS: list(OF_PAPER), "lines": rows})}
+    return {place: file_text({**head, FIELDS: list(OF_PAPER), "lines": rows})}
 
 
 def _trainings(place: Path, content: Mapping[str, Any]) -> dict[Path, str]:
@@ -247,7 +216,7 @@ def _trainings(place: Path, content: Mapping[str, Any]) -> dict[Path, str]:
         last, points = len(curve) - 1, min(len(curve), CURVE_POINTS)
         kept = [_short(curve[at * last // (points - 1)]) for at in range(points)]
         networks.append({**network, "curves": {CURVE: kept} if kept else {}})
-    text = _text({**content, "lines": networks})
+    text = file_text({**content, "lines": networks})
     return {} if text == place.read_text(encoding="utf-8") else {place: text}
 
 
@@ -255,8 +224,24 @@ def _short(value: Any) -> Any:
     return float(rounded(value)) if isinstance(value, float) else value
 
 
-def _text(content: Mapping[str, Any]) -> str:
-    """Return a JSON file with one line for each entry, and for each part of a long list or object."""
+def file_text(content: Mapping[str, Any]) -> str:
+    """Return a JSON file with one line for each entry, and for each part of a long list or object.
+
+    Examples
+    --------
+    >>> print(file_text({"name": "made", "choices": {"a": {"rate": 1}, "b": {}}, "lines": [{"value": 1.5}]}))
+    {
+     "name": "made",
+     "choices": {
+      "a": {"rate": 1},
+      "b": {}
+     },
+     "lines": [
+    {"value": 1.5}
+     ]
+    }
+    <BLANKLINE>
+    """
     entries = []
     for name, value in content.items():
         text = json.dumps(value, allow_nan=False)

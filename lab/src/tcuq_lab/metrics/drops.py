@@ -70,17 +70,20 @@ class Band:
         return int(np.floor(self.m * self.limit + 1e-9))  # 0.6 stays 0.6 after 0.9 - 3 * 0.1 in floats
 
 
+def pieces(length: int, segments: npt.ArrayLike | None = None) -> list[slice]:
+    """Return independent segments as slices, in order."""
+    numbered = None if segments is None else wholes("segments", segments)
+    if numbered is not None and len(numbered) != length:
+        raise ValueError(f"segments has {len(numbered)} entries, the stream has {length} steps")
+    return slices(numbered, length)
+
+
 def ages(length: int, segments: npt.ArrayLike | None = None) -> Ints:
     """Return the steps since the start of the own segment, 0 at its first step."""
     age = np.arange(length, dtype=np.int64)
     for piece in pieces(length, segments):
         age[piece] -= piece.start
     return age
-
-
-def pieces(length: int, segments: npt.ArrayLike | None = None) -> list[slice]:
-    """Return independent segments as slices, in order."""
-    return slices(None if segments is None else wholes("segments", segments), length)
 
 
 def trailing_sum(values: Ints, m: int, segments: npt.ArrayLike | None = None) -> Ints:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,32 +11,51 @@ import pytest
 from tcuq_lab.detectors.run_lengths import arm, trials
 from tcuq_lab.detectors.statistics import STATISTICS
 from tcuq_lab.experiments.drops import MEASURES, Ranking, counted, from_blocks
+from tcuq_lab.harness.types import slices
+
+
+def slow_delays(alarm: Any, kinds: Any, segments: Any) -> list[float]:
+    delays: list[float] = []
+    for t in range(1, len(kinds)):
+        if kinds[t] > 0 and kinds[t - 1] == 0 and segments[t] == segments[t - 1]:
+            stop = t
+            while stop < len(kinds) and kinds[stop] > 0 and segments[stop] == segments[t]:
+                stop += 1
+            inside = [s for s in range(t, stop) if s in alarm]
+            delays.append(inside[0] - t if inside else math.inf)
+    return delays
 
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("name", ["cusum", "window_mean_25", "ewma_16"])
 def test_delays_by_loop(name: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    armed = arm([rng.normal(0, 1, 4000)], 200, {name: STATISTICS[name]})[name]
+    dev = [rng.normal(0, 1, 4000)]
+    armed = arm(dev, 200, {name: STATISTICS[name]})[name]
     kinds = np.repeat(rng.integers(0, 3, 40), rng.integers(5, 60, 40))
+    segments = np.arange(len(kinds)) // 300
     shift = (0.8, 0.1)[seed % 2]
     risk = rng.normal(0, 1, len(kinds)) + shift * (kinds > 0)
-    raised, begin = set(), 0
-    while begin < len(kinds):
-        above = np.flatnonzero(armed.statistic.path(risk[begin:]) > armed.limit + 1e-9)
-        begin = begin + int(above[0]) + 1 if len(above) else len(kinds) + 1
-        raised |= {begin - 1} & set(range(len(kinds)))
-    starts = [t for t in range(1, len(kinds)) if kinds[t] > 0 and kinds[t - 1] == 0]
-    stops = [next((s for s in range(t, len(kinds)) if kinds[s] == 0), len(kinds)) for t in starts]
-    delays = [
-        min((s - t for s in range(t, stop) if s in raised), default=math.inf)
-        for t, stop in zip(starts, stops, strict=True)
-    ]
-    found = trials(armed, risk, kinds, memory=20)
-    assert found.starts.tolist() == starts and found.delays.tolist() == delays
+    alarm = set()
+    for piece in slices(segments, len(kinds)):
+        begin = piece.start
+        while begin < piece.stop:
+            path = armed.statistic.path(risk[begin : piece.stop])
+            above = np.flatnonzero(path > armed.limit + 1e-9)
+            if not len(above):
+                break
+            alarm.add(begin + int(above[0]))
+            begin += int(above[0]) + 1
+    delays = slow_delays(alarm, kinds, segments)
+    found = trials(armed, risk, kinds, segments, memory=20)
+    assert found.delays.tolist() == delays
     assert len(delays) > 3 and (math.inf in delays or shift == 0.8)
-    clean = [t for t in range(len(kinds)) if not kinds[max(0, t - 19) : t + 1].any()]
-    assert found.clean == len(clean) and found.false == len(raised & set(clean))
+    clean = [
+        t
+        for t in range(len(kinds))
+        if not (kinds[max(0, t - 19) : t + 1] * (segments[max(0, t - 19) : t + 1] == segments[t])).any()
+    ]
+    assert found.clean == len(clean) and found.false == len(alarm & set(clean))
     capped = [min(d, n) for d, n in zip(delays, found.lengths.tolist(), strict=True)]
     assert found.restricted.mean() == pytest.approx(np.mean(capped))
 
