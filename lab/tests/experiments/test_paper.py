@@ -186,7 +186,10 @@ def test_another_network_is_measured_by_its_confidence_and_by_the_monitor(
     path = tmp_path / "backbones.json"
     path.write_text(result_text(spec, kept.setting, found))
     about, lines = load_stream_result(path)
-    assert about["setting"]["networks"] == {"vit": "cifar10"} and about["choices"]["vit"]["classes"] == 10
+    assert (
+        about["setting"]["networks"] == {"vit": "cifar10"}
+        and about["choices"]["vit-0"]["tcuq"]["dev"]["classes"] == 10
+    )
     accuracy = (kept.bank["clean"].probs.argmax(1) == kept.labels).mean()
     assert {each.task for each in lines.lines} == {"vit"}
 

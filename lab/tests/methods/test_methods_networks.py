@@ -17,18 +17,21 @@ from torch import nn  # noqa: E402
 from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 from torch.utils.flop_counter import flop_registry  # noqa: E402
 
-from tcuq_lab.methods import (  # noqa: E402
-    NETWORK_METHODS,
-    method,
-    passes,
-)
+from tcuq_lab.methods import NETWORK_METHODS, method  # noqa: E402
 from tcuq_lab.methods.confidence import Conformal, fitted, likelihood, p_values  # noqa: E402
 from tcuq_lab.methods.ensembles import POSTNET_KINDS, risks  # noqa: E402
 from tcuq_lab.methods.method import Method  # noqa: E402
-from tcuq_lab.methods.passes import differential_entropy, expected_entropy, sampled  # noqa: E402
 from tcuq_lab.methods.perturbed import EPSILONS, Odin, gradient  # noqa: E402
+from tcuq_lab.zoo import outputs as passes  # noqa: E402
 from tcuq_lab.zoo.config import config_from  # noqa: E402
-from tcuq_lab.zoo.outputs import core, outputs, parameters  # noqa: E402
+from tcuq_lab.zoo.outputs import (  # noqa: E402
+    core,
+    differential_entropy,
+    expected_entropy,
+    outputs,
+    parameters,
+    sampled,
+)
 from tcuq_lab.zoo.train import Examples, train  # noqa: E402
 from tcuq_lab.zoo.weights import save_weights  # noqa: E402
 

@@ -80,7 +80,7 @@ def test_a_stream_is_what_the_network_says_to_each_step_and_is_kept(
 
 
 def test_all_rows_and_seeds_see_one_corrupted_set(kept: Recordings, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tcuq_lab.reproduce.recorder import all_jobs, record_all
+    from tcuq_lab.reproduce.recorder import all_jobs, checksums, differing, manifest, record_all
     from tcuq_lab.zoo import examples
 
     shown: list[tuple[str, int, int]] = []
@@ -110,9 +110,13 @@ def test_all_rows_and_seeds_see_one_corrupted_set(kept: Recordings, monkeypatch:
         one, other = (each.banks("mnist", "test", seed, [row], sources["test"]) for each in (kept, fresh))
         for source in sources["test"]:
             assert np.array_equal(one[name][source].probs, other[name][source].probs)
+    path = Path(kept.folder) / "sums.json"
+    path.write_text(manifest(checksums(kept.folder), SMALL, {"device": "cpu"}))
     gone = kept.place("mnist", "test", 3, row_of("deep")) / "clean.npz"
     gone.unlink()
-    assert record_all(kept, rows, (0, 3)) == 1 and gone.exists()
+    (line,) = differing(checksums(kept.folder), path)
+    assert gone.parent.name in line and "differ from the manifest's" in line
+    assert record_all(kept, rows, (0, 3)) == 1 and differing(checksums(kept.folder), path) == []
 
 
 def test_a_run_of_a_few_streams_records_those_alone() -> None:
@@ -136,10 +140,13 @@ def test_recordings_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     setting = RunSize("tiny", 8, 8, 100, 100, (0,), (1,))
     calls: list[str] = []
     kept = Recordings(
-        str(LAB / "weights"), str(tmp_path), setting, progress=lambda done, all_, name: calls.append(name)
+        str(LAB / "weights"),
+        str(tmp_path),
+        setting,
+        progress=lambda done, all_, name: calls.append(name.split(",")[0]),
     )
     first = kept.banks("mnist", "test", 0, rows, ["clean", "shot_noise/1"])
-    assert calls == ["clean", "shot_noise/1"]
+    assert calls == ["mnist test clean", "mnist test shot_noise/1"]
     assert first["base"] is first["entropy"]
     assert len(first["base"]["clean"].probs) == 8
     assert not np.array_equal(first["base"]["clean"].probs, first["early_exit"]["clean"].probs)
@@ -153,7 +160,7 @@ def test_recordings_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     del calls[2:]
     np.testing.assert_array_equal(again["base"]["clean"].probs, first["base"]["clean"].probs)
     kept.banks("mnist", "test", 0, rows, ["clean", "shear/1"])
-    assert calls[2:] == ["shear/1"]
+    assert calls[2:] == ["mnist test shear/1"]
 
 
 def test_other_data_or_weights_are_recorded_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

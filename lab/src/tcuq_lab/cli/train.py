@@ -33,6 +33,7 @@ def add(subparsers: Subparsers) -> None:
         parser,
         ("--seed", "N", "seed of the first network (default: the configuration's)"),
         ("--epochs", "N", "epochs (default: the configuration's)"),
+        ("--share", "SHARE", "share of the configuration's epochs"),
         ("--name", "NAME", "name of the checkpoints (default: the configuration's)"),
     )
     changed = ("--set", "NAME=VALUE", "a setting of the recipe; may be repeated")
@@ -135,6 +136,8 @@ def train_networks(args: argparse.Namespace) -> int:
             raise
         raise ImportError("PyTorch is needed for training: pip install torch") from None
 
+    from tcuq.base.checks import number
+
     if args.name is not None and len(args.config) > 1:
         raise UsageError(f"--name is {args.name!r}, expected one configuration with it")
     settings = dict(args.set)
@@ -142,6 +145,9 @@ def train_networks(args: argparse.Namespace) -> int:
         raise UsageError("a name is given to --set twice, expected once")
     changes = given(args, "seed", "epochs", "name")
     configs = [find_config(name).with_settings(settings).with_(**changes) for name in args.config]
+    if args.share is not None:
+        share = number("share", args.share, 0.001, 1)
+        configs = [each.with_(epochs=max(1, round(share * each.epochs))) for each in configs]
     with progress(args) as bar:
         cards = train_all(configs, args.out, args.members, args.device, args.workers, bar, args.curves)
     lines = [

@@ -20,8 +20,8 @@ from ..metrics.drops import Measure, objective
 if TYPE_CHECKING:
     from torch import nn
 
+    from ..zoo.outputs import MethodCost
     from ..zoo.outputs import Outputs as Said
-    from .passes import MethodCost
 
 
 MODULES = {
@@ -172,7 +172,7 @@ class Method(ABC):
         Only methods whose networks or grid cannot do without it differ from `learn` here.
         """
         if type(self).learn is not Method.learn:
-            from .passes import place_of
+            from ..zoo.outputs import place_of
 
             self.learn(self.record(x, place_of(self.network)), y)
 
@@ -253,12 +253,12 @@ class Method(ABC):
         return self.loaded()
 
     def needs(self) -> dict[str, Any]:
-        """Return what a step needs beside one pass through every network, as `passes.counted` takes it."""
+        """Return what a step needs beside one pass through every network, as `zoo.outputs.counted` takes it."""
         return {}
 
     def cost(self, shape: tuple[int, ...]) -> MethodCost:
         """Return what a step costs, for a prepared input of a shape (channels, height, width)."""
-        from .passes import counted
+        from ..zoo.outputs import counted
 
         return counted(self.deployed(), shape, **self.needs())
 

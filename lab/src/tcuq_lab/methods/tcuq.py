@@ -214,13 +214,10 @@ class Tcuq(Streaming):
 
     def decisions(self, seen: Observed) -> FlaggedSteps:
         """Return flags and abstentions; each segment has a monitor of its own."""
-        monitor = self._monitor(self.setting)
-        log = monitor.log(self.posteriors(seen), seen)
-        found = FlaggedSteps(np.zeros(len(seen), dtype=bool), np.zeros(len(seen), dtype=bool))
-        for piece in seen.pieces():
-            steps = run_over(Monitor(monitor.params), log.take(piece))
-            found.flagged[piece], found.abstained[piece] = steps["flagged"], steps["abstain"]
-        return found
+        log = self.log(seen)
+        parts = [np.asarray(run_over(Monitor(self.params), log.take(piece))) for piece in seen.pieces()]
+        steps = np.concatenate(parts)
+        return FlaggedSteps(steps["flagged"].astype(bool), steps["abstain"].astype(bool))
 
     def state(self) -> int:
         """Return the bytes of the monitor, with 32-bit pointers."""
@@ -288,13 +285,11 @@ class TcuqStandard(Tcuq):
         """
         monitor, probs = self._monitor(setting), self.posteriors(seen)
         params, log = monitor.params, monitor.log(probs, seen)
-        risk, evidence = np.empty(len(seen)), np.empty(len(seen))
-        for piece in seen.pieces():
-            steps, signals = run_over(Monitor(params), log.take(piece), signals=True)
-            risk[piece] = steps["risk"]
-            if params.evidence is not None:
-                evidence[piece] = added_in_run(params, steps, signals) / ONE
-        return Answer(probs, risk, None if params.evidence is None else evidence)
+        parts = [run_over(Monitor(params), log.take(piece), signals=True) for piece in seen.pieces()]
+        risk = np.concatenate([np.asarray(steps["risk"], dtype=np.float64) for steps, _ in parts])
+        if params.evidence is None:
+            return Answer(probs, risk)
+        return Answer(probs, risk, np.concatenate([added_in_run(params, *each) / ONE for each in parts]))
 
     def _params(self, log: Log, setting: Mapping[str, Any]) -> Params:
         return fit(log, force=True, options=FitOptions(explain=False), **self.decided)
