@@ -134,7 +134,6 @@ def test_every_method_is_repeatable_does_not_look_at_batches_and_costs_what_it_d
         kept = sum(parameters(each) for each in found.networks) + STORED.get(name, 0) - unused
         assert cost.parameters == kept
     monkeypatch.setattr(passes, "BATCH", 130)
-    monkeypatch.setattr("tcuq_lab.zoo.outputs.BATCH", 130)
     torch.manual_seed(99)  # a method must not draw from the global generator
     two = ready(name, trained).record(AGAIN)
     np.testing.assert_allclose(one.probs, two.probs, atol=1e-5)

@@ -141,9 +141,10 @@ def reproduce(args: argparse.Namespace) -> int:
     every = [name for name in found if name not in ALONE]
     names = every if args.names == ["all"] else [known("experiment", n, found) for n in args.names]
     setting = run_size(args.setting)
-    first = 1 if setting.name == "trial" else None  # a trial is of one network of the first task
+    first = 1 if setting.name == "trial" else None  # a trial is of the first task and dwell
     chosen = [
-        found[name].narrowed(args.task or found[name].tasks[:first], args.dwell or ()) for name in names
+        each.narrowed(args.task or each.tasks[:first], args.dwell or each.dwells[:first])
+        for each in (found[name] for name in names)
     ]
     if args.seed:
         setting = replace(setting, seeds=tuple(dict.fromkeys(args.seed)))

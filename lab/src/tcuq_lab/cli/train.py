@@ -129,14 +129,12 @@ def setting(text: str) -> tuple[str, Any]:
 
 def train_networks(args: argparse.Namespace) -> int:
     """Train the members."""
-    try:
-        from ..zoo.make import find_config, train_all
-    except ModuleNotFoundError as error:
-        if error.name != "torch":
-            raise
-        raise ImportError("PyTorch is needed for training: pip install torch") from None
+    from ..home import library
 
+    library("torch", "for training")
     from tcuq.base.checks import number
+
+    from ..zoo.make import find_config, train_all
 
     if args.name is not None and len(args.config) > 1:
         raise UsageError(f"--name is {args.name!r}, expected one configuration with it")

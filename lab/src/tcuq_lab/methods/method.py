@@ -253,7 +253,7 @@ class Method(ABC):
         return self.loaded()
 
     def needs(self) -> dict[str, Any]:
-        """Return what a step needs beside one pass through every network, as `zoo.outputs.counted` takes it."""
+        """Return what a step needs beside a pass through every network, as `zoo.outputs.counted` takes it."""
         return {}
 
     def cost(self, shape: tuple[int, ...]) -> MethodCost:
