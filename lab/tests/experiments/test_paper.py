@@ -135,9 +135,9 @@ def test_a_fit_that_was_kept_is_the_same_fit(tmp_path: Path) -> None:
         np.testing.assert_array_equal(one, other)
     _, dev = learned(row, unit, "dev")
     with pytest.raises(ValueError, match="tcuq_paper_ts fits more than parameters; fit is needed"):
-        TcuqTs().resume(dev, first.method.held_out, first.method.params)
+        TcuqTs().restore(dev, first.method.fit_record())
     with pytest.raises(ValueError, match="held_out has 1 entries, expected 8"):
-        TcuqPaper().resume(dev, [0.5], first.method.params)
+        TcuqPaper().restore(dev, {**first.method.fit_record(), "held_out": [0.5]})
     whole = place.read_text()
     for damaged in (
         "{",
