@@ -151,13 +151,14 @@ def load_results(paths: Sequence[str | Path], streams: str | None = None) -> lis
 
 
 def same_figures(path: str | Path, text: str) -> bool:
-    """Return whether a result file says the same as a text, but for times and versions."""
+    """Return whether a result file says the same as a text, but for times, versions and places of code."""
     try:
         there = json.loads(Path(path).read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
         return False
     new = json.loads(text)
-    return bool(there == {**new, **{name: there.get(name) for name in ("timing", "versions")}})
+    besides = ("timing", "versions", "method")
+    return bool(there == {**new, **{name: there.get(name) for name in besides}})
 
 
 def stored(folder: str | Path, streams: str) -> list[Result]:

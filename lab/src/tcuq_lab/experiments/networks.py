@@ -20,9 +20,9 @@ from ..corruptions import suite_of
 from ..data import Dataset
 from ..data.parts import load_part
 from ..harness.laws import BACKBONES
+from ..methods import METHODS, SUFFIXES, WEAKENED, load_networks, method, names_of, suffix_of
 from ..methods.banks import load_bank, record_banks, save_bank
 from ..methods.method import Method, Observed, Recorded
-from ..methods.registry import METHODS, SUFFIXES, WEAKENED, load_networks, method, names_of, suffix_of
 from ..zoo.examples import form_of, inputs_of
 
 FIELDS = "network,seed,recipe,parameters,multiply_adds,epochs,dev_accuracy,test_accuracy,weights"

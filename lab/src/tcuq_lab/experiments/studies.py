@@ -19,10 +19,10 @@ from tcuq.metrics import auroc
 from ..data.parts import load_part
 from ..home import folder
 from ..methods.banks import load_bank, observed
-from ..methods.choosing import errors_alone
 from ..methods.method import Labeled
 from ..methods.paper import TcuqPaper
 from ..methods.projection import KINDS
+from ..metrics.drops import errors_alone
 from ..reproduce.recordings import Recordings
 from ..reproduce.run_size import RunSize
 from ..reproduce.versions import PROTOCOL

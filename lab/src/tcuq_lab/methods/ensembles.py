@@ -140,7 +140,7 @@ class Hydra(Method):
 
     All heads or the first `FEWER` are used, for the answer, the risk and the cost alike. What tells heads
     apart is also tried on warmer posteriors. The temperature at which heads were taught is a matter of the
-    weights: see `tcuq_lab.methods.registry`.
+    weights: see `tcuq_lab.methods.suffix_of`.
     """
 
     name = "hydra"

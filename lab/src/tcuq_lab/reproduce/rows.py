@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..harness.laws import BACKBONES, RECORDED, SMALL
+from ..methods import method as method_named
+from ..methods import names_of, suffix_of
 from ..methods.confidence import Base
 from ..methods.method import Method
-from ..methods.registry import method as method_named
-from ..methods.registry import names_of, suffix_of
 
 TASKS = {**BACKBONES, "tinyimagenet20": "mobilenetv2", "text": "text", **SMALL, **RECORDED}
 """Datasets and their backbones."""
