@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 
-import cards
-import damage
 import pytest
+from places import LAB, ROOT
+
+from tcuq_lab.experiments.damage import damage_page
+
+FOLDER = ROOT / "docs" / "corruptions"
 
 
 def test_the_page_of_damage_is_made_from_its_files() -> None:
-    assert (damage.FOLDER / "README.md").read_text() == damage.page()
+    assert (FOLDER / "README.md").read_text() == damage_page(FOLDER)
 
 
-@pytest.mark.parametrize("path", sorted(damage.FOLDER.glob("*.json")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.json")), ids=lambda path: path.stem)
 def test_damage_covers_every_kind_and_severity_of_its_suite(path) -> None:
     from tcuq_lab.corruptions import suite
 
@@ -35,4 +38,6 @@ def test_damage_covers_every_kind_and_severity_of_its_suite(path) -> None:
 @pytest.mark.slow
 def test_the_table_of_networks_is_made_from_their_cards() -> None:
     pytest.importorskip("torch", reason="pip install torch")
-    assert cards.TABLE.read_text() == cards.table()
+    from tcuq_lab.experiments.networks import table
+
+    assert (LAB / "weights" / "networks.csv").read_text() == table(LAB / "weights")

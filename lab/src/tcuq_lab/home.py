@@ -1,9 +1,11 @@
-"""Where the lab's own files are: experiments, weights, recorded outputs, results."""
+"""Where the lab's own files are: weights, recorded outputs, results; and libraries that few commands need."""
 
 from __future__ import annotations
 
 import os
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 MARK = "results/paper.json"
 """A file by which the folder is recognized."""
@@ -40,3 +42,13 @@ def home() -> Path:
 def folder(given: str | None, name: str) -> Path:
     """Return the folder that an option names, or by default the one of that name in `home`."""
     return (home() / name).resolve() if given is None else Path(given)
+
+
+def library(module: str, what: str) -> Any:
+    """Import a library that few commands need, or say how to get it."""
+    try:
+        return import_module(module)
+    except ImportError:
+        root = module.partition(".")[0]
+        name, package = {"PIL": ("Pillow", "pillow"), "torch": ("PyTorch", "torch")}.get(root, (root, root))
+        raise ImportError(f"{name} is needed {what}: pip install {package}") from None

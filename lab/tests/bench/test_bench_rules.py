@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 from small_benchmark import made_benchmark
 
-from tcuq_lab.benchmark import Answers, Dev, Outputs
+from tcuq_lab.benchmark import MAX_ERROR, Answers, Dev, Outputs
 from tcuq_lab.benchmark.entries import entry_of, load_entry
 from tcuq_lab.benchmark.files import Benchmark
 from tcuq_lab.experiments.benchmark import run
@@ -27,26 +27,19 @@ def doubt(stream: Outputs) -> np.ndarray:
     return np.asarray(1 - stream.probs.max(axis=1))
 
 
-def judge(benchmark: Benchmark, watch: Any, **more: Any) -> Any:
-    kind = type("Method", (), {"watch": lambda self, stream: watch(stream), "name": "made", **more})
-    return run(entry_of(kind, "made.py", "0", "made.py"), benchmark)
+def judge(benchmark: Benchmark, watch: Any = doubt, **more: Any) -> Any:
+    made = {"name": "made", **more}
+    if watch is not None:
+        made["watch"] = lambda self, stream: watch(stream)
+    return run(entry_of(type("Method", (), made), "made.py", "0", "made.py"), benchmark)
 
 
-def shifted_by_one(stream: Outputs) -> np.ndarray:
-    return np.append(doubt(stream)[1:], 0.0)
+def later(values: np.ndarray) -> np.ndarray:
+    return np.append(values[1:], 0.0)
 
 
 def standardized(stream: Outputs) -> np.ndarray:
-    found = doubt(stream)
-    return np.asarray((found - found.mean()) / (found.std() + 1e-3))
-
-
-def longer_is_riskier(stream: Outputs) -> np.ndarray:
-    return doubt(stream) + len(stream)
-
-
-def knows_the_length(stream: Outputs) -> np.ndarray:
-    return shifted_by_one(stream) if len(stream) == 120 else doubt(stream)
+    return np.asarray((doubt(stream) - doubt(stream).mean()) / (doubt(stream).std() + 1e-3))
 
 
 def peeks_where_no_stretch_is_cut_off(stream: Outputs) -> np.ndarray:
@@ -56,32 +49,20 @@ def peeks_where_no_stretch_is_cut_off(stream: Outputs) -> np.ndarray:
     return found
 
 
-def looks_at_later_features(stream: Outputs) -> np.ndarray:
-    return np.append(stream.features[1:, 0], 0.0) if len(stream) == 120 else doubt(stream)
-
-
 @pytest.mark.parametrize(
     "watch",
     [
-        shifted_by_one,
+        lambda s: later(doubt(s)),
         standardized,
-        longer_is_riskier,
-        knows_the_length,
-        looks_at_later_features,
+        lambda s: doubt(s) + len(s),
+        lambda s: later(doubt(s)) if len(s) == 120 else doubt(s),
+        lambda s: later(s.features[:, 0]) if len(s) == 120 else doubt(s),
         peeks_where_no_stretch_is_cut_off,
+        lambda s: Answers(doubt(s), np.roll(s.probs.argmax(axis=1), -1)),
     ],
 )
 def test_a_method_that_looks_ahead_is_caught(benchmark: Benchmark, watch: Any) -> None:
     with pytest.raises(Broken, match=r"made\.py on east, stream 'class 1', .* use only the steps so far"):
-        judge(benchmark, watch)
-
-
-def test_an_answer_that_looks_ahead_is_caught(benchmark: Benchmark) -> None:
-    def watch(stream: Outputs) -> Answers:
-        label = stream.probs.argmax(axis=1)
-        return Answers(doubt(stream), np.append(label[1:], label[-1]))
-
-    with pytest.raises(Broken, match="gets another answer when later steps are cut off"):
         judge(benchmark, watch)
 
 
@@ -95,14 +76,10 @@ def test_an_answer_that_looks_ahead_is_caught(benchmark: Benchmark) -> None:
         (lambda s: Answers(doubt(s), np.full(120, 0.5)), "answer has dtype float64, expected integers"),
         (lambda s: Answers(doubt(s), alarm=np.full(120, 2)), r"alarm\[0\] is 2, expected True or False"),
         (lambda s: Answers(doubt(s), accuracy=np.full(120, 80.0)), r"accuracy\[0\] is 80.0, expected 0 to 1"),
-        (lambda s: "high", r"risk is text \('high'\), expected numbers"),
-        (
-            lambda s: {"risk": doubt(s), "alarms": None},
-            "unknown key 'alarms'; allowed: risk, answer, alarm, accuracy",
-        ),
+        (lambda s: {"risk": doubt(s), "alarms": 0}, "unknown key 'alarms'; allowed: risk, answer, alarm"),
+        (lambda s: {"alarm": doubt(s)}, "key 'risk' is missing; allowed: risk, answer"),
         (lambda s: None, "risk is None, expected a number for each step"),
         (lambda s: sys.exit(3), "failed: SystemExit: 3"),
-        (lambda s: {"alarm": doubt(s)}, "key 'risk' is missing; allowed: risk, answer"),
         (lambda s: s.labels, "AttributeError: 'Outputs' object has no attribute 'labels'"),
         (lambda s: s.probs.sort(), "ValueError: sort array is read-only"),
     ],
@@ -113,44 +90,37 @@ def test_bad_words_are_refused(benchmark: Benchmark, said: Any, message: str) ->
     assert "\n" not in str(caught.value) and "east, stream 'class 1', stretch 0" in str(caught.value)
 
 
-def test_random_words_are_refused(benchmark: Benchmark) -> None:
-    rng = np.random.default_rng(0)
-    counter = itertools.count()
+def test_what_is_random_or_outlives_a_stretch_is_refused(benchmark: Benchmark) -> None:
+    rng, counter = np.random.default_rng(0), itertools.count()
     with pytest.raises(Broken, match=r"the second time\. .* Random numbers need a fixed seed\.$"):
         judge(benchmark, lambda stream: rng.random(len(stream)))
     with pytest.raises(Broken, match=r"stretches: reset it at the beginning of watch\(self, stream\)"):
         judge(benchmark, lambda stream: doubt(stream) + next(counter))
 
-
-def test_a_memory_that_outlives_a_stretch_is_refused(benchmark: Benchmark) -> None:
-    class Method:
-        mean = 0.0
-
-        def step(self, probs: np.ndarray, features: np.ndarray) -> float:
-            self.mean = 0.9 * self.mean + 0.1 * (1 - float(probs.max()))
-            return self.mean
-
-    remedy = r"State is carried over between stretches: define start\(self\) and reset it there\."
-    with pytest.raises(Broken, match=rf"another risk the second time\. {remedy}"):
-        run(entry_of(Method, "", "", "made.py"), benchmark)
-    keeps = type("Method", (Method,), {"start": lambda self: None})
-    with pytest.raises(Broken, match=r"between stretches: reset all of it in start\(self\)\."):
-        run(entry_of(keeps, "", "", "made.py"), benchmark)
-    forgets = type("Method", (Method,), {"start": lambda self: setattr(self, "mean", 0.0)})
-    assert run(entry_of(forgets, "", "", "made.py"), benchmark).interval().estimate > 0
-
-
-def test_a_fit_that_draws_without_a_seed_is_refused(benchmark: Benchmark) -> None:
-    seeds = itertools.count()
-
     def fit(self: Any, dev: Dev) -> None:
-        self.weight = next(seeds)
+        self.weight = next(counter)
 
-    kind = type("Method", (), {"fit": fit, "watch": lambda self, stream: stream.features[:, 0] * self.weight})
-    with pytest.raises(
-        Broken, match=r"gets another risk after a second fit\. Seed the random numbers of fit\.$"
-    ):
-        run(entry_of(kind, "", "", "made.py"), benchmark)
+    def step(self: Any, probs: np.ndarray, features: np.ndarray) -> float:
+        self.mean = 0.9 * self.mean + 0.1 * (1 - float(probs.max()))
+        return float(self.mean)
+
+    stateful: dict[str, Any] = {"mean": 0.0, "step": step}
+    with pytest.raises(Broken, match=r"State is carried over .*: define start\(self\) and reset it there\."):
+        judge(benchmark, None, **stateful)
+    with pytest.raises(Broken, match=r"between stretches: reset all of it in start\(self\)\."):
+        judge(benchmark, None, start=lambda self: None, **stateful)
+    judge(benchmark, None, start=lambda self: setattr(self, "mean", 0.0), **stateful)
+    seedless: dict[str, Any] = {"fit": fit, "step": lambda self, probs, features: features[0] * self.weight}
+    with pytest.raises(Broken, match=r"another risk after a second fit\. Seed the random numbers of fit\.$"):
+        judge(benchmark, None, **seedless)
+
+
+def test_steps_say_what_a_whole_stretch_says_up_to_rounding(benchmark: Benchmark) -> None:
+    with pytest.raises(Broken, match=r"another risk from step\(\) than from watch\(\)\."):
+        judge(benchmark, doubt, step=lambda self, probs, features: float(probs.max()))
+    judge(benchmark, doubt, step=lambda self, probs, features: 1 - float(probs.max()))
+    weights = np.random.default_rng(0).normal(size=(4, 8)).astype(np.float32)
+    judge(benchmark, lambda stream: np.tanh(stream.features @ weights / 50).sum(axis=1))
 
 
 @pytest.mark.parametrize("uses_labels", [True, False])
@@ -178,6 +148,7 @@ def test_labels_are_given_in_their_track_alone(benchmark: Benchmark, uses_labels
         ),
         ("class Method:\n    passes = 0\n    watch = print\n", "passes is 0, expected 1 to 1000"),
         ("class Method:\n    name = 'a|b'\n    watch = print\n", r"name is 'a\|b', expected a text"),
+        ("class Method:\n    feedback = watch = print\n", "has feedback but no step"),
     ],
 )
 def test_files_that_are_no_methods_are_refused(tmp_path: Path, text: str, message: str) -> None:
@@ -187,20 +158,62 @@ def test_files_that_are_no_methods_are_refused(tmp_path: Path, text: str, messag
         load_entry(path)
 
 
-def test_a_function_is_enough(benchmark: Benchmark, tmp_path: Path) -> None:
-    path = tmp_path / "plain.py"
-    path.write_text("def watch(stream):\n    return 1 - stream.probs.max(axis=1)\n")
-    entry = load_entry(path)
-    assert (entry.name, entry.uses_labels) == ("plain", False)
-    assert run(entry, benchmark).interval().estimate == 1.0  # it is confidence
+class Told:
+    """Accepts everything, and writes down what it is told."""
+
+    heard: ClassVar[list[list[tuple[int, int, int]]]] = []
+
+    def start(self) -> None:
+        self.steps = 0
+        self.heard.append([])
+
+    def step(self, probs: np.ndarray, features: np.ndarray) -> Answers:
+        self.steps += 1
+        return Answers(1 - probs.max(), accept=True)
+
+    def feedback(self, step: int, label: int) -> None:
+        self.heard[-1].append((self.steps, step, label))
 
 
-def test_steps_say_what_a_whole_stretch_says(benchmark: Benchmark) -> None:
-    with pytest.raises(Broken, match=r"another risk from step\(\) than from watch\(\)\."):
-        judge(benchmark, doubt, step=lambda self, probs, features: float(probs.max()))
-    judge(benchmark, doubt, step=lambda self, probs, features: 1 - float(probs.max()))
+def told(benchmark: Benchmark, **more: Any) -> Any:
+    return run(entry_of(type("Method", (Told,), more), "", "", "made.py"), benchmark)
 
 
-def test_products_of_float32_matrices_are_no_look_ahead(benchmark: Benchmark) -> None:
-    weights = np.random.default_rng(0).normal(size=(4, 8)).astype(np.float32)
-    judge(benchmark, lambda stream: np.tanh(stream.features @ weights / 50).sum(axis=1))
+def test_drawn_labels_come_late_and_accepted_errors_of_the_second_half_count(benchmark: Benchmark) -> None:
+    heard: list[list[tuple[int, int, int]]] = []
+    outcome, task = told(benchmark, heard=heard), benchmark.tasks[0]
+    shown = task.streams["class 1"]
+    few, many = heard[0], heard[3]  # each run is followed by two that check it
+    assert set(few) < set(many) and 0.05 < len(many) / len(shown) < 0.15
+    for taken, step, label in many:
+        assert taken == step + 101 and label == shown.labels[step]
+    wrong = task.probs[shown.rows].argmax(axis=1) != shown.labels
+    have = {(each.task, each.stream, each.column): each.value for each in outcome.lines}
+    second = wrong[len(shown) // 2 :].mean()
+    for rate in ("1%", "10%"):
+        assert have["east", "class 1", f"wrong of accepted, {rate}"] == pytest.approx(second)
+        assert have["east", "class 1", f"excess, {rate}"] == pytest.approx(second - MAX_ERROR)
+    assert len(outcome.cells) == 8 and not any(key[1] == "clean" for key in have)
+    silent = told(benchmark, step=lambda self, probs, features: Answers(0.0, accept=False))
+    assert silent.interval().estimate == 0 and np.all(silent.draws() == 0)
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"step": lambda self, probs, features: 0.5}, "accept is None, expected True or False at each step"),
+        ({"feedback": lambda self, step, label: 1 / 0}, "failed.*: ZeroDivisionError"),
+        (
+            {
+                "start": lambda self: None,
+                "said": 0.0,
+                "step": lambda self, probs, features: Answers(self.said, accept=True),
+                "feedback": lambda self, step, label: setattr(self, "said", self.said + 1),
+            },
+            r"the second time\. State is carried over",
+        ),
+    ],
+)
+def test_rules_hold_where_labels_come_late(benchmark: Benchmark, more: dict[str, Any], message: str) -> None:
+    with pytest.raises(Broken, match=message):
+        told(benchmark, **more)

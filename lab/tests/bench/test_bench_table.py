@@ -59,27 +59,17 @@ def ranks(paths: list[Path]) -> list[tuple[int, str]]:
     return [(place.rank, place.result.name) for place in ranked(load_results(paths))]
 
 
-def test_the_fewest_errors_come_first_whatever_the_order_of_files(tmp_path: Path) -> None:
+def test_ranks_are_shared_where_intervals_cannot_tell_methods_apart(tmp_path: Path) -> None:
     paths = [made_result(tmp_path, name, value) for name, value in (("b", 0.9), ("c", 0.5), ("a", 1.2))]
     assert ranks(paths) == ranks(paths[::-1]) == [(1, "c"), (2, "b"), (3, "a")]
-
-
-def test_methods_that_intervals_cannot_tell_apart_share_a_rank(tmp_path: Path) -> None:
-    paths = [
-        made_result(tmp_path, "one", 0.50),
-        made_result(tmp_path, "three", 0.52, 0.1),
-        made_result(tmp_path, "four", 0.90),
-    ]
-    assert ranks(paths) == [(1, "one"), (1, "three"), (3, "four")]
-
-
-def test_a_difference_that_is_small_but_sure_parts_two_methods(tmp_path: Path) -> None:
-    same = np.random.default_rng(0).normal(size=REPLICATES) * 0.2
+    spread = (("one", 0.50, 0.0), ("three", 0.52, 0.1), ("four", 0.90, 0.0))
+    assert ranks([made_result(tmp_path, *each) for each in spread]) == [(1, "one"), (1, "three"), (3, "four")]
+    same = np.random.default_rng(0).normal(size=REPLICATES) * 0.2  # paired: both rise and fall together
     paths = [
         made_result(tmp_path, name, value, headline_draws=(value + same).tolist())
         for name, value in (("near", 0.51), ("best", 0.50))
     ]
-    assert ranks(paths) == [(1, "best"), (2, "near")]  # paired: both rise and fall together
+    assert ranks(paths) == [(1, "best"), (2, "near")]
 
 
 def test_results_beside_others_have_the_same_streams_and_other_names(tmp_path: Path) -> None:

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from sklearn.covariance import EmpiricalCovariance
 
 from tcuq_lab.detectors.alarm import RIVALS, Clean, Seen
-from tcuq_lab.detectors.bets import e_values, jumper
 from tcuq_lab.detectors.run_lengths import SLACK, alarm_steps, find_limit, run_length
 from tcuq_lab.detectors.scores import centers_of
-from tcuq_lab.detectors.statistics import STATISTICS, Reference, page_hinkley
+from tcuq_lab.detectors.statistics import STATISTICS, Reference, e_values, jumper, page_hinkley
 from tcuq_lab.detectors.switches import adwin, capped
 from tcuq_lab.detectors.switches import page_hinkley as two_sided
 from tcuq_lab.detectors.windows import (
@@ -97,11 +96,10 @@ def slow_alarms(statistic: Any, score: Any, limit: float) -> list[int]:
 @pytest.mark.parametrize("name", STATISTICS)
 @pytest.mark.parametrize("rounded", [False, True])
 def test_limits_are_the_smallest_values_that_keep_a_run_length(name: str, rounded: bool) -> None:
-    """Statistics start over after each alarm; steps that are not judged are run over, and not counted."""
+    """Statistics start over after each alarm."""
     rng = np.random.default_rng(7)
     runs = [rng.normal(0, 1, n) for n in (700, 500)]
     runs = [run.round() for run in runs] if rounded else runs
-    judged = [rng.random(len(run)) < 0.7 for run in runs]
     statistic = STATISTICS[name](Reference.of(runs))
     values = np.unique(np.round(np.concatenate([statistic.path(run) for run in runs]), 9))
     terms = statistic.terms(runs[0])
@@ -110,19 +108,14 @@ def test_limits_are_the_smallest_values_that_keep_a_run_length(name: str, rounde
         assert alarm_steps(statistic, terms, limit).tolist() == expected
         assert alarm_steps(statistic, terms, limit, most=3).tolist() == expected[:3]
 
-    def alarms(limit: float, masks: Any) -> int:
-        found = [slow_alarms(statistic, run, limit) for run in runs]
-        return sum(int(mask[each].sum()) for mask, each in zip(masks, found, strict=True))
+    def alarms(limit: float) -> int:
+        return sum(len(slow_alarms(statistic, run, limit)) for run in runs)
 
-    for masks in (None, judged):
-        kept = find_limit(statistic, runs, 60, masks)
-        counted = [np.ones(len(run), bool) for run in runs] if masks is None else masks
-        assert kept == run_length(statistic, runs, kept.limit, masks)
-        assert kept.steps == sum(int(mask.sum()) for mask in counted)
-        assert kept.alarms == alarms(kept.limit, counted) and kept.value >= 60
-        at = int(np.flatnonzero(values == kept.limit)[0])
-        if masks is None:
-            assert at == 0 or 1200 / max(1, alarms(float(values[at - 1]), counted)) < 60
+    kept = find_limit(statistic, runs, 60)
+    assert kept == run_length(statistic, runs, kept.limit)
+    assert kept.steps == 1200 and kept.alarms == alarms(kept.limit) and kept.value >= 60
+    at = int(np.flatnonzero(values == kept.limit)[0])
+    assert at == 0 or 1200 / max(1, alarms(float(values[at - 1]))) < 60
 
 
 def rises(seed: int, level: float = 2.0, runs: int = 3) -> np.ndarray:

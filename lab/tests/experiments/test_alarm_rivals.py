@@ -5,7 +5,7 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from tcuq_lab.detectors.alarm import RIVALS, Alarm, Clean, Rival, Seen, objective
+from tcuq_lab.detectors.alarm import RIVALS, Clean, Rival, Seen
 from tcuq_lab.harness.figures import Figure
 from tcuq_lab.harness.intervals import drawn, interval
 from tcuq_lab.harness.types import Truth
@@ -68,18 +68,6 @@ def test_limits_from_clean_data_find_a_shift_and_keep_their_run_length(rival: Ri
     assert on[:, 950:].mean() < 0.5
     cut = Seen(*(getattr(later, each.name)[:, :700] for each in fields(Seen)))
     np.testing.assert_array_equal(on[:, :700], rival.prepare(clean, cut, setting).on(limits)[0])
-
-
-def test_the_setting_with_the_least_objective_is_chosen() -> None:
-    seen, scene = made(6, 3, shift=1.0)
-    chosen = Alarm(next(each for each in RIVALS if each.name == "windowed mean"))
-    chosen.choose(seen, scene, ("fog/5",))
-    tried = chosen.choice["tried"]
-    least = min(each["objective"] for each in tried)
-    assert len(tried) == 8 and chosen.choice["objective"] == least
-    assert any(chosen.setting.items() <= each.items() and each["objective"] == least for each in tried)
-    assert objective(chosen.switch(seen).at_limit(), scene, ("fog/5",)) == pytest.approx(least, abs=0.001)
-    assert chosen.choice["false alarms on clean development time"] <= chosen.choice["asked for"]
 
 
 def test_a_limit_is_the_lowest_with_few_enough_false_alarms() -> None:

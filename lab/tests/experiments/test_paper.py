@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from tcuq_lab.experiments.paper import PAPER
 from tcuq_lab.experiments.paper_rows import fit, fit_once, fit_place, learned
 from tcuq_lab.experiments.paper_streams import STRANGE, PaperPlan, PaperUnit
 from tcuq_lab.experiments.paper_table import PaperExperiment
+from tcuq_lab.experiments.registry import EXPERIMENTS
 from tcuq_lab.experiments.result_files import load_stream_result, result_text
 from tcuq_lab.experiments.run import NoNetworks, run
 from tcuq_lab.harness.laws import StreamSizes
@@ -45,6 +47,11 @@ def test_tables_are_declared_once_and_compare_with_the_plain_network(tmp_path: P
         assert len({row.label for row in spec.networks}) == len(spec.networks)
         assert spec.networks[0].method.name == "base" or spec.name in ("exits", "rate_audit")
         assert len(set(spec.columns.values())) == len(spec.columns)
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_an_experiment_can_be_sent_to_another_process(name: str) -> None:
+    assert pickle.loads(pickle.dumps(EXPERIMENTS[name])).name == name
 
 
 def test_no_stream_serves_two_ends(tmp_path: Path) -> None:
@@ -128,9 +135,9 @@ def test_a_fit_that_was_kept_is_the_same_fit(tmp_path: Path) -> None:
         np.testing.assert_array_equal(one, other)
     _, dev = learned(row, unit, "dev")
     with pytest.raises(ValueError, match="tcuq_paper_ts fits more than parameters; fit is needed"):
-        TcuqTs().resume(dev, first.method.held_out, first.method.params)
+        TcuqTs().restore(dev, first.method.fit_record())
     with pytest.raises(ValueError, match="held_out has 1 entries, expected 8"):
-        TcuqPaper().resume(dev, [0.5], first.method.params)
+        TcuqPaper().restore(dev, {**first.method.fit_record(), "held_out": [0.5]})
     whole = place.read_text()
     for damaged in (
         "{",
@@ -186,7 +193,10 @@ def test_another_network_is_measured_by_its_confidence_and_by_the_monitor(
     path = tmp_path / "backbones.json"
     path.write_text(result_text(spec, kept.setting, found))
     about, lines = load_stream_result(path)
-    assert about["setting"]["networks"] == {"vit": "cifar10"} and about["choices"]["vit"]["classes"] == 10
+    assert (
+        about["setting"]["networks"] == {"vit": "cifar10"}
+        and about["choices"]["vit-0"]["tcuq"]["dev"]["classes"] == 10
+    )
     accuracy = (kept.bank["clean"].probs.argmax(1) == kept.labels).mean()
     assert {each.task for each in lines.lines} == {"vit"}
 

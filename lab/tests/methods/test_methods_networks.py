@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,29 +11,30 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="pip install torch")
+stats = pytest.importorskip("scipy.stats", reason="pip install scipy")
 
 from torch import nn  # noqa: E402
 from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 from torch.utils.flop_counter import flop_registry  # noqa: E402
 
-from tcuq_lab.methods import passes  # noqa: E402
+from tcuq_lab.methods import NETWORK_METHODS, method  # noqa: E402
 from tcuq_lab.methods.confidence import Conformal, fitted, likelihood, p_values  # noqa: E402
 from tcuq_lab.methods.ensembles import POSTNET_KINDS, risks  # noqa: E402
-from tcuq_lab.methods.method import Method, Observed, Recorded  # noqa: E402
-from tcuq_lab.methods.passes import differential_entropy, expected_entropy, sampled  # noqa: E402
+from tcuq_lab.methods.method import Method  # noqa: E402
 from tcuq_lab.methods.perturbed import EPSILONS, Odin, gradient  # noqa: E402
-from tcuq_lab.methods.registry import NETWORK_METHODS, method  # noqa: E402
+from tcuq_lab.zoo import outputs as passes  # noqa: E402
 from tcuq_lab.zoo.config import config_from  # noqa: E402
 from tcuq_lab.zoo.outputs import (  # noqa: E402
     core,
+    differential_entropy,
+    expected_entropy,
     outputs,
     parameters,
+    sampled,
 )
 from tcuq_lab.zoo.train import Examples, train  # noqa: E402
 from tcuq_lab.zoo.weights import save_weights  # noqa: E402
 
-SHAPE = (1, 12, 12)
-OPTIONS = {"classes": 4, "width": 4}
 NETWORK = [each.name for each in NETWORK_METHODS]
 
 
@@ -48,46 +50,31 @@ def corners(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 X, Y = corners(400, seed=1)
-AGAIN, AGAIN_Y = corners(300, seed=2)
+AGAIN, _ = corners(300, seed=2)
 
 
 @pytest.fixture(scope="module")
-def one_thread() -> Iterator[None]:
-    """Networks so small are only slowed down by more."""
-    before = torch.get_num_threads()
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, list[nn.Module]]]:
+    """Tiny networks of every recipe, five of the plain one; networks so small are only slowed by threads."""
+    before, folder = torch.get_num_threads(), Path(tmp_path_factory.mktemp("weights"))
     torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
-@pytest.fixture(scope="module")
-def trained(one_thread: None, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[nn.Module]]:
-    """Tiny networks of every recipe, five of the plain one."""
-    folder = Path(tmp_path_factory.mktemp("weights"))
     given = {"name": "t", "dataset": "mnist", "backbone": "cnn4", "batch": 32, "rate": 0.05}
     x, y = corners(320, seed=0)
 
     def made(recipe: str, seed: int = 0, epochs: int = 6, **settings: Any) -> nn.Module:
-        config = config_from(
-            {
-                **given,
-                "recipe": recipe,
-                "seed": seed,
-                "epochs": epochs,
-                "settings": settings,
-                "options": {"width": 4},
-            }
-        )
+        more = {"recipe": recipe, "seed": seed, "epochs": epochs, "settings": settings}
+        config = config_from({**given, **more, "options": {"width": 4}})
         return train(config, Examples(torch.from_numpy(x), torch.from_numpy(y)), folder=folder).module
 
     plain = [made("plain", seed) for seed in range(5)]
+    card = {"backbone": "cnn4", "options": {"classes": 4, "width": 4}, "recipe": "plain", "settings": {}}
     for seed, module in enumerate(plain):
-        card = {"backbone": "cnn4", "options": OPTIONS, "recipe": "plain", "settings": {}}
         save_weights(folder / f"t-{seed}.npz", module, card)
     others = {name: [made(name)] for name in ("early_exit", "godin")}
     others["postnet"] = [made("postnet", epochs=12)]
     others["dropout"] = [made("dropout", rate=0.3)]
-    return {"plain": plain, "hydra": [made("hydra", teacher="t", heads=3)], **others}
+    yield {"plain": plain, "hydra": [made("hydra", teacher="t", heads=3)], **others}
+    torch.set_num_threads(before)
 
 
 def ready(name: str, trained: dict[str, list[nn.Module]]) -> Method:
@@ -97,47 +84,16 @@ def ready(name: str, trained: dict[str, list[nn.Module]]) -> Method:
     return found
 
 
-def seen(rows: Recorded) -> Observed:
-    return Observed(rows.probs, rows.features, rows.extra)
+class Counted(TorchDispatchMode):
+    """Counts passes, and multiply-adds of products and convolutions as PyTorch dispatches them."""
 
+    def __init__(self, networks: Any = ()) -> None:
+        super().__init__()
+        self.passes = self.multiply_adds = 0
+        self.hooks = [each.register_forward_hook(self._passed) for each in networks]
 
-@pytest.mark.parametrize("name", NETWORK)
-def test_every_method_is_repeatable_and_does_not_look_at_batches(
-    name: str, trained: dict[str, list[nn.Module]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    one = ready(name, trained).record(AGAIN)
-    monkeypatch.setattr(passes, "BATCH", 130)
-    monkeypatch.setattr("tcuq_lab.zoo.outputs.BATCH", 130)
-    torch.manual_seed(99)  # a method must not draw from the global generator
-    two = ready(name, trained).record(AGAIN)
-    np.testing.assert_allclose(one.probs, two.probs, atol=1e-5)
-    for column, values in one.extra.items():
-        assert len(values) == len(AGAIN)
-        np.testing.assert_allclose(values, two.extra[column], rtol=1e-3, atol=1e-4)
-
-
-class Calls:
-    """Counts forward calls of networks."""
-
-    def __init__(self, networks: Any) -> None:
-        self.count = 0
-        self.hooks = [each.register_forward_hook(self) for each in networks]
-
-    def __call__(self, *_: object) -> None:
-        self.count += 1
-
-    def __enter__(self) -> Calls:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for hook in self.hooks:
-            hook.remove()
-
-
-class Done(TorchDispatchMode):
-    """Counts multiply-adds of products and convolutions as PyTorch dispatches them, backwards too."""
-
-    multiply_adds = 0
+    def _passed(self, *_: object) -> None:
+        self.passes += 1
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         rule = flop_registry.get(function._overloadpacket)
@@ -153,26 +109,37 @@ class Done(TorchDispatchMode):
 
 
 FORWARD = {"mc_dropout": 10, "deep": 5, "odin": 2, "odin_energy": 2, "godin": 2, "godin_energy": 2}
+STORED = {"temperature": 1, "conformal": len(X), "odin": 2, "odin_energy": 2, "godin": 1, "godin_energy": 1}
+"""Temperature and step, or the step alone, or clean doubts."""
 
 
-# Flows of postnet are neither products of matrices nor convolutions.
-@pytest.mark.parametrize("name", [name for name in NETWORK if name != "postnet"])
-def test_the_declared_cost_is_the_counted_one(name: str, trained: dict[str, list[nn.Module]]) -> None:
+@pytest.mark.parametrize("name", NETWORK)
+def test_every_method_is_repeatable_does_not_look_at_batches_and_costs_what_it_declares(
+    name: str, trained: dict[str, list[nn.Module]], monkeypatch: pytest.MonkeyPatch
+) -> None:
     found = ready(name, trained)
-    with Calls(found.networks) as calls, Done() as counter:
-        found.record(AGAIN[:1])
-    done = counter.multiply_adds
-    assert calls.count == FORWARD.get(name, 1)
-    cost = found.cost(SHAPE)
-    assert cost.multiply_adds == done
-    assert cost.gradient == ("odin" in name)
-    with Done() as plain, torch.no_grad():
-        core(found.networks[0])(torch.zeros(1, *SHAPE))
-    assert cost.passes == done / plain.multiply_adds
-    kept = {"odin": 2, "odin_energy": 2, "godin": 1, "godin_energy": 1}  # temperature and step, or the step
-    stored = {"temperature": 1, "conformal": len(X), **kept}.get(name, 0)
-    unused = parameters(core(found.networks[0]).head) if found.recipe == "godin" else 0
-    assert cost.parameters == sum(parameters(each) for each in found.networks) + stored - unused
+    one = found.record(AGAIN)
+    if name != "postnet":  # its flows are neither products of matrices nor convolutions
+        with Counted(found.networks) as counter:
+            found.record(AGAIN[:1])
+        done, cost = counter.multiply_adds, found.cost((1, 12, 12))
+        for hook in counter.hooks:
+            hook.remove()
+        assert counter.passes == FORWARD.get(name, 1)
+        assert cost.multiply_adds == done and cost.gradient == ("odin" in name)
+        with Counted() as plain, torch.no_grad():
+            core(found.networks[0])(torch.zeros(1, 1, 12, 12))
+        assert cost.passes == done / plain.multiply_adds
+        unused = parameters(core(found.networks[0]).head) if found.recipe == "godin" else 0
+        kept = sum(parameters(each) for each in found.networks) + STORED.get(name, 0) - unused
+        assert cost.parameters == kept
+    monkeypatch.setattr(passes, "BATCH", 130)
+    torch.manual_seed(99)  # a method must not draw from the global generator
+    two = ready(name, trained).record(AGAIN)
+    np.testing.assert_allclose(one.probs, two.probs, atol=1e-5)
+    for column, values in one.extra.items():
+        assert len(values) == len(AGAIN)
+        np.testing.assert_allclose(values, two.extra[column], rtol=1e-3, atol=1e-4)
 
 
 def test_temperature_against_a_grid() -> None:
@@ -187,26 +154,20 @@ def test_temperature_against_a_grid() -> None:
         assert found == pytest.approx(scale, rel=0.3)
 
 
-def test_p_values_against_counting() -> None:
-    rng = np.random.default_rng(0)
-    clean = np.sort(rng.integers(0, 20, 60) / 20.0)  # many ties
-    doubt = rng.integers(-1, 22, 200) / 20.0
-    slow = [(1 + sum(each >= value for each in clean)) / 61 for value in doubt]
-    np.testing.assert_array_equal(p_values(clean, doubt), slow)
-
-
 def test_conformal_refuses_no_more_than_its_level_and_ranks_as_base(
     trained: dict[str, list[nn.Module]],
 ) -> None:
+    rng = np.random.default_rng(0)
+    clean, doubt = np.sort(rng.integers(0, 20, 60) / 20.0), rng.integers(-1, 22, 200) / 20.0  # many ties
+    slow = [(1 + sum(each >= value for each in clean)) / 61 for value in doubt]
+    np.testing.assert_array_equal(p_values(clean, doubt), slow)
     found = ready("conformal", trained)
     assert isinstance(found, Conformal)
-    own = found.answer(seen(found.record(X))).score
+    own, rows = found.answer(found.record(X)).score, found.record(AGAIN)
     for level in (0.0, 0.05, 0.1, 0.5, 1.0):
         assert found.refused(own, level).mean() <= level
-    assert found.refused(own, 0.1).mean() > 0.09
-    rows = seen(found.record(AGAIN))
     new = found.answer(rows).score
-    assert abs(found.refused(new, 0.1).mean() - 0.1) < 0.06
+    assert found.refused(own, 0.1).mean() > 0.09 and abs(found.refused(new, 0.1).mean() - 0.1) < 0.06
     order = np.argsort(ready("base", trained).answer(rows).score)
     assert (np.diff(new[order]) >= 0).all()
     with pytest.raises(ValueError, match="level is 2"):
@@ -235,8 +196,6 @@ def test_the_step_of_odin_is_along_the_gradient(trained: dict[str, list[nn.Modul
     found = ready("odin", trained)
     assert isinstance(found, Odin)
     found.temperature = 10.0
-    import copy
-
     network = copy.deepcopy(found.networks[0]).double()
     inputs = core(network).prepare(torch.from_numpy(AGAIN[:3])).double()
 
@@ -244,16 +203,12 @@ def test_the_step_of_odin_is_along_the_gradient(trained: dict[str, list[nn.Modul
         return (given[0] / found.temperature).log_softmax(1).amax(1)
 
     _, slope = gradient(network, inputs, confidence)
-    rng = np.random.default_rng(0)
     with torch.no_grad():
-        for row, column in rng.integers(0, 12, (20, 2)):
+        for row, column in np.random.default_rng(0).integers(0, 12, (20, 2)):
             nudge = torch.zeros_like(inputs)
             nudge[:, 0, row, column] = 1e-6
             up, down = (confidence(network(inputs + sign * nudge)) for sign in (1, -1))
-            wanted = (up - down) / 2e-6
-            torch.testing.assert_close(slope[:, 0, row, column], wanted, rtol=1e-3, atol=1e-7)
-        here = confidence(network(inputs))
-        assert (confidence(network(inputs + 1e-4 * slope.sign())) > here).all()
+            torch.testing.assert_close(slope[:, 0, row, column], (up - down) / 2e-6, rtol=1e-3, atol=1e-7)
     # The float32 path of the method is the same function.
     both = found._runs(AGAIN[:3], "cpu", (0.01,))
     moved = network(inputs + 0.01 * slope.sign())[0].detach().numpy()
@@ -269,10 +224,7 @@ def test_the_step_is_chosen_on_clean_examples_by_the_largest_mean(
     assert found.epsilon == EPSILONS[int(np.argmax(means))]
     shuffled = method(name)(found.networks)
     shuffled.ready(X, found.record(X).probs.argmax(1))  # labels without an error
-    if name == "odin":
-        assert shuffled.temperature == 1000.0
-    else:
-        assert shuffled.epsilon == found.epsilon
+    assert shuffled.temperature == 1000.0 if name == "odin" else shuffled.epsilon == found.epsilon
     plain = outputs(found.networks[0], AGAIN)
     np.testing.assert_allclose(found.record(AGAIN).probs, plain.probs, atol=1e-5)  # of the unmoved input
     with pytest.raises(ValueError, match=rf"{name} has no step; ready\(\) with clean"):
@@ -280,7 +232,6 @@ def test_the_step_is_chosen_on_clean_examples_by_the_largest_mean(
 
 
 def test_uncertainties_of_a_dirichlet_against_scipy() -> None:
-    stats = pytest.importorskip("scipy.stats", reason="pip install scipy")
     rng = np.random.default_rng(0)
     alpha = 1 + rng.gamma(0.5, 20.0, (50, 4))
     ours = differential_entropy(torch.from_numpy(alpha)).numpy()

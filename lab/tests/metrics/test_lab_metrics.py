@@ -16,8 +16,6 @@ from sklearn import metrics as other
 from tcuq.metrics import auroc, reliability, risk_coverage
 from tcuq_lab import metrics as m
 
-NAN, INF = math.nan, math.inf
-
 
 def tied(seed: int, steps: int = 300, values: int = 12) -> tuple[Any, Any]:
     """Scores with many ties that say something about the flags."""
@@ -27,46 +25,24 @@ def tied(seed: int, steps: int = 300, values: int = 12) -> tuple[Any, Any]:
     return rng.integers(0, values, steps) / 7 + truth * rng.choice([0, 2]) / 7, truth
 
 
-def posteriors(seed: int, steps: int = 200, classes: int = 4) -> tuple[Any, Any]:
-    rng = np.random.default_rng(seed)
-    return rng.dirichlet(np.full(classes, 0.4), steps), rng.integers(0, classes, steps)
-
-
 @pytest.mark.parametrize("seed", range(8))
 def test_ranking_agrees_with_scikit_learn(seed: int) -> None:
     score, truth = tied(seed, values=[2, 12, 1000][seed % 3])
     assert auroc(score, truth) == pytest.approx(other.roc_auc_score(truth, score), abs=1e-12)
-    area = other.average_precision_score(truth, score)
+    area, share = other.average_precision_score(truth, score), truth.mean()
     assert m.average_precision(score, truth) == pytest.approx(area, abs=1e-12)
-    assert m.prevalence(truth) == truth.mean()
-    share = truth.sum() / len(truth)
+    assert m.prevalence(truth) == share
     assert m.precision_lift(score, truth) == pytest.approx((area - share) / (1 - share), abs=1e-12)
-
-
-def slow_fpr_at_tpr(score: Any, truth: Any, tpr: float) -> float:
-    rates = [
-        (np.mean(score[truth] >= cut), np.mean(score[~truth] >= cut)) for cut in [*np.unique(score), INF]
-    ]
-    return float(min(false for hit, false in rates if hit >= tpr))
-
-
-@pytest.mark.parametrize("seed", range(8))
-@pytest.mark.parametrize("tpr", [0, 0.1, 0.5, 0.95, 1])
-def test_false_positives_at_a_recall(seed: int, tpr: float) -> None:
-    score, truth = tied(seed)
-    assert m.fpr_at_tpr(score, truth, tpr) == pytest.approx(slow_fpr_at_tpr(score, truth, tpr))
 
 
 @pytest.mark.parametrize("truth", [[], [True], [False], [True] * 5, [False] * 5])
 def test_rankings_of_one_kind_are_undefined(truth: list[bool]) -> None:
     score = np.arange(len(truth))
-    for metric in (auroc, m.precision_lift, m.fpr_at_tpr):
+    for metric in (auroc, m.precision_lift):
         assert math.isnan(metric(score, truth))
     assert math.isnan(m.prevalence(truth)) == (not truth)
-    if any(truth):
-        assert m.average_precision(score, truth) == 1
-    else:
-        assert math.isnan(m.average_precision(score, truth))
+    area = m.average_precision(score, truth)
+    assert area == 1 if any(truth) else math.isnan(area)
 
 
 def slow_curve(rows: list[tuple[int, bool]]) -> list[Fraction]:
@@ -81,11 +57,8 @@ def slow_curve(rows: list[tuple[int, bool]]) -> list[Fraction]:
 @given(st.lists(st.tuples(st.integers(0, 2), st.booleans()), min_size=1, max_size=6), st.integers(0, 12))
 def test_selective_risk_is_the_mean_over_tie_orders(rows: list[tuple[int, bool]], twelfths: int) -> None:
     score, wrong = [r[0] for r in rows], [r[1] for r in rows]
-    expected = slow_curve(rows)
-    n = len(rows)
-    curve = risk_coverage(score, wrong)
-    assert curve.coverage.tolist() == [k / n for k in range(1, n + 1)]
-    assert curve.error.tolist() == [float(x) for x in expected]
+    expected, n = slow_curve(rows), len(rows)
+    assert risk_coverage(score, wrong).error.tolist() == [float(x) for x in expected]
     assert m.aurc(score, wrong) == pytest.approx(float(sum(expected) / n))
     aim = Fraction(twelfths, 12)
     least = next(k for k in range(1, n + 1) if Fraction(k, n) >= aim)
@@ -94,32 +67,19 @@ def test_selective_risk_is_the_mean_over_tie_orders(rows: list[tuple[int, bool]]
 
 @pytest.mark.parametrize("seed", range(4))
 def test_likelihood_and_brier(seed: int) -> None:
-    probs, labels = posteriors(seed)
+    rng = np.random.default_rng(seed)
+    probs, labels = rng.dirichlet(np.full(4, 0.4), 200), rng.integers(0, 4, 200)
     loss = other.log_loss(labels, np.maximum(probs, 1e-12), labels=range(4))
     assert m.nll(probs, labels) == pytest.approx(loss, rel=1e-6)
-    total = sum((probs[t, k] - (labels[t] == k)) ** 2 for t in range(len(probs)) for k in range(4))
-    assert m.brier(probs, labels) == pytest.approx(total / len(probs))
-    assert m.brier_per_class(probs, labels) == pytest.approx(total / len(probs) / 4)
-
-
-def test_likelihood_and_brier_at_their_ends() -> None:
+    total = np.square(probs - np.eye(4)[labels]).sum() / 200
+    assert m.brier(probs, labels) == pytest.approx(total)
+    assert m.brier_per_class(probs, labels) == pytest.approx(total / 4)
     sure = np.eye(3)
     assert m.nll(sure, [0, 1, 2]) == m.brier(sure, [0, 1, 2]) == 0
     assert m.nll(sure, [1, 2, 0]) == pytest.approx(-math.log(1e-12))
-    assert m.brier(sure, [1, 2, 0]) == 2
-    assert m.brier_per_class([[0.5, 0.5]], [1]) == 0.25
     for metric in (m.nll, m.brier, m.brier_per_class):
         with pytest.raises(ValueError, match=r"labels\[1\] is -1, none of the classes.*expected 0 to 2"):
             metric(sure, [0, -1, 2])
-
-
-def slow_ece(top: Any, right: Any, bins: int) -> float:
-    total = 0.0
-    for b in range(bins):
-        inside = (top > b / bins) & (top <= (b + 1) / bins) | ((top == 0) & (b == 0))
-        if inside.any():
-            total += inside.mean() * abs(top[inside].mean() - right[inside].mean())
-    return total
 
 
 @pytest.mark.parametrize("bins", [1, 2, 7, 10, 15, 400])
@@ -128,17 +88,15 @@ def test_calibration_errors(seed: int, bins: int) -> None:
     rng = np.random.default_rng(seed)
     # Values on the edges of the bins, zero and one among them.
     top = rng.integers(0, 31, 250) / 30 if seed % 2 else rng.integers(0, bins + 1, 250) / bins
-    right = rng.random(250) < top**2
-    assert m.ece(top, right, bins) == pytest.approx(slow_ece(top, right, bins))
-    order = rng.permutation(250)
-    assert m.ece(top[order], right[order], bins) == pytest.approx(m.ece(top, right, bins))
+    right, total = rng.random(250) < top**2, 0.0
+    for b in range(bins):
+        inside = (top > b / bins) & (top <= (b + 1) / bins) | ((top == 0) & (b == 0))
+        total += abs(top[inside].sum() - right[inside].sum()) / 250
+    assert m.ece(top, right, bins) == pytest.approx(total)
     table = reliability(top, right, bins)
-    assert table.count.sum() == 250 and np.array_equal(np.isnan(table.accuracy), table.count == 0)
-    assert np.array_equal(table.low[1:], table.high[:-1]) and table.low[0] == 0 and table.high[-1] == 1
-    used = table.count > 0
-    assert (table.confidence[used] <= table.high[used] + 1e-12).all()
-    assert (table.confidence[used] >= table.low[used] - 1e-12).all()
-    assert table.count @ np.nan_to_num(table.accuracy) == pytest.approx(right.sum())
+    assert table.count.sum() == 250 and table.count @ np.nan_to_num(table.accuracy) == pytest.approx(
+        right.sum()
+    )
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,8 +25,10 @@ from ..harness.laws import (
     MIXED_CLEAN,
     NETWORKS,
     SMALL,
+    TRIAL,
     UnitPlan,
     fit_shown,
+    sizes_of,
 )
 from ..harness.types import CLEAN
 from ..reproduce.recordings import Recordings
@@ -65,9 +68,13 @@ def wanted(plan: UnitPlan) -> dict[str, tuple[str, int, int]]:
 def made(task: str, recordings: Recordings, progress: Progress | None = None) -> Task:
     """Return the streams of a task, from recorded outputs of the plain network of seed 0.
 
-    The first steps of stretches of the experiments are taken, so that no other recording is needed.
+    The first steps of stretches of the experiments are taken, so that no other recording is needed. A trial
+    has as many stretches, which are shorter.
     """
-    plan = UnitPlan(task, SEED, severities=recordings.setting.severities)
+    sizes = sizes_of(recordings.setting.name)
+    if sizes == TRIAL:
+        sizes = replace(sizes, mixed_dev=DEV_STRETCHES, mixed_test=TEST_STRETCHES, more_test=TEST_STRETCHES)
+    plan = UnitPlan(task, SEED, sizes, recordings.setting.severities)
     return of_unit(Unit(plan, recordings), wanted(plan), recordings.setting.name, progress)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +18,6 @@ from tcuq.metrics import auroc
 from tcuq.monitor.monitor import Monitor, run_over
 from tcuq_device.graph import oracle
 from tcuq_device.graph.model import Graph
-from tcuq_device.graph.steps import Int8
 
 from ..corruptions import suite_of
 from ..data import Dataset
@@ -38,7 +37,6 @@ NETWORKS = ("cnn4-0", "dscnn-0", "resnet8-0")
 POINTS, GAP = 1.0, 0.01
 """What int8 may cost: points of accuracy, and AUROC of errors."""
 
-Run = Callable[[Graph, Int8], Mapping[str, Int8]]
 Bank = dict[str, tuple[npt.NDArray[Any], npt.NDArray[Any] | None]]
 
 
@@ -52,7 +50,6 @@ class Banks(NamedTuple):
 def int8_cost(
     path: str | Path,
     sizes: ShownSizes | None = None,
-    run: Run = oracle.run,
     settings: QuantizeSettings | None = None,
     say: Say = print,
 ) -> dict[str, Any]:
@@ -77,7 +74,7 @@ def int8_cost(
         return said.probs, said.features if through is None else through(said.features)
 
     def small(x: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-        said = run(graph, input_of(graph, x))
+        said = oracle.run(graph, input_of(graph, x))
         return said["probs"], said["features"]
 
     x = inputs_of(test)
@@ -161,15 +158,12 @@ def report(
     weights: str | Path,
     names: Sequence[str] = NETWORKS,
     sizes: ShownSizes | None = None,
-    run: Run = oracle.run,
     settings: Sequence[QuantizeSettings] = (QuantizeSettings(),),
     say: Say = print,
 ) -> dict[str, Any]:
     """Return the figures of several networks, with what is needed to get them again."""
     used = sizes or ShownSizes()
-    rows = [
-        int8_cost(Path(weights) / f"{name}.npz", used, run, each, say) for name in names for each in settings
-    ]
+    rows = [int8_cost(Path(weights) / f"{name}.npz", used, each, say) for name in names for each in settings]
     return {
         "format": FORMAT,
         "command": "tcuq-lab boards accuracy",

@@ -23,8 +23,8 @@ from tcuq_device.graph.storage import load_graph
 from ..corruptions import suite_of
 from ..data import Dataset
 from ..data.parts import load_part
+from ..methods import method, names_of, suffix_of
 from ..methods.projection import WIDTH, projection
-from ..methods.registry import method, names_of, suffix_of
 from ..streams import Description, Geometric, Segments, Shift, Stream, build
 from ..zoo.examples import examples, inputs_of
 from ..zoo.outputs import outputs

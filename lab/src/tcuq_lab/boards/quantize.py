@@ -11,8 +11,6 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
-from tcuq.log.logits import softmax_table
-from tcuq_device.graph import oracle
 from tcuq_device.graph.check import check
 from tcuq_device.graph.model import Graph
 from tcuq_device.graph.steps import Int8
@@ -86,7 +84,6 @@ def quantize(
     name: str,
     *,
     projection: tuple[npt.NDArray[Any], npt.NDArray[Any]] | None = None,
-    softmax: bool = True,
     entry: tuple[float, int] | None = None,
     about: Mapping[str, object] | None = None,
     settings: QuantizeSettings | None = None,
@@ -108,9 +105,8 @@ def quantize(
     outputs = {}
     for at, logits in enumerate(traced.logits):
         end = f"_{at}" if at else ""
-        if softmax:
-            made.posteriors(logits, f"probs{end}")
-        outputs[f"{'probs' if softmax else 'logits'}{end}"] = f"probs{end}" if softmax else logits
+        made.posteriors(logits, f"probs{end}")
+        outputs[f"probs{end}"] = f"probs{end}"
     outputs["features"] = features
     noted = {**(about or {}), "calibration": len(examples)}
     return check(Graph(name, made.tensors, made.steps, INPUT, outputs, noted))
@@ -134,13 +130,6 @@ def input_of(graph: Graph, examples: npt.NDArray[Any]) -> Int8:
     if given.dtype.kind != "f":
         raise ValueError(f"examples are {given.dtype}, expected uint8 or float")
     return how.quantized(given)
-
-
-def posteriors(logits: Int8, scale: float) -> Int8:
-    """Return posteriors of int8 logits, to the bit as a graph that ends in `Softmax` gives them."""
-    if logits.dtype != np.int8 or logits.ndim != 2:
-        raise ValueError(f"logits are {logits.dtype} {logits.shape}, expected int8 (n, classes)")
-    return oracle.softmax(logits, softmax_table(scale))
 
 
 def _projected(traced: Trace, projection: tuple[Any, Any] | None) -> tuple[Trace, str]:

@@ -10,6 +10,8 @@ from tcuq.cli.common import answer, note, progress
 from tcuq.cli.parser import declare
 from tcuq.cli.process import UsageError
 
+from .shared import forecast
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
@@ -277,7 +279,7 @@ def _make(args: argparse.Namespace) -> int:
             if recordings.has(task, SEED, PLAIN)
         ]
     )
-    with progress(args) as bar:
+    with forecast(args) as bar:
         found = [made(task, recordings, bar) for task in tasks]
     before = content_of(out)
     if before == {f"{task.name}.npz": content_digest(arrays_of(task)) for task in found}:

@@ -374,7 +374,6 @@ def write_page(args: argparse.Namespace) -> int:
 
 
 def _torch() -> None:
-    try:
-        import torch  # noqa: F401
-    except ModuleNotFoundError:
-        raise ImportError("PyTorch is needed to read networks: pip install torch") from None
+    from ..home import library
+
+    library("torch", "to read networks")

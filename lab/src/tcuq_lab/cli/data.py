@@ -33,6 +33,26 @@ def add(subparsers: Subparsers) -> None:
     sheet = "tcuq-lab corrupt sheet mnist --out sheet.png"
     check = declare(actions, "check", "decode the files and count examples", checked, check_all, sheet)
     check.add_argument("name", metavar="NAME", nargs="?", help="dataset (default: all that are present)")
+    pack = declare(
+        actions,
+        "pack",
+        "pack recordings of traffic signs (GTSRB) or of the wrist sensor (WHARF) from their own files",
+        "tcuq-lab data pack signs GTSRB/Training data/signs.npz",
+        pack_one,
+        "tcuq-lab data check signs",
+    )
+    pack.add_argument("name", metavar="NAME", help="signs, or motion")
+    pack.add_argument("folder", metavar="DIR", help="folder of the files as they are published")
+    pack.add_argument("out", metavar="FILE", help="file to write (.npz)")
+
+
+def pack_one(args: argparse.Namespace) -> int:
+    """Pack recordings."""
+    from ..data.pack import pack
+
+    said = pack(args.name, args.folder, args.out)
+    answer(args, {"file": args.out}, said)
+    return 0
 
 
 def list_all(args: argparse.Namespace) -> int:

@@ -55,7 +55,7 @@ def record(args: argparse.Namespace) -> int:
     from tcuq.base.checks import integer, known
 
     from ..experiments.paper import PAPER
-    from ..home import folder
+    from ..home import folder, library
     from ..reproduce.recorder import available, checksums, differing, manifest, record_all, rows_of
     from ..reproduce.recordings import Recordings
     from ..reproduce.rows import TASKS, row_of
@@ -81,13 +81,8 @@ def record(args: argparse.Namespace) -> int:
             note(args, f"{task}: no weights of {', '.join(absent)}; rows that need them are left out")
         if found:
             rows[task] = found
-    try:
-        from ..zoo.make import find_device
-    except ModuleNotFoundError as error:
-        if error.name != "torch":
-            raise
-        raise ImportError("PyTorch is needed to run networks: pip install torch") from None
-    import torch
+    torch = library("torch", "to run networks")
+    from ..zoo.make import find_device
 
     device = recordings.device = find_device(args.device)
     cache.mkdir(parents=True, exist_ok=True)

@@ -112,7 +112,7 @@ def reproduce(args: argparse.Namespace) -> int:
     from tcuq.base.checks import integer, known
 
     from ..changes import update
-    from ..experiments.registry import EXPERIMENTS
+    from ..experiments.registry import ALONE, EXPERIMENTS
     from ..experiments.result_files import result_text
     from ..experiments.run import NoNetworks, run
     from ..harness.lines import plain
@@ -138,11 +138,13 @@ def reproduce(args: argparse.Namespace) -> int:
         if len(elsewhere) < len(args.names):
             raise UsageError(f"{elsewhere[0]} has other options: run it by itself")
         return max(main(ELSEWHERE[name][1]) for name in elsewhere)
-    names = list(found) if args.names == ["all"] else [known("experiment", n, found) for n in args.names]
+    every = [name for name in found if name not in ALONE]
+    names = every if args.names == ["all"] else [known("experiment", n, found) for n in args.names]
     setting = run_size(args.setting)
-    first = 1 if setting.name == "trial" else None  # a trial is of one network of the first task
+    first = 1 if setting.name == "trial" else None  # a trial is of the first task and dwell
     chosen = [
-        found[name].narrowed(args.task or found[name].tasks[:first], args.dwell or ()) for name in names
+        each.narrowed(args.task or each.tasks[:first], args.dwell or each.dwells[:first])
+        for each in (found[name] for name in names)
     ]
     if args.seed:
         setting = replace(setting, seeds=tuple(dict.fromkeys(args.seed)))

@@ -33,6 +33,7 @@ def add(subparsers: Subparsers) -> None:
         parser,
         ("--seed", "N", "seed of the first network (default: the configuration's)"),
         ("--epochs", "N", "epochs (default: the configuration's)"),
+        ("--share", "SHARE", "share of the configuration's epochs"),
         ("--name", "NAME", "name of the checkpoints (default: the configuration's)"),
     )
     changed = ("--set", "NAME=VALUE", "a setting of the recipe; may be repeated")
@@ -128,12 +129,12 @@ def setting(text: str) -> tuple[str, Any]:
 
 def train_networks(args: argparse.Namespace) -> int:
     """Train the members."""
-    try:
-        from ..zoo.make import find_config, train_all
-    except ModuleNotFoundError as error:
-        if error.name != "torch":
-            raise
-        raise ImportError("PyTorch is needed for training: pip install torch") from None
+    from ..home import library
+
+    library("torch", "for training")
+    from tcuq.base.checks import number
+
+    from ..zoo.make import find_config, train_all
 
     if args.name is not None and len(args.config) > 1:
         raise UsageError(f"--name is {args.name!r}, expected one configuration with it")
@@ -142,6 +143,9 @@ def train_networks(args: argparse.Namespace) -> int:
         raise UsageError("a name is given to --set twice, expected once")
     changes = given(args, "seed", "epochs", "name")
     configs = [find_config(name).with_settings(settings).with_(**changes) for name in args.config]
+    if args.share is not None:
+        share = number("share", args.share, 0.001, 1)
+        configs = [each.with_(epochs=max(1, round(share * each.epochs))) for each in configs]
     with progress(args) as bar:
         cards = train_all(configs, args.out, args.members, args.device, args.workers, bar, args.curves)
     lines = [

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from functools import cached_property
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tcuq.recording.rand import Generators
+
+from ..home import library
 
 Floats = npt.NDArray[np.float64]
 
@@ -48,16 +49,9 @@ class Draws:
 
 def scipy(part: str, what: str = "to corrupt pictures") -> Any:
     """Return a part of scipy, or say how to get it."""
-    return _library(f"scipy.{part}", f"scipy is needed {what}: pip install scipy")
+    return library(f"scipy.{part}", what)
 
 
 def pillow() -> Any:
     """Return the module of Pillow that holds pictures, or say how to get it."""
-    return _library("PIL.Image", "Pillow is needed to corrupt pictures: pip install pillow")
-
-
-def _library(module: str, message: str) -> Any:
-    try:
-        return import_module(module)
-    except ImportError:
-        raise ImportError(message) from None
+    return library("PIL.Image", "to corrupt pictures")

@@ -14,6 +14,7 @@ from tcuq.base.checks import integer
 
 from ..data import Dataset
 from ..data.official import decode_rgb
+from ..home import library
 from .apply import corrupt
 from .suite import Suite
 
@@ -48,6 +49,7 @@ def magnitude(sound: npt.NDArray[np.int16]) -> npt.NDArray[np.float64]:
 
 
 Bytes = npt.NDArray[np.uint8]
+FOR = "for a contact sheet"
 SIDE_BY_SIDE = 50
 """Most examples of a sheet."""
 GAP = 2
@@ -69,7 +71,7 @@ def draw(
     progress: Callable[[int, int, str], None] | None = None,
 ) -> Any:
     """Return a sheet as a Pillow image: a row a kind, the original first, then a column a severity."""
-    _pillow()  # before the long part, not after it
+    library("PIL.Image", FOR)  # before the long part, not after it
     if not suite.kinds:
         raise ValueError(f"suite {suite.name} has no corruption types, expected at least one for a sheet")
     rows = _choice(data.y, integer("examples", examples, 1, min(SIDE_BY_SIDE, len(data.y))))
@@ -90,7 +92,7 @@ def own_picture(path: str, suite: Suite) -> Dataset:
     """Return a picture file as a dataset of one example: its middle square, in the size of the suite."""
     if suite.name not in SIDES:
         raise ValueError(f"{suite.name} corrupts {suite.media}; a picture is for one of {', '.join(SIDES)}")
-    image = _pillow()[0]
+    image = library("PIL.Image", FOR)
     with open(path, "rb") as file:
         content = file.read()
     with warnings.catch_warnings():
@@ -143,7 +145,7 @@ def _visible(x: npt.NDArray[Any], clean: npt.NDArray[Any]) -> Bytes:
 
 def _assembled(names: list[str], tiles: list[Bytes], scale: int) -> Any:
     """Put tiles (examples, columns, height, width, 3) of each kind in a row, with words beside and above."""
-    image, drawing, fonts = _pillow()
+    image, drawing, fonts = (library(f"PIL.{part}", FOR) for part in ("Image", "ImageDraw", "ImageFont"))
     font = fonts.load_default()
     left = 2 * GAP + max(int(np.ceil(font.getlength(name))) for name in names)
     examples, _, height, width, _ = tiles[0].shape
@@ -165,14 +167,6 @@ def _assembled(names: list[str], tiles: list[Bytes], scale: int) -> Any:
     for row, name in enumerate(names):
         pen.text((GAP, HEAD + row * down + down / 2 - 7), name, "black", font)
     return sheet
-
-
-def _pillow() -> tuple[Any, Any, Any]:
-    try:
-        from PIL import Image, ImageDraw, ImageFont
-    except ImportError:
-        raise ImportError("Pillow is needed for a contact sheet: pip install pillow") from None
-    return Image, ImageDraw, ImageFont
 
 
 def _title(font: Any, room: int) -> str:

@@ -10,11 +10,11 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
+from ..home import library
 from .draws import Draws, Floats, scipy
 
 RATE = 16000
@@ -245,12 +245,7 @@ def _shelf(own: np.random.Generator, low: float, high: float, gain_db: float) ->
 
 
 def _library() -> Any:
-    try:
-        return import_module("audiomentations")
-    except ImportError:
-        raise ImportError(
-            "audiomentations is needed for sound corruptions: pip install audiomentations"
-        ) from None
+    return library("audiomentations", "for sound corruptions")
 
 
 gaussian_noise = _by("AddGaussianSNR", lambda _, snr_db: _both("snr_db", snr_db))

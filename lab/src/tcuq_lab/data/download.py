@@ -30,9 +30,7 @@ def archives(name: str) -> tuple[Archive, ...]:
     """Return the files that make up a dataset."""
     found = entry(name).archives
     if not found:
-        raise ValueError(
-            f"{name} has no official file of this form: make {name}.npz with lab/tools/pack_recordings.py"
-        )
+        raise ValueError(f"{name} has no official file of this form: make {name}.npz with tcuq-lab data pack")
     return found
 
 

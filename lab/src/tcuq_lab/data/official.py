@@ -8,12 +8,13 @@ import math
 import wave
 import zlib
 from collections.abc import Iterator, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from ..home import library
 
 Arrays = tuple[npt.NDArray[Any], npt.NDArray[Any]]
 GZIP = b"\x1f\x8b"
@@ -104,10 +105,7 @@ def read_cifar(*paths: str | Path) -> Arrays:
 
 def read_svhn(path: str | Path) -> Arrays:
     """Return images (n, 32, 32, 3) and labels 0 to 9 of ``train_32x32.mat`` and its kin."""
-    try:
-        scipy: Any = import_module("scipy.io")
-    except ImportError:
-        raise ImportError(f"{path}: a MATLAB file needs scipy (pip install scipy)") from None
+    scipy = library("scipy.io", f"to read {path}")
     try:
         found = scipy.loadmat(path, variable_names=("X", "y"))
     except FileNotFoundError:
@@ -129,10 +127,7 @@ def read_svhn(path: str | Path) -> Arrays:
 
 def decode_rgb(content: bytes, where: str) -> npt.NDArray[np.uint8]:
     """Return the pixels (height, width, 3) of an image file; gray ones become RGB."""
-    try:
-        image: Any = import_module("PIL.Image")
-    except ImportError:
-        raise ImportError(f"{where}: an image needs Pillow (pip install pillow)") from None
+    image = library("PIL.Image", f"to read {where}")
     try:
         with image.open(io.BytesIO(content)) as opened:
             return np.asarray(opened.convert("RGB"), dtype=np.uint8)

@@ -20,8 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from importlib import import_module
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +28,7 @@ import numpy.typing as npt
 from tcuq.base.checks import integer, known, number
 from tcuq.metrics import wilson
 
+from ..home import library
 from .dataset import Dataset, load
 from .parts import HELD_OUT, load_part, pairs, split_of, words
 from .text import OTHERS, load_other
@@ -98,10 +98,7 @@ def _find(task: str, part: str) -> _Set:
 
 def _resized(data: Dataset, name: str, side: int, gray: bool) -> Dataset:
     """Return pictures in another size, gray or with three channels."""
-    try:
-        image: Any = import_module("PIL.Image")
-    except ImportError:
-        raise ImportError("Pillow is needed to resize pictures: pip install pillow") from None
+    image = library("PIL.Image", "to resize pictures")
     mode = "L" if gray else "RGB"
     x = np.empty((len(data.x), side, side) if gray else (len(data.x), side, side, 3), dtype=np.uint8)
     for row, pixels in enumerate(data.x):

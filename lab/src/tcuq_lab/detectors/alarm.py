@@ -32,9 +32,8 @@ from ..metrics.alarms import (
     find_limit,
     rested_sums,
 )
-from .bets import e_values, expected_rise, jumper, p_values
 from .scores import Centers, Neighbors, centers_of, energy, filtered
-from .statistics import Reference, ewma, window_mean
+from .statistics import Reference, e_values, ewma, expected_rise, jumper, p_values, window_mean
 from .switches import above, adwin, capped, page_hinkley
 from .windows import discrepancy, hotelling, kernel_of, kolmogorov_smirnov, principal_of, told_apart
 

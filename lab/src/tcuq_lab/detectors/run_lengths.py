@@ -1,8 +1,7 @@
 """Limits of alarm statistics from a wanted run length, the run length that a limit achieves, and delays.
 
 An alarm is a step at which the statistic is above its limit; at the next step it starts over from its
-starting state. The run length is clean steps per alarm, over runs that each start over too. Where some steps
-are not judged, the statistic runs over them all the same, but they and alarms at them are not counted.
+starting state. The run length is clean steps per alarm, over runs that each start over too.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tcuq.base.checks import number
-from tcuq.metrics.inputs import Bools, Floats, Ints, flags, same_length, wholes
+from tcuq.metrics.inputs import Floats, Ints, wholes
 
 from ..metrics.drops import WINDOW, finite, pieces, reaches, stretches
 from .statistics import STATISTICS, Factory, Reference, Statistic
@@ -54,20 +53,16 @@ class Armed(NamedTuple):
         return self.found.limit
 
 
-def alarm_steps(
-    statistic: Statistic, terms: Floats, limit: float, most: int | None = None, judged: Bools | None = None
-) -> Ints:
-    """Return the steps of one run at which the alarm is raised, up to the judged one that makes `most`."""
+def alarm_steps(statistic: Statistic, terms: Floats, limit: float, most: int | None = None) -> Ints:
+    """Return the first steps of one run at which the alarm is raised, at most so many."""
     found: list[int] = []
-    begin = counted = 0
-    while begin < len(terms) and (most is None or counted < most):
+    begin = 0
+    while begin < len(terms) and (most is None or len(found) < most):
         first = _first_above(statistic, terms[begin:], limit + SLACK)
         if first is None:
             break
-        at = begin + first
-        found.append(at)
-        counted += judged is None or bool(judged[at])
-        begin = at + 1
+        found.append(begin + first)
+        begin = found[-1] + 1
     return np.array(found, dtype=np.int64)
 
 
@@ -83,50 +78,24 @@ def _first_above(statistic: Statistic, terms: Floats, limit: float) -> int | Non
     return None
 
 
-class _CleanRuns:
-    """Terms of clean runs, and which of their steps count."""
-
-    def __init__(
-        self, statistic: Statistic, runs: Sequence[npt.ArrayLike], judged: Sequence[npt.ArrayLike] | None
-    ) -> None:
-        self.statistic = statistic
-        self.terms = [statistic.terms(finite("score", run)) for run in runs]
-        self.masks = _masks(self.terms, judged)
-        self.steps = sum(int(mask.sum()) for mask in self.masks)
-
-    def count(self, limit: float, most: int | None = None) -> RunLength:
-        alarms = 0
-        for terms, mask in zip(self.terms, self.masks, strict=True):
-            left = None if most is None else most - alarms
-            alarms += int(mask[alarm_steps(self.statistic, terms, limit, left, mask)].sum())
-        return RunLength(limit, self.steps, alarms)
+def _count(statistic: Statistic, terms: Sequence[Floats], limit: float, most: int | None = None) -> RunLength:
+    alarms = 0
+    for each in terms:
+        left = None if most is None else most - alarms
+        alarms += len(alarm_steps(statistic, each, limit, left))
+    return RunLength(limit, sum(map(len, terms)), alarms)
 
 
-def _masks(runs: Sequence[Floats], judged: Sequence[npt.ArrayLike] | None) -> list[Bools]:
-    if judged is None:
-        return [np.ones(len(run), dtype=np.bool_) for run in runs]
-    masks = [flags("judged", each) for each in judged]
-    for mask, run in zip(masks, runs, strict=True):
-        same_length("judged", mask, "score", run)
-    return masks
+def _terms(statistic: Statistic, runs: Sequence[npt.ArrayLike]) -> list[Floats]:
+    return [statistic.terms(finite("score", run)) for run in runs]
 
 
-def run_length(
-    statistic: Statistic,
-    runs: Sequence[npt.ArrayLike],
-    limit: float,
-    judged: Sequence[npt.ArrayLike] | None = None,
-) -> RunLength:
+def run_length(statistic: Statistic, runs: Sequence[npt.ArrayLike], limit: float) -> RunLength:
     """Count the alarms over clean runs, each from the starting state."""
-    return _CleanRuns(statistic, runs, judged).count(limit)
+    return _count(statistic, _terms(statistic, runs), limit)
 
 
-def find_limit(
-    statistic: Statistic,
-    runs: Sequence[npt.ArrayLike],
-    wanted: float = RUN_LENGTH,
-    judged: Sequence[npt.ArrayLike] | None = None,
-) -> RunLength:
+def find_limit(statistic: Statistic, runs: Sequence[npt.ArrayLike], wanted: float = RUN_LENGTH) -> RunLength:
     """Return a limit at which clean steps per alarm are at least `wanted`, as low as bisection finds it.
 
     The limits tried are the values that the statistic takes on the runs without any alarm. More limit means
@@ -134,36 +103,34 @@ def find_limit(
     (means that begin in their middle) may deviate; then the limit holds, and the next lower value that was
     tried does not.
     """
-    length, clean = number("run length", wanted, 1, 1e9), _CleanRuns(statistic, runs, judged)
-    if clean.steps < SUPPORT * length:
+    length, terms = number("run length", wanted, 1, 1e9), _terms(statistic, runs)
+    steps = sum(map(len, terms))
+    if steps < SUPPORT * length:
         raise ValueError(
-            f"a run length of {length:g} needs {SUPPORT * length:g} clean steps or more; "
-            f"{clean.steps} are given"
+            f"a run length of {length:g} needs {SUPPORT * length:g} clean steps or more; {steps} are given"
         )
-    allowed = int(clean.steps / length)
-    values = np.unique(np.round(np.concatenate([statistic.run(part) for part in clean.terms]), 9))
+    allowed = int(steps / length)
+    values = np.unique(np.round(np.concatenate([statistic.run(part) for part in terms]), 9))
     low, high = -1, len(values) - 1  # the highest value is never exceeded
     while high - low > 1:
         middle = (low + high) // 2
         # Counting stops at the first alarm too many, so that low limits cost little.
-        if clean.count(float(values[middle]), allowed + 1).alarms <= allowed:
+        if _count(statistic, terms, float(values[middle]), allowed + 1).alarms <= allowed:
             high = middle
         else:
             low = middle
-    return clean.count(float(values[high]))
+    return _count(statistic, terms, float(values[high]))
 
 
 def arm(
     runs: Sequence[npt.ArrayLike],
     run_length: float = RUN_LENGTH,
     statistics: Mapping[str, Factory] = STATISTICS,
-    judged: Sequence[npt.ArrayLike] | None = None,
 ) -> dict[str, Armed]:
     """Give every statistic the limit for a run length, from a method's clean development scores."""
-    scores = [finite("score", run) for run in runs]
-    reference = Reference.of([run[mask] for run, mask in zip(scores, _masks(scores, judged), strict=True)])
+    reference = Reference.of(runs)
     made = {name: factory(reference) for name, factory in statistics.items()}
-    return {name: Armed(each, find_limit(each, scores, run_length, judged)) for name, each in made.items()}
+    return {name: Armed(each, find_limit(each, runs, run_length)) for name, each in made.items()}
 
 
 class Trials(NamedTuple):

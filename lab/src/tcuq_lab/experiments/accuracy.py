@@ -22,12 +22,12 @@ from ..harness.figures import Figure
 from ..harness.intervals import REPLICATES, Drawn
 from ..harness.laws import DEV, UNTOLD
 from ..harness.types import Answers, Outputs
-from ..methods.choosing import errors_alone
 from ..methods.confidence import Stacked
 from ..methods.estimates import ATC, DOC, ESTIMATES, GDE, MEAN_CONFIDENCE, OTHER, Estimate, Estimated
 from ..methods.method import Scored
 from ..methods.tcuq import Ours, fitted, run
 from ..metrics.alarms import RUN_LENGTH
+from ..metrics.drops import errors_alone
 from ..metrics.windows import BIAS, ERROR, accuracy
 from ..reproduce.rows import row_of
 from ..reproduce.units import Unit

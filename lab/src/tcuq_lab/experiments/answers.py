@@ -21,10 +21,10 @@ from ..harness.figures import Mean
 from ..harness.intervals import Drawn, averaged, drawn
 from ..harness.laws import CLEAN_DEV, TOLD, UNTOLD
 from ..harness.types import Answers, Outputs
-from ..methods.choosing import errors_alone
 from ..methods.method import Method, Scored
 from ..methods.tcuq import Ours, fitted
 from ..metrics import errors
+from ..metrics.drops import errors_alone
 from ..metrics.errors import AUROC, BLOCK, ERRORS, NINETY, PREDICTION_AUROC
 from ..reproduce.rows import LEARNED, TUNED, UNFITTED, row_of
 from ..reproduce.units import ALL_TYPES, Unit, network_of

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -29,10 +28,9 @@ from ..methods.tcuq import TcuqStandard
 from ..metrics.errors import AUROC, NINETY, errors, left, ranking
 from ..reproduce.recordings import Recordings
 from ..reproduce.rows import Row as NetworkRow
-from ..reproduce.run_size import RunSize
 from ..reproduce.units import ONCE, Unit
 from .experiment import StreamExperiment
-from .run import NoNetworks, Outcome
+from .run import NoNetworks
 
 TASK_OF: Mapping[str, str] = MappingProxyType(
     {"mobilenetv2": "tinyimagenet20", "resnet50": "tinyimagenet20", "vit": "cifar10", "text": "text"}
@@ -87,37 +85,30 @@ class BackboneUnit(Unit):
 
 
 class Chosen(Scored):
-    """A method, and what it is fitted to."""
+    """The standard monitor, and what it reads."""
 
-    def __init__(self, kind: Any, unit: BackboneUnit, role: str) -> None:
-        super().__init__(kind)
-        self.unit, self.role = unit, role
-        if role:
-            self.fit(unit.dev(role, True))
+    method: TcuqStandard
 
     @property
     def choice(self) -> dict[str, Any]:
-        """The signals and features that the monitor reads, and what it was shown."""
-        if not isinstance(self.method, TcuqStandard):
-            return {}
-        params, task = self.method.params, self.unit.task
-        parts = {part: len(self.unit.recordings.part(task, part).y) for part in ("dev", "test")}
-        return {
-            "task": task,
-            "fitted to": self.role,
-            "signals": list(params.signals),
-            "features": params.features,
-            "projected": self.method.fitted.projection is not None,
-            "classes": params.classes,
-            "examples": parts,
-            "types": {"dev": list(suite_of(task).seen), "test": list(self.unit.plan.types)},
-        }
+        """Signals and features of the monitor."""
+        params, projection = self.method.fitted
+        names = {"signals": list(params.signals), "features": params.features, "classes": params.classes}
+        return {**names, "projected": projection is not None}
+
+
+def _monitor(unit: Unit, role: str) -> Chosen:
+    found = Chosen(TcuqStandard)
+    found.fit(unit.dev(role, True))
+    return found
 
 
 def rows(unit: Unit) -> list[Row]:
     """Return confidence, and the monitor."""
-    on_streams = {"fit": partial(Chosen, TcuqStandard), "shown": lambda play: play.stream != CLEAN}
-    return [Row(BASE, partial(Chosen, Base), False), Row(TCUQ, **on_streams)]  # type: ignore[arg-type]
+    return [
+        Row(BASE, lambda unit, role: Scored(Base), False),
+        Row(TCUQ, _monitor, shown=lambda play: play.stream != CLEAN),
+    ]
 
 
 def plays(unit: Unit) -> Iterator[Play]:
@@ -140,6 +131,8 @@ def judged(case: Case) -> dict[str, Figure | Drawn]:
 class Backbones(StreamExperiment):
     """One network of each kind; those that are not there are left out."""
 
+    named: ClassVar[Mapping[str, str]] = TASK_OF
+
     def absent(self, recordings: Recordings) -> list[str]:
         """Return the backbones whose network is not there."""
         return [name for name in self.tasks if not recordings.has(TASK_OF[name], 0, _row(name))]
@@ -153,7 +146,7 @@ class Backbones(StreamExperiment):
             if name not in absent
         ]
         if not found:
-            raise NoNetworks(f"{self.name} finds no networks of {', '.join(absent)}: lab/tools/backbones.py")
+            raise NoNetworks(f"{self.name} finds no networks of {', '.join(absent)}: tcuq-lab train")
         return found
 
     def unit(self, plan: BackbonePlan, recordings: Recordings) -> Unit:
@@ -167,21 +160,6 @@ class Backbones(StreamExperiment):
             for plan, found in figures.items()
             for line in combined(plan.backbone, [found], self.comparisons)
         )
-
-    def outcome(self, kept: Mapping[Any, Any]) -> Outcome:
-        """Return the figures, and what each monitor reads by backbone."""
-        lines, about = super().outcome(kept)
-        choices = {
-            name.rpartition("-")[0]: each[TCUQ][DEV] for name, each in about.pop("choices", {}).items()
-        }
-        return Outcome(lines, {"choices": choices, **about})
-
-    def head(self, setting: RunSize, outcome: Outcome) -> dict[str, Any]:
-        """Return what the result file says about how figures were made."""
-        names = dict.fromkeys(line["task"] for line in outcome.lines)
-        found = super().head(setting, outcome._replace(lines=[]))
-        networks = {name: TASK_OF[name] for name in names}
-        return {**found, "setting": {**found["setting"], "networks": networks, "seeds": [0]}}
 
 
 SPEC = Backbones(

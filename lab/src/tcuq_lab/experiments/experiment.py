@@ -83,6 +83,8 @@ class StreamExperiment(Experiment):
     paper: str = ""  # which table or figure it repeats
     networks: tuple[NetworkRow, ...] = ()  # of a table: the first is what others are compared with
     cells: str = ""  # experiments of one name here measure the same, each for columns of its own
+    named: ClassVar[Mapping[str, str]] = NETWORKS
+    """What a result file says of each task."""
     format: ClassVar[str] = FORMAT
     """Of its result file."""
 
@@ -208,7 +210,7 @@ class StreamExperiment(Experiment):
         """Return what the result file says about how figures were made."""
         about = {
             "name": setting.name,
-            "networks": {line["task"]: NETWORKS[line["task"]] for line in outcome.lines},
+            "networks": {line["task"]: self.named[line["task"]] for line in outcome.lines},
             "seeds": list(setting.seeds),
             "examples": {part: setting.of(part) for part in ("dev", "test")},
             "severities": list(setting.severities),

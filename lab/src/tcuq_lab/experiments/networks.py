@@ -19,10 +19,10 @@ from tcuq.metrics import auroc
 from ..corruptions import suite_of
 from ..data import Dataset
 from ..data.parts import load_part
+from ..harness.laws import BACKBONES
+from ..methods import METHODS, SUFFIXES, WEAKENED, load_networks, method, names_of, suffix_of
 from ..methods.banks import load_bank, record_banks, save_bank
 from ..methods.method import Method, Observed, Recorded
-from ..methods.registry import METHODS, SUFFIXES, WEAKENED, load_networks, method, names_of, suffix_of
-from ..reproduce.rows import KEPT
 from ..zoo.examples import form_of, inputs_of
 
 FIELDS = "network,seed,recipe,parameters,multiply_adds,epochs,dev_accuracy,test_accuracy,weights"
@@ -99,7 +99,7 @@ def choices(weights: str, examples: int = 1200) -> Iterator[tuple[str, dict[str,
     They are shown clean dev examples and the same under the corruption types that development may see. The
     method searches its own grid; the AUROC of its errors counts.
     """
-    for task, backbone in KEPT.items():
+    for task, backbone in BACKBONES.items():
         data, sources = _shown(task, examples, SEVERITIES)
         offered = {
             (recipe, suffix): method(by)(load_networks(method(by), backbone, 0, weights, suffix))
@@ -147,7 +147,7 @@ def sample(weights: str, folder: Path, write: bool, examples: int = 300) -> Iter
     data itself is kept but labels. Methods that share networks and recordings share a file.
     """
     kinds = {each.bank: each for each in reversed([*METHODS.values()]) if each not in WEAKENED}
-    for task, backbone in KEPT.items():
+    for task, backbone in BACKBONES.items():
         data, sources = _shown(task, examples, SAMPLED)
         networks = {
             bank: names_of(kind, backbone, 0, suffix_of(kind, backbone, weights))

@@ -109,6 +109,14 @@ def _once_corrupted(unit: PaperUnit) -> Iterator[Play]:
     yield from (_play(source, f"{ONCE} {source}") for source in sources)
 
 
+def _type_by_type(play: Play) -> bool:
+    return play.role.startswith("type ")
+
+
+def _all_together(play: Play) -> bool:
+    return not _type_by_type(play)
+
+
 def _differing(metric: Metric, shown: Callable[[Play], bool], unit: PaperUnit) -> list[Row]:
     """Return the rows, and by how much the standard monitor differs from the first one."""
     return rows_of(unit) + [
@@ -174,10 +182,8 @@ def _table(rows: Rows, plays: Plays, metric: Metric, cells: str) -> Callable[...
     return declare
 
 
-_of_types: Rows = partial(_differing, metrics.gain, lambda play: play.role.startswith("type "))
-_of_all: Rows = partial(
-    _differing, metrics.headline_differences, lambda play: not play.role.startswith("type ")
-)
+_of_types: Rows = partial(_differing, metrics.gain, _type_by_type)
+_of_all: Rows = partial(_differing, metrics.headline_differences, _all_together)
 _posteriors: Rows = partial(rows_of, fitting=fit_posteriors)
 compare = _table(_of_types, _compared, metrics.comparison, "comparison")
 severity = _table(rows_of, _severities, metrics.by_severity, "severity")

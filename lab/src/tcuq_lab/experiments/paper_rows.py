@@ -15,8 +15,8 @@ from tcuq.metrics.inputs import Floats
 
 from ..harness.declare import Row
 from ..harness.types import Answers, Outputs, doubt, together
+from ..methods import METHODS
 from ..methods.method import Labeled, Method
-from ..methods.registry import METHODS
 from ..reproduce.rows import Row as NetworkRow
 from ..reproduce.versions import PROTOCOL
 from .paper_streams import PaperUnit

@@ -9,8 +9,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tcuq.base.checks import known
-
 from ..harness.declare import Key
 from ..harness.intervals import Drawn
 from ..reproduce.recordings import Recordings
@@ -42,9 +40,8 @@ class PaperExperiment(StreamExperiment):
             if dwell not in self.dwells:
                 expected = ", ".join(f"{each:g}" for each in self.dwells)
                 raise ValueError(f"dwell of {self.name} is {dwell:g}, expected one of {expected}")
-        found = tuple(dict.fromkeys(known(f"task of {self.name}", task, self.tasks) for task in tasks))
-        chosen = tuple(dict.fromkeys(dwells))
-        return replace(self, tasks=found or self.tasks, dwells=chosen or self.dwells)
+        found: PaperExperiment = super().narrowed(tasks, ())
+        return replace(found, dwells=tuple(dict.fromkeys(dwells)) or self.dwells)
 
     def absent(self, recordings: Recordings) -> list[str]:
         """Return nothing: a network that is missing leaves out its seed, or its row."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from dataclasses import replace
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 from tcuq.base.checks import known
 
+from ..parallel import workers
 from ..reproduce.recordings import Recordings
 from ..reproduce.run_size import RunSize
 
@@ -40,6 +40,8 @@ class Experiment(ABC):
     title: str
     tasks: tuple[str, ...]
     paper: str
+    dwells: tuple[float, ...] = ()
+    """Those that may be chosen from."""
     format: ClassVar[str]
     """Of its result file."""
 
@@ -104,19 +106,14 @@ def run(
             experiment.keep(piece, recordings, path)
     else:
         tell(0, "")
-        # Not forked: a process that has run networks would hand its threads' locks on.
-        with ProcessPoolExecutor(min(jobs, len(todo)), get_context("spawn")) as pool:
+        with workers(min(jobs, len(todo))) as pool:
             waiting = {
                 pool.submit(experiment.keep, piece, recordings, path): piece.name
                 for piece, path in todo.items()
             }
-            try:
-                for number, each in enumerate(as_completed(waiting)):
-                    each.result()
-                    tell(number + 1, waiting[each])
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
+            for number, each in enumerate(as_completed(waiting)):
+                each.result()
+                tell(number + 1, waiting[each])
     if progress is not None:
         progress(len(places), len(places), "")
     return experiment.outcome(places)

@@ -113,7 +113,7 @@ class EarlyExit(Rowwise):
 
     def record(self, x: npt.NDArray[Any], device: str = "cpu") -> Recorded:
         """Run the network once, with its exits."""
-        from .passes import parts
+        from ..zoo.outputs import parts
 
         final, features, *exits = parts(self.network, x, device)
         return together(np.stack(self.members_of(final, exits), axis=1), features, self.grid)
@@ -140,7 +140,7 @@ class Hydra(Method):
 
     All heads or the first `FEWER` are used, for the answer, the risk and the cost alike. What tells heads
     apart is also tried on warmer posteriors. The temperature at which heads were taught is a matter of the
-    weights: see `tcuq_lab.methods.registry`.
+    weights: see `tcuq_lab.methods.suffix_of`.
     """
 
     name = "hydra"
@@ -157,7 +157,7 @@ class Hydra(Method):
 
     def record(self, x: npt.NDArray[Any], device: str = "cpu") -> Recorded:
         """Run the body once and all heads."""
-        from .passes import parts
+        from ..zoo.outputs import parts
 
         _, features, *heads = parts(self.network, x, device)
         logits = np.stack(heads, axis=1)
@@ -200,8 +200,8 @@ class McDropout(Rowwise):
         """Run the network `passes` times, each with masks of its own."""
         import torch
 
+        from ..zoo.outputs import batches, sampled
         from ..zoo.recipes import Dropped
-        from .passes import batches, sampled
 
         network = self.network
         assert isinstance(network, Dropped)
@@ -245,7 +245,7 @@ class PostNet(Rowwise):
 
     def record(self, x: npt.NDArray[Any], device: str = "cpu") -> Recorded:
         """Run the network once."""
-        from .passes import parts
+        from ..zoo.outputs import parts
 
         _, features, alpha = parts(self.network, x, device)
         mean = alpha / alpha.sum(axis=1, keepdims=True)
@@ -268,7 +268,7 @@ def risks(alpha: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     """Return a column for each of `POSTNET_KINDS` of risk, from parameters (n, classes)."""
     import torch
 
-    from .passes import differential_entropy, expected_entropy
+    from ..zoo.outputs import differential_entropy, expected_entropy
 
     exact = np.asarray(alpha, dtype=np.float64)
     wide = torch.from_numpy(exact)

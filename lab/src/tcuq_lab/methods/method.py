@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,16 +15,13 @@ from tcuq.base.checks import known
 
 from ..harness.types import Answers, Dev, Outputs
 from ..metrics import aurc
-from .choosing import Measure, objective
+from ..metrics.drops import Measure, objective
 
 if TYPE_CHECKING:
     from torch import nn
 
-    from tcuq.log.log import Log
-    from tcuq.monitor.params import Params
-
+    from ..zoo.outputs import MethodCost
     from ..zoo.outputs import Outputs as Said
-    from .passes import MethodCost
 
 
 MODULES = {
@@ -121,39 +118,6 @@ class Answer(NamedTuple):
         return np.asarray(self.probs.argmax(axis=1), dtype=np.int64)
 
 
-class FlaggedSteps(NamedTuple):
-    """Steps whose risk reached the threshold, and those of them at which the monitor abstained."""
-
-    flagged: npt.NDArray[np.bool_]
-    abstained: npt.NDArray[np.bool_]
-
-
-class Monitored(Protocol):
-    """A fitted method that runs a monitor as a device does; experiments look at the monitor itself."""
-
-    profile: ClassVar[str]
-    setting: Mapping[str, Any]
-
-    @property
-    def params(self) -> Params:
-        """Parameters of the monitor."""
-
-    def posteriors(self, seen: Observed) -> Floats:
-        """Return the posteriors that the monitor sees."""
-
-    def log(self, seen: Observed) -> Log:
-        """Return what the monitor is shown of a stream."""
-
-    def answer(self, seen: Observed) -> Answer:
-        """Answer a stream."""
-
-    def decisions(self, seen: Observed) -> FlaggedSteps:
-        """Return flags and abstentions."""
-
-    def altered(self, **changes: Any) -> Monitored:
-        """Return a method like this one, fitted to the same stream with something changed."""
-
-
 class Method(ABC):
     """A method."""
 
@@ -208,7 +172,7 @@ class Method(ABC):
         Only methods whose networks or grid cannot do without it differ from `learn` here.
         """
         if type(self).learn is not Method.learn:
-            from .passes import place_of
+            from ..zoo.outputs import place_of
 
             self.learn(self.record(x, place_of(self.network)), y)
 
@@ -272,8 +236,8 @@ class Method(ABC):
         """Fit to the stream of a fitted method with the same `choice`, which is not made again."""
         raise ValueError(f"{self.name} follows no other method; use fit")
 
-    def monitored(self) -> Monitored:
-        """Return the monitor of a fitted method that has one."""
+    def monitored(self) -> Any:
+        """Return the monitor of a fitted method that has one, a `tcuq.Tcuq`."""
         raise ValueError(f"{self.name} has no monitor")
 
     def fit_record(self) -> dict[str, Any]:
@@ -289,12 +253,12 @@ class Method(ABC):
         return self.loaded()
 
     def needs(self) -> dict[str, Any]:
-        """Return what a step needs beside one pass through every network, as `passes.counted` takes it."""
+        """Return what a step needs beside a pass through every network, as `zoo.outputs.counted` takes it."""
         return {}
 
     def cost(self, shape: tuple[int, ...]) -> MethodCost:
         """Return what a step costs, for a prepared input of a shape (channels, height, width)."""
-        from .passes import counted
+        from ..zoo.outputs import counted
 
         return counted(self.deployed(), shape, **self.needs())
 

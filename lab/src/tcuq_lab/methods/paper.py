@@ -30,7 +30,7 @@ from tcuq.monitor.params import Params
 from tcuq.monitor.signals import NUMBER, SLOW, ordered, profile_signals
 
 from ..detectors.scores import softmax
-from .choosing import Measure, objective
+from ..metrics.drops import Measure, objective
 from .confidence import fitted
 from .method import Floats, Labeled, Method, Observed
 from .projection import WIDTH, Projection, projection

@@ -74,7 +74,7 @@ class Perturbed(Rowwise):
 
     def ready(self, x: npt.NDArray[Any], y: npt.NDArray[np.int64]) -> None:
         """Choose the step; labels decide nothing, but one below 0 is refused."""
-        from .passes import place_of
+        from ..zoo.outputs import place_of
 
         check_clean(self.name, x, y)
         rows = np.unique(np.linspace(0, len(x) - 1, min(EXAMPLES, len(x))).astype(np.int64))
@@ -100,7 +100,7 @@ class Perturbed(Rowwise):
         """Return what the network gives for examples as they are and after every step."""
         import torch
 
-        from .passes import batches, joined, plain
+        from ..zoo.outputs import batches, joined, plain
 
         network = self.network
         runs: list[list[tuple[npt.NDArray[Any], ...]]] = [[] for _ in range(1 + len(steps))]
@@ -159,8 +159,7 @@ class Odin(Perturbed):
 
     def ready(self, x: npt.NDArray[Any], y: npt.NDArray[np.int64]) -> None:
         """Choose the temperature, then the step."""
-        from ..zoo.outputs import outputs
-        from .passes import place_of
+        from ..zoo.outputs import outputs, place_of
 
         check_clean(self.name, x, y)
         network = self.network

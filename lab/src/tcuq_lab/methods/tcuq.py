@@ -24,8 +24,8 @@ from ..detectors.scores import Doubles
 from ..detectors.switches import Limits, capped
 from ..harness.types import Answers, Array, Outputs, Switch
 from ..metrics.alarms import candidates, rested_sums
-from .choosing import Measure, objective
-from .method import Answer, FlaggedSteps, Floats, Labeled, Method, Monitored, Observed
+from ..metrics.drops import Measure, objective
+from .method import Answer, Floats, Labeled, Method, Observed
 from .projection import Projection, projection
 from .rules import Streaming
 
@@ -61,6 +61,13 @@ class Fitted(NamedTuple):
 def projected(through: Projection | None, seen: Observed) -> Floats | None:
     """Return the features of a stream behind a projection, if there is one."""
     return seen.features if through is None or seen.features is None else through(seen.features)
+
+
+class FlaggedSteps(NamedTuple):
+    """Steps whose risk reached the threshold, and those of them at which the monitor abstained."""
+
+    flagged: Bools
+    abstained: Bools
 
 
 def _key(setting: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
@@ -140,19 +147,16 @@ class Tcuq(Streaming):
         return {"held_out": self.held_out, "params": self.params.to_dict()}
 
     def restore(self, dev: Labeled, record: Mapping[str, Any]) -> None:
-        """Take up what `fit_record` gave after a fit to the same stream."""
+        """Take up what `fit_record` gave after a fit to the same stream, which is not computed again."""
+        if not self.keeps_fit:
+            raise ValueError(f"{self.name} fits more than parameters; fit is needed")
         for entry in ("held_out", "params"):
             if entry not in record:
                 raise ValueError(f"{entry} is missing")
-        self.resume(dev, record["held_out"], Params.from_dict(record["params"]))
-
-    def resume(self, dev: Labeled, held_out: Sequence[float], params: Params) -> None:
-        """Take up what an earlier fit to the same stream found, which is not computed again."""
-        if not self.keeps_fit:
-            raise ValueError(f"{self.name} fits more than parameters; fit is needed")
-        if len(held_out) != len(self.grid):
-            raise ValueError(f"held_out has {len(held_out)} entries, expected {len(self.grid)}")
-        self._choose(dev, tuple(held_out))
+        if len(record["held_out"]) != len(self.grid):
+            raise ValueError(f"held_out has {len(record['held_out'])} entries, expected {len(self.grid)}")
+        params = Params.from_dict(record["params"])
+        self._choose(dev, tuple(record["held_out"]))
         _, through = self._labeled(dev, self.changed(self.setting))
         self._fitted[_key(self.setting)] = Fitted(params, through if params.features else None)
 
@@ -178,7 +182,7 @@ class Tcuq(Streaming):
         monitor, probs = self._monitor(setting), self.posteriors(seen)
         return Answer(probs, run_over(Monitor(monitor.params), monitor.log(probs, seen))["risk"])
 
-    def monitored(self) -> Monitored:
+    def monitored(self) -> Tcuq:
         """Return this method: it is its monitor."""
         return self
 
@@ -210,13 +214,10 @@ class Tcuq(Streaming):
 
     def decisions(self, seen: Observed) -> FlaggedSteps:
         """Return flags and abstentions; each segment has a monitor of its own."""
-        monitor = self._monitor(self.setting)
-        log = monitor.log(self.posteriors(seen), seen)
-        found = FlaggedSteps(np.zeros(len(seen), dtype=bool), np.zeros(len(seen), dtype=bool))
-        for piece in seen.pieces():
-            steps = run_over(Monitor(monitor.params), log.take(piece))
-            found.flagged[piece], found.abstained[piece] = steps["flagged"], steps["abstain"]
-        return found
+        log = self.log(seen)
+        parts = [np.asarray(run_over(Monitor(self.params), log.take(piece))) for piece in seen.pieces()]
+        steps = np.concatenate(parts)
+        return FlaggedSteps(steps["flagged"].astype(bool), steps["abstain"].astype(bool))
 
     def state(self) -> int:
         """Return the bytes of the monitor, with 32-bit pointers."""
@@ -284,13 +285,11 @@ class TcuqStandard(Tcuq):
         """
         monitor, probs = self._monitor(setting), self.posteriors(seen)
         params, log = monitor.params, monitor.log(probs, seen)
-        risk, evidence = np.empty(len(seen)), np.empty(len(seen))
-        for piece in seen.pieces():
-            steps, signals = run_over(Monitor(params), log.take(piece), signals=True)
-            risk[piece] = steps["risk"]
-            if params.evidence is not None:
-                evidence[piece] = added_in_run(params, steps, signals) / ONE
-        return Answer(probs, risk, None if params.evidence is None else evidence)
+        parts = [run_over(Monitor(params), log.take(piece), signals=True) for piece in seen.pieces()]
+        risk = np.concatenate([np.asarray(steps["risk"], dtype=np.float64) for steps, _ in parts])
+        if params.evidence is None:
+            return Answer(probs, risk)
+        return Answer(probs, risk, np.concatenate([added_in_run(params, *each) / ONE for each in parts]))
 
     def _params(self, log: Log, setting: Mapping[str, Any]) -> Params:
         return fit(log, force=True, options=FitOptions(explain=False), **self.decided)

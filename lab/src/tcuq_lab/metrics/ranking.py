@@ -13,23 +13,9 @@ import numpy.typing as npt
 
 from tcuq.base.checks import number
 from tcuq.metrics import risk_coverage
-from tcuq.metrics.inputs import Bools, Floats, Ints, flags, not_empty, numbers, same_length
+from tcuq.metrics.inputs import Bools, flags, not_empty, numbers, same_length
 
 NAN = float("nan")
-
-
-def _pair(score: npt.ArrayLike, positive: npt.ArrayLike) -> tuple[Floats, Bools]:
-    values, truth = numbers("score", score), flags("positive", positive)
-    same_length("score", values, "positive", truth)
-    return values, truth
-
-
-def _counts(values: Floats, truth: Bools) -> tuple[Floats, Ints, Ints]:
-    """Return the distinct scores, falling, and the true and false positives at or above each."""
-    distinct, inverse, sizes = np.unique(values, return_inverse=True, return_counts=True)
-    hits = np.zeros(len(distinct), dtype=np.int64)
-    np.add.at(hits, inverse, truth)
-    return distinct[::-1], np.cumsum(hits[::-1]), np.cumsum((sizes - hits)[::-1])
 
 
 def average_precision(score: npt.ArrayLike, positive: npt.ArrayLike) -> float:
@@ -38,12 +24,16 @@ def average_precision(score: npt.ArrayLike, positive: npt.ArrayLike) -> float:
     The sum, over the distinct scores from the highest down, of the precision at or above that score
     times the recall it adds. Tied scores are one threshold; nothing is interpolated.
     """
-    values, truth = _pair(score, positive)
+    values, truth = numbers("score", score), flags("positive", positive)
+    same_length("score", values, "positive", truth)
     if not truth.any():
         return NAN
-    _, hits, false = _counts(values, truth)
-    gained = np.diff(hits, prepend=0)
-    return float((gained * (hits / (hits + false))).sum() / hits[-1])
+    distinct, inverse, sizes = np.unique(values, return_inverse=True, return_counts=True)
+    gained = np.zeros(len(distinct), dtype=np.int64)
+    np.add.at(gained, inverse, truth)
+    gained, flagged = gained[::-1], np.cumsum(sizes[::-1])  # at or above each distinct score, falling
+    hits = np.cumsum(gained)
+    return float((gained * (hits / flagged)).sum() / hits[-1])
 
 
 def prevalence(positive: npt.ArrayLike) -> float:
@@ -62,20 +52,6 @@ def precision_lift(score: npt.ArrayLike, positive: npt.ArrayLike) -> float:
     base = prevalence(positive)
     area = average_precision(score, positive)
     return (area - base) / (1 - base) if base < 1 else NAN
-
-
-def fpr_at_tpr(score: npt.ArrayLike, positive: npt.ArrayLike, tpr: float = 0.95) -> float:
-    """Return the least false-positive rate among thresholds whose true-positive rate is at least `tpr`.
-
-    A threshold flags the scores at or above it, so ties stand or fall together; nothing is interpolated.
-    """
-    least = number("tpr", tpr, 0, 1)
-    values, truth = _pair(score, positive)
-    if truth.all() or not truth.any():
-        return NAN
-    _, hits, false = (np.concatenate([[0], each]) for each in _counts(values, truth))
-    # Both rates rise along the curve. A quotient of counts equals the literal that names it (19/20 is 0.95).
-    return float(false[int(np.argmax(hits / hits[-1] >= least))] / false[-1])
 
 
 def aurc(score: npt.ArrayLike, wrong: npt.ArrayLike) -> float:
@@ -114,25 +90,10 @@ def threshold_spread(threshold: npt.ArrayLike, stretches: Iterable[slice]) -> fl
     """
     values = numbers("threshold", threshold)
     not_empty("threshold", values)
-    if not np.isfinite(values).all():
-        at = int(np.argmin(np.isfinite(values)))
-        raise ValueError(f"threshold[{at}] is {values[at]}, expected any finite number")
-    squares, freedom, seen = 0.0, 0, np.zeros(len(values), dtype=np.bool_)
-    for stretch in stretches:
-        if not isinstance(stretch, slice):
-            raise TypeError(f"stretch is {type(stretch).__name__}; a slice is needed")
-        start, stop = stretch.start, stretch.stop
-        if start is None or stop is None or stretch.step not in (None, 1) or not 0 <= start < stop:
-            raise ValueError(f"stretch is {stretch}, expected a slice with 0 <= start < stop")
-        if stop > len(values):
-            raise ValueError(f"stretch ends at {stop}, expected at most {len(values)}")
-        if seen[stretch].any():
-            raise ValueError(f"stretch {start} to {stop} overlaps another, expected separate ones")
-        seen[stretch] = True
-        part = values[stretch]
-        squares += float(((part - part.mean()) ** 2).sum())
-        freedom += len(part) - 1
-    return float(np.sqrt(squares / freedom)) if freedom else float("nan")
+    parts = [values[stretch] for stretch in stretches]
+    squares = sum(float(((part - part.mean()) ** 2).sum()) for part in parts)
+    freedom = sum(len(part) - 1 for part in parts)
+    return float(np.sqrt(squares / freedom)) if freedom else NAN
 
 
 def budget_utilization(abstain: npt.ArrayLike, budget: float) -> float:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tcuq.report.text import escape
 
+from ..home import library
 from .figures import SEVERITIES, SUBSET, Sources
 from .words import row_name, task_name
 
@@ -112,12 +113,7 @@ class Picture(NamedTuple):
 
     def svg(self) -> str:
         """Draw it."""
-        try:
-            import matplotlib
-        except ImportError:
-            raise ImportError(
-                "matplotlib is needed to draw what has changed: pip install matplotlib"
-            ) from None
+        matplotlib = library("matplotlib", "to draw what has changed")
         content = io.BytesIO()
         with matplotlib.rc_context({**matplotlib.rcParamsDefault, "backend": "svg", **STYLE}):
             nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))

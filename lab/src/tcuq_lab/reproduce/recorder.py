@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..harness.laws import NETWORKS, SOUND
+from ..methods import METHODS
 from ..methods.banks import save_bank
 from ..methods.method import Method
-from ..methods.registry import METHODS
 from ..parallel import workers
 from ..streams import Description
 from .rows import ASSISTED, TUNED, Row, row_of

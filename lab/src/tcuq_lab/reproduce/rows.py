@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from tcuq.base.checks import known_only
-
+from ..harness.laws import BACKBONES, RECORDED, SMALL
+from ..methods import method as method_named
+from ..methods import names_of, suffix_of
 from ..methods.confidence import Base
 from ..methods.method import Method
-from ..methods.registry import method as method_named
-from ..methods.registry import names_of, suffix_of
 
-TASKS = {
-    "mnist": "cnn4",
-    "speech_commands": "dscnn",
-    "cifar10": "resnet8",
-    "tinyimagenet20": "mobilenetv2",
-    "text": "text",
-    "cifar10_animals": "resnet8_animals",
-    "mnist_pairs": "cnn4_pairs",
-    "signs": "resnet8_signs",
-    "motion": "cnn1d",
-}
+TASKS = {**BACKBONES, "tinyimagenet20": "mobilenetv2", "text": "text", **SMALL, **RECORDED}
 """Datasets and their backbones."""
-KEPT = {task: TASKS[task] for task in ("mnist", "speech_commands", "cifar10")}
-"""Those whose weights come with the project; lab/tools/backbones.py and `tcuq-lab train` make the others."""
 
 
 class Row(NamedTuple):
@@ -43,18 +29,9 @@ class Row(NamedTuple):
         return names_of(self.method, backbone, seed, chosen)
 
 
-def row_of(given: Any) -> Row:
-    """Return a row from what an experiment's file says: a method's name, or a mapping."""
-    if isinstance(given, str):
-        return Row(given, method_named(given))
-    if not isinstance(given, Mapping) or "method" not in given:
-        raise ValueError(f"row is {given!r}, expected a method's name, or a mapping with method")
-    known_only("entry of a row", given, ("method", "label", "networks", "backbone"))
-    for entry, value in given.items():
-        if not isinstance(value, str):
-            raise ValueError(f"{entry} of a row is {value!r}, expected text")
-    name: str = given["method"]
-    return Row(given.get("label", name), method_named(name), given.get("networks"), given.get("backbone"))
+def row_of(name: str) -> Row:
+    """Return the row of a method, with the networks that development data chose."""
+    return Row(name, method_named(name))
 
 
 UNFITTED = ("base", "entropy", "temperature", "conformal", "vote_8", "mean_8", "belief")

@@ -46,8 +46,6 @@ OPTIMIZERS = ("sgd", "adam")
 SCHEDULES = ("cosine", "exponential", "halving")
 PRECISIONS = ("float32", "bfloat16")
 NAME = r"[A-Za-z0-9_-][A-Za-z0-9_.-]*"
-DEEPEST = 9
-"""Most files that one configuration is read from."""
 
 
 @dataclass(frozen=True)
@@ -160,51 +158,12 @@ def config_from(content: Any) -> Config:
 
 
 def load_config(path: str | Path) -> Config:
-    """Read a configuration file.
-
-    A file may name another of its folder, or a configuration that comes with the package, as its `base`; then
-    it holds what differs from that one alone.
-    """
-    files, content = [Path(path)], _content(Path(path))
-    while "base" in content:
-        base = content.pop("base")
-        file = _base(files[-1], base)
-        if file is None:
-            content = {**shipped()[base], **content}
-            break
-        if file in files:
-            raise ValueError(f"{path}: bases form a ring: {' > '.join(each.stem for each in (*files, file))}")
-        files.append(file)
-        if len(files) > DEEPEST:
-            raise ValueError(f"{path}: {len(files) - 1} bases in a row, expected up to {DEEPEST - 1}")
-        content = {**_content(file), **content}
+    """Read a configuration file, which may name one of the package as its `base` and hold what differs."""
     try:
+        content = json.loads(Path(path).read_text(encoding="utf-8"))
+        if isinstance(content, dict) and "base" in content:
+            own, base = shipped(), content.pop("base")
+            content = {**own[known("base", base, sorted(own))], **content}
         return config_from(content)
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise ValueError(f"{path}: {error}") from None
-
-
-def _content(file: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(file.read_text(encoding="utf-8"))
-        if not isinstance(content, dict):
-            raise ValueError(f"a configuration is an object, not {type(content).__name__}")
-        for name in content:
-            known("field", name, ["base", *(each.name for each in fields(Config))])
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{file}: {error}") from None
-    return content
-
-
-def _base(file: Path, name: Any) -> Path | None:
-    """Return the file that another one names as its base; None where the package has it."""
-    if not isinstance(name, str) or not re.fullmatch(NAME, name):
-        raise ValueError(f"{file}: base is {name!r}, expected the name of a configuration beside it")
-    found = file.parent / f"{name}.json"
-    if found.exists():
-        return found
-    try:
-        known("base", name, sorted({*shipped(), *(each.stem for each in file.parent.glob("*.json"))}))
-    except ValueError as error:
-        raise ValueError(f"{file}: {error}") from None
-    return None

@@ -1,18 +1,23 @@
-"""What a network says of many examples, in batches, and what one answer takes: parameters, multiply-adds."""
+"""Running networks over examples: what they say, what it costs, masks of dropout, Dirichlet entropies."""
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from .backbone import Backbone
+from .recipes import Dropped
 from .transformer import Mix
 
 BATCH = 500
+Arrays = tuple[npt.NDArray[Any], ...]
 
 
 class Outputs(NamedTuple):
@@ -30,20 +35,40 @@ def core(module: nn.Module) -> Backbone:
     return found
 
 
+def place_of(network: nn.Module) -> str:
+    """Return the device on which a network lies."""
+    return str(next(network.parameters()).device)
+
+
+def batches(network: nn.Module, x: npt.NDArray[Any], device: str) -> Iterator[tuple[int, Tensor]]:
+    """Give the first row and the prepared inputs of every batch; no examples make one empty batch."""
+    network.eval().to(device)
+    body = core(network)
+    for at in range(0, max(1, len(x)), BATCH):
+        rows = torch.from_numpy(np.ascontiguousarray(x[at : at + BATCH])).to(device)
+        yield at, body.prepare(rows)
+
+
+def parts(network: nn.Module, x: npt.NDArray[Any], device: str) -> Arrays:
+    """Return all that a network gives for examples, as float32 arrays."""
+    with torch.inference_mode():
+        return joined([plain(network(inputs)) for _, inputs in batches(network, x, device)])
+
+
+def plain(found: tuple[Tensor, ...]) -> Arrays:
+    """Return tensors as float32 arrays."""
+    return tuple(each.detach().float().cpu().numpy() for each in found)
+
+
+def joined(found: list[Arrays]) -> Arrays:
+    """Return batches as one."""
+    return tuple(np.concatenate(each) for each in zip(*found, strict=True))
+
+
 def outputs(module: nn.Module, x: npt.NDArray[Any], device: str = "cpu") -> Outputs:
     """Run a network over examples as its dataset gives them."""
-    module.eval().to(device)
-    network = core(module)
-    logits, features = [], []
-    with torch.inference_mode():
-        for at in range(0, len(x), BATCH):
-            batch = torch.from_numpy(np.ascontiguousarray(x[at : at + BATCH])).to(device)
-            found, vector, *_ = module(network.prepare(batch))
-            logits.append(found.float().cpu())
-            features.append(vector.float().cpu())
-    raw = torch.cat(logits) if logits else torch.zeros(0, network.classes)
-    wide = torch.cat(features) if features else torch.zeros(0, network.width)
-    return Outputs(raw.softmax(1).numpy(), wide.numpy(), raw.numpy())
+    logits, features, *_ = parts(module, x, device)
+    return Outputs(torch.from_numpy(logits).softmax(1).numpy(), features, logits)
 
 
 def accuracy(module: nn.Module, x: npt.NDArray[Any], y: npt.NDArray[np.int64], device: str = "cpu") -> float:
@@ -105,3 +130,112 @@ def used(network: nn.Module, shape: tuple[int, ...]) -> Use:
         network.train(training)
     count = sum(value.numel() for value, slope in zip(values, slopes, strict=True) if slope is not None)
     return Use(count, multiply_adds(network, shape) + int(getattr(network, "beside", 0)))
+
+
+@dataclass(frozen=True)
+class MethodCost:
+    """What a method costs a device."""
+
+    passes: float  # forward passes a step, in units of the plain backbone
+    parameters: int  # of all networks, and constants that a device stores beside them
+    multiply_adds: int  # a step, of all networks
+    state: int  # bytes kept from one step to the next
+    gradient: bool = False  # whether a step needs a gradient through the network
+
+
+def counted(
+    networks: Sequence[nn.Module],
+    shape: tuple[int, ...],
+    *,
+    repeats: int = 1,
+    more: int = 0,
+    stored: int = 0,
+    state: int = 0,
+    gradient: bool = False,
+) -> MethodCost:
+    """Return the cost of running every network on one input."""
+    # Counting is done where no device is needed.
+    bare = [copy.deepcopy(each).cpu() for each in networks]
+    total = repeats * sum(multiply_adds(each, shape) for each in bare) + more
+    plain = multiply_adds(core(bare[0]), shape)
+    kept = sum(parameters(each) for each in bare) + stored
+    return MethodCost(total / plain, kept, total, state, gradient)
+
+
+HALF = 2**31
+
+
+def mask(shape: tuple[int, ...], rate: float, keys: npt.NDArray[np.uint32], device: str = "cpu") -> Tensor:
+    """Return 0 where a value is dropped, and 1 / (1 - rate) elsewhere.
+
+    A value is dropped by a hash of its place and the key of its row: no generator runs through a batch, so
+    the same row gets the same mask in any batch and on any device.
+    """
+    places = torch.arange(int(np.prod(shape[1:])), dtype=torch.int32, device=device)
+    rows = torch.from_numpy(keys.astype(np.uint32).view(np.int32)).to(device)
+    mixed = _mixed(_mixed(places)[None, :] + rows[:, None])
+    kept = (mixed & (HALF - 1)) >= int(rate * HALF)
+    return kept.reshape(shape).float() / (1 - rate)
+
+
+def keys_of(seed: int, rows: npt.NDArray[np.int64], number: int, place: int) -> npt.NDArray[np.uint32]:
+    """Return a key a row, for one pass and one place of dropout.
+
+    Examples
+    --------
+    >>> keys_of(0, np.arange(3), 1, 0)[1:].tolist() == keys_of(0, np.arange(1, 3), 1, 0).tolist()
+    True
+    """
+    found = np.full(len(rows), seed, dtype=np.uint64)
+    for each in (rows.astype(np.uint64), np.uint64(number), np.uint64(place)):
+        found = _spread(found + each)
+    return (found >> np.uint64(32)).astype(np.uint32)
+
+
+def sampled(module: Dropped, inputs: Tensor, first: int, number: int, seed: int) -> tuple[Tensor, ...]:
+    """Run a network once with dropout."""
+    rows = np.arange(first, first + len(inputs))
+
+    def hook(place: int, rate: float) -> Callable[[nn.Module, Any, Tensor], Tensor]:
+        keys = keys_of(seed, rows, number, place)
+        return lambda layer, given, x: x * mask(tuple(x.shape), rate, keys, str(x.device))
+
+    module.sampling(False)  # its own dropout draws from the global generator
+    drops = [each for each in module.drops.values() if isinstance(each, nn.Dropout)]
+    hooks = [each.register_forward_hook(hook(place, each.p)) for place, each in enumerate(drops)]
+    try:
+        found: tuple[Tensor, ...] = module(inputs)
+    finally:
+        for each in hooks:
+            each.remove()
+    return found
+
+
+def _mixed(x: Tensor) -> Tensor:
+    """Hash 32-bit integers; products wrap around, and shifts must not carry the sign."""
+    x = (x ^ ((x >> 16) & 0xFFFF)) * 0x7FEB352D
+    x = (x ^ ((x >> 15) & 0x1FFFF)) * (0x846CA68B - 2**32)
+    return x ^ ((x >> 16) & 0xFFFF)
+
+
+def _spread(x: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Hash 64-bit integers."""
+    x = x + np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(x ^ (x >> np.uint64(31)))
+
+
+def differential_entropy(alpha: Tensor) -> Tensor:
+    """Return the differential entropy (nats) of Dirichlet distributions, one a row."""
+    total, classes = alpha.sum(1), alpha.shape[1]
+    volume = torch.lgamma(alpha).sum(1) - torch.lgamma(total)
+    inner = ((alpha - 1) * torch.digamma(alpha)).sum(1)
+    return volume + (total - classes) * torch.digamma(total) - inner
+
+
+def expected_entropy(alpha: Tensor) -> Tensor:
+    """Return the mean entropy (nats) of posteriors that are drawn from Dirichlet distributions."""
+    total = alpha.sum(1, keepdim=True)
+    mean = alpha / total
+    return (mean * (torch.digamma(total + 1) - torch.digamma(alpha + 1))).sum(1)

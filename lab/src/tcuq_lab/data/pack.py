@@ -1,4 +1,4 @@
-"""Pack recordings that are kept in their own order: python lab/tools/pack_recordings.py NAME DIR OUT.npz.
+"""Packing recordings that are kept in their own order, as `tcuq-lab data pack NAME DIR OUT.npz` does.
 
 ``signs`` is made from a folder of GTSRB's training images (a folder a class, each with ``GT-*.csv``),
 ``motion`` from a folder of WHARF's recordings of both wrists (``..._MODEL`` folders, one an activity).
@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import csv
 import io
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tcuq.base.atomic_files import write_whole
+from tcuq.base.checks import known
 from tcuq.recording.rand import Numbers
 
 SIDE, COLUMNS, SHEET = 32, 32, 1024
@@ -129,11 +129,12 @@ def mosaics(x: npt.NDArray[np.uint8]) -> dict[str, Any]:
     }
 
 
-def main(name: str, folder: str, out: str) -> None:
-    """Write the file, and say what is in it."""
-    makers = {"signs": signs, "motion": motion}
-    runs = makers[name](Path(folder))
+def pack(name: str, folder: str, out: str) -> str:
+    """Write the file, and return what is in it."""
+    runs = {"signs": signs, "motion": motion}[known("recording", name, ("signs", "motion"))](Path(folder))
     ordered = [run for part in (TRAIN, DEV, TEST) for run in in_order([r for r in runs if r.part == part])]
+    if not ordered:
+        raise ValueError(f"{folder} holds no recordings of {name}")
     x = np.concatenate([run.x for run in ordered])
     lengths = [len(run.x) for run in ordered]
     y = np.repeat(np.array([run.y for run in ordered], np.uint8), lengths)
@@ -142,14 +143,10 @@ def main(name: str, folder: str, out: str) -> None:
     buffer = io.BytesIO()
     np.savez_compressed(buffer, **held, y=y, split=split)
     write_whole(out, buffer.getvalue())
+    lines = []
     for part, title in enumerate(("train", "dev", "test")):
         counted = [run for run in ordered if run.part == part]
-        labels = len({run.y for run in counted})
-        print(f"{title}: {len(counted)} runs, {sum(len(run.x) for run in counted)} examples, {labels} labels")
-    print(f"{out}: {len(buffer.getvalue()):,} bytes, {len(runs) - len(ordered)} runs left out")
-
-
-if __name__ == "__main__":
-    if len(sys.argv) != 4 or sys.argv[1] not in ("signs", "motion"):
-        sys.exit("usage: pack_recordings.py signs|motion DIR OUT.npz")
-    main(*sys.argv[1:])
+        labels, count = len({run.y for run in counted}), sum(len(run.x) for run in counted)
+        lines.append(f"{title}: {len(counted)} runs, {count} examples, {labels} labels")
+    lines.append(f"{out}: {len(buffer.getvalue()):,} bytes, {len(runs) - len(ordered)} runs left out")
+    return "\n".join(lines)

@@ -1,0 +1,269 @@
+"""Small studies behind choices of the design: tables of a few figures each, most of them without any data."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tcuq.base.atomic_files import write_whole
+from tcuq.fitting.alarms import alarms_in, choose_alarm
+from tcuq.metrics import auroc
+
+from ..data.parts import load_part
+from ..home import folder
+from ..methods.banks import load_bank, observed
+from ..methods.method import Labeled
+from ..methods.paper import TcuqPaper
+from ..methods.projection import KINDS
+from ..metrics.drops import errors_alone
+from ..reproduce.recordings import Recordings
+from ..reproduce.run_size import RunSize
+from ..reproduce.versions import PROTOCOL
+from ..streams import Description, Geometric, Segments, Shift, build
+from .clock import clock_report
+from .run import Experiment, Outcome
+
+Floats = npt.NDArray[np.float64]
+Figures = Iterator[dict[str, Any]]
+SIMULATED = "simulated"
+
+
+class StudyPiece(NamedTuple):
+    """A part of a study that is kept by itself."""
+
+    task: str
+    dwell: float
+    seed: int = 0
+
+    @property
+    def name(self) -> str:
+        """As progress shows it."""
+        return f"{self.task} {self.dwell:g}"
+
+
+@dataclass(frozen=True)
+class Study(Experiment):
+    """Figures of one function, for tasks and dwells."""
+
+    name: str
+    title: str
+    measure: Callable[[str, float, Recordings], Figures]
+    tasks: tuple[str, ...]
+    dwells: tuple[float, ...] = (1.0,)
+    paper: str = ""
+    format: ClassVar[str] = "tcuq study 1"
+
+    def narrowed(self, tasks: Sequence[str], dwells: Sequence[float]) -> Study:
+        """Return the study of some tasks or other dwells alone."""
+        found: Study = super().narrowed(tasks, ())
+        return replace(found, dwells=tuple(dwells) or self.dwells)
+
+    def pieces(self, recordings: Recordings) -> dict[StudyPiece, Path]:
+        """Return a piece for each task and dwell."""
+        about = [asdict(recordings.setting), recordings.weights, PROTOCOL]
+        home = recordings.folder / "cells" / self.name
+        digest = hashlib.sha256(json.dumps(about).encode()).hexdigest()[:12]
+        pieces = [StudyPiece(task, dwell) for task in self.tasks for dwell in self.dwells]
+        return {each: home / f"{each.name.replace(' ', '-')}-{digest}.json" for each in pieces}
+
+    def keep(self, piece: StudyPiece, recordings: Recordings, place: Path) -> None:
+        """Measure a piece, and write its lines."""
+        write_whole(place, json.dumps([*self.measure(piece.task, piece.dwell, recordings)]))
+
+    def outcome(self, kept: Mapping[StudyPiece, Path]) -> Outcome:
+        """Return the lines of all pieces."""
+        return Outcome([line for path in kept.values() for line in json.loads(path.read_text())], {})
+
+    def shown(self, outcome: Outcome) -> str:
+        """Return the lines as a table."""
+        rows = [list(outcome.lines[0]), *(map(_text, line.values()) for line in outcome.lines)]
+        return "\n".join("  ".join(f"{each:>14}" for each in row) for row in rows)
+
+    def head(self, setting: RunSize, outcome: Outcome) -> dict[str, Any]:
+        """Return what the result file says about how figures were made."""
+        return {"setting": {"name": setting.name}, "paper": self.paper}
+
+
+def _text(value: Any) -> str:
+    return f"{value:,.4g}" if isinstance(value, float) else str(value)
+
+
+def clock(task: str, dwell: float, recordings: Recordings) -> Figures:
+    """Give what the step number alone reaches on streams, which are also played backwards.
+
+    Average precision for drop events must be near their prevalence where clean and shifted stretches
+    alternate. On a literal stream, clean first and then worse and worse, it is high: such a stream proves
+    nothing of a method.
+    """
+    given: dict[str, Any] = {}
+    if task != SIMULATED:
+        from ..zoo.examples import record
+        from ..zoo.weights import load_weights
+
+        network, card = load_weights(Path(recordings.weights) / "resnet8-0.npz")
+        part, kinds = load_part(card["config"]["dataset"], "test"), ("gaussian_noise", "motion_blur", "fog")
+        shifts = [Shift(kind, (3, 5)) for kind in (*kinds, "pixelate")]
+        rising = Shift("fog", (1, 2, 3, 4, 5))
+        sources = [f"{each.kind}/{level}" for each in (*shifts, rising) for level in each.severities]
+        bank = record(network, part, dict.fromkeys(["clean", *sources]))
+        given = {"labels": part.y, "shifts": shifts, "rising": rising}
+        given["right"] = lambda stream: ~stream.log(bank).errors()
+    trial = recordings.setting.name == "trial"
+    found = clock_report(layouts=4 if trial else 20, dwell=dwell, **given)
+    yield {
+        "task": task,
+        "dwell": dwell,
+        "prevalence": found.prevalence,
+        "clock": found.forwards,
+        "reversed": found.backwards,
+        "standard error": found.spread,
+        "literal prev.": found.literal_prevalence,
+        "literal clock": found.literal,
+    }
+
+
+def _recorded(backbone: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the recorded outputs of a network to development examples, and what they are of."""
+    home = folder(None, "recorded") / backbone
+    return load_bank(home / "plain.npz"), json.loads((home / "about.json").read_text())
+
+
+def projections(backbone: str, dwell: float, recordings: Recordings) -> Figures:
+    """Give the held-out AUROC of errors with each projection of wide features, and without features.
+
+    Nothing but the projection differs. The monitor has the signals of the paper, of which one reads
+    features; coefficients are fitted to some corruption types and judged on the others.
+    """
+    bank, about = _recorded(backbone)
+    shifts = [source.split("/") for source in about["sources"] if source != "clean"]
+    plan = Description(
+        dataset=about["dataset"],
+        part="dev",
+        seed=0,
+        steps=9000,
+        dwell=Geometric(dwell),
+        layout=Segments(),
+        shifts=tuple(Shift(kind, (int(level),)) for kind, level in shifts),
+    )
+    stream = build(plan, about["labels"])
+    dev = Labeled(observed(stream, bank), stream.label, stream.shift.astype(np.uint8))
+    base, judge = TcuqPaper.grid[1], TcuqPaper()
+    line: dict[str, Any] = {"network": backbone, "dwell": dwell}
+    for kind in (None, *KINDS):
+        drawn = range(3) if kind == "random" else (0,)
+        tried = [judge.quality(dev, {**base, "features": kind, "seed": n}, errors_alone) for n in drawn]
+        line[kind or "none"] = float(np.mean(tried))
+    yield line
+
+
+def distances(backbone: str, dwell: float, recordings: Recordings) -> Figures:
+    """Give AUROCs of shifts and of errors by the distance of features, plain, scaled and whitened.
+
+    The distance is the logarithm of the squared one from the center of a class, less its clean mean. Half
+    of the clean examples set the space.
+    """
+    bank, about = _recorded(backbone)
+    truth = np.array(about["labels"])
+    rows = {name: (each.probs.argmax(1), np.asarray(each.features, float)) for name, each in bank.items()}
+    label, clean = rows.pop("clean")
+    classes = bank["clean"].probs.shape[1]
+    shifted = np.concatenate([x for _, x in rows.values()])
+    answered = np.concatenate([found for found, _ in rows.values()])
+    wrong = np.concatenate([found != truth for found, _ in rows.values()])
+    known_ = np.arange(len(clean)) % 2 == 0
+    lines: dict[str, dict[str, Any]] = {
+        of: {"network": backbone, "AUROC of": of} for of in ("shifts", "errors")
+    }
+    for way, matrix in _spaces(clean[known_], label[known_]).items():
+        inside, outside = clean @ matrix, shifted @ matrix
+        centers = _by_class(inside[known_], label[known_], classes)
+        here, there = _far(inside, centers, label), _far(outside, centers, answered)
+        usual = _by_class(here[~known_], label[~known_], classes)
+        here, there = (here - usual[label])[~known_], there - usual[answered]
+        beyond = np.arange(len(here) + len(there)) >= len(here)
+        lines["shifts"][way] = auroc(np.append(here, there), beyond)
+        lines["errors"][way] = auroc(there, wrong)
+    yield from lines.values()
+
+
+def _spaces(clean: Floats, labels: npt.NDArray[np.int64]) -> dict[str, Floats]:
+    """Return a matrix for each way: features as they are, scaled one by one, whitened."""
+    within = clean - np.stack([clean[labels == label].mean(0) for label in labels])
+    variance = within.var(0) + 0.1 * within.var(0).mean()
+    covariance = within.T @ within / len(within)
+    covariance += 0.1 * np.trace(covariance) / len(covariance) * np.eye(len(covariance))
+    values, axes = np.linalg.eigh(covariance)
+    ways = {"plain": np.eye(clean.shape[1]), "scaled": np.diag(variance**-0.5)}
+    return {**ways, "whitened": axes / np.sqrt(values)}
+
+
+def _far(x: Floats, centers: Floats, label: npt.NDArray[np.int64]) -> Floats:
+    return np.asarray(np.log2(np.square(x - centers[label]).sum(1) + 1e-9))
+
+
+def _by_class(values: Floats, label: npt.NDArray[np.int64], classes: int) -> Floats:
+    """Return the mean of each class; that of all where a class has none."""
+    return np.stack(
+        [values[label == c if (label == c).any() else slice(None)].mean(0) for c in range(classes)]
+    )
+
+
+FRESH = 400_000
+LENGTHS = ((50_000, 1000), (12_000, 10_000), (12_000, 100_000), (5000, 10_000), (2000, 1000), (2000, 10_000))
+"""Clean steps that an alarm is set on, and the clean steps per false alarm that are asked for."""
+
+
+def run_lengths(kind: str, dwell: float, recordings: Recordings) -> Figures:
+    """Give how often the fitted alarm is false on fresh risk, against what was asked for; five seeds.
+
+    Risk is independent, or has a level that dwells for 8 steps on average.
+    """
+    fresh = FRESH // 10 if recordings.setting.name == "trial" else FRESH
+    for clean, wanted in LENGTHS:
+        line: dict[str, Any] = {"risk": kind, "clean steps": clean, "asked": wanted}
+        for seed in range(5):
+            rng = np.random.default_rng(seed)
+            alarm = choose_alarm([_risk(kind, clean, rng)], wanted, rng)
+            false = alarms_in([_risk(kind, fresh, rng)], alarm)[0]
+            line[f"seed {seed}"] = float(fresh / max(1, false))
+        yield line
+
+
+def _risk(kind: str, steps: int, rng: np.random.Generator) -> Any:
+    if kind == "independent":
+        return rng.beta(2, 6, steps)
+    changes = rng.random(steps) < 1 / 8
+    changes[0] = True
+    level = rng.beta(1.2, 6, int(changes.sum()))[np.cumsum(changes) - 1]
+    return np.clip(level + rng.normal(0, 0.05, steps), 0, 1)
+
+
+STUDIES = (
+    Study("clock", "What the step number alone reaches on streams", clock, (SIMULATED, "cifar10")),
+    Study(
+        "projections",
+        "Projections of wide features: held-out AUROC of errors on recorded dev examples",
+        projections,
+        ("dscnn", "resnet8"),
+        (1.0, 4.0, 16.0),
+    ),
+    Study(
+        "distances",
+        "Ways to measure the distance of features from their class, on recorded dev examples",
+        distances,
+        ("cnn4", "dscnn", "resnet8"),
+    ),
+    Study(
+        "run_lengths",
+        "How often the fitted alarm is false, against what was asked for",
+        run_lengths,
+        ("independent", "dwelling"),
+    ),
+)
