@@ -49,7 +49,7 @@ def bank() -> _core.Bank:
 
 CORE: list[tuple[type[Exception], Callable[[Any], Any]]] = [
     (TypeError, lambda core: core.step(PROBS[0])),
-    (TypeError, lambda core: core.step(PROBS[0], FEATURES[0], False, None, None)),
+    (TypeError, lambda core: core.step(PROBS[0], FEATURES[0], False, None, None, None)),
     (TypeError, lambda core: core.step(PROBS[0], FEATURES[0], False, ["a", "b", "c"])),
     (ZeroDivisionError, lambda core: core.step(PROBS[0], FEATURES[0], Torn())),
     (BufferError, lambda core: core.step([0.7, 0.2, 0.1], FEATURES[0], False)),

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tcuq import SIGNALS, EvidenceHead, Feedback, Params
+from tcuq import SIGNALS, Alarm, AlarmSide, EvidenceHead, Feedback, Params, Sight
 from tcuq._core import Core
 from tcuq.monitor.heads import InstantHead
 from tcuq.monitor.made import ROWS, Row
@@ -17,27 +17,32 @@ from tcuq.monitor.signals import PROFILES
 EVIDENCE = EvidenceHead({"doubt": 1.0}, [0.0, 0.0, 0.0])
 USED = tuple(name for name in (*PROFILES["paper"], "odds") if name != "instability")
 INSTANT = InstantHead({"doubt": 1.0}, 0.0)
-HEADS = ("evidence", "instant", "feedback")
+SIGHT = Sight([0.0] * 4, [1.0] * 4, [[0.0] * 4] * 3, [1.0] * 10, ("dark", "noise"), reach=300)
+HEADS = ("evidence", "instant", "sight", "feedback")
 
 
-def fields(**changes: Any) -> dict[str, Any]:
-    params = Params(classes=3, signals=USED, evidence=EVIDENCE, instant=INSTANT, feedback=Feedback())
+def fields(sight: bool = False, **changes: Any) -> dict[str, Any]:
+    """Return parameters with all heads that may stand beside each other: evidence or sight."""
+    heads: dict[str, Any] = {"evidence": EVIDENCE}
+    if sight:
+        heads = {"sight": SIGHT, "alarm": Alarm(rise=AlarmSide(0.0, 2.0))}
+    params = Params(classes=3, signals=USED, instant=INSTANT, feedback=Feedback(), **heads)
     return {**params.integers(), **changes}
 
 
 def test_the_dict_holds_the_fields_of_the_core() -> None:
-    for part, given in (("params", fields()), *((head, fields()[head]) for head in HEADS)):
+    for part, given in (("params", fields()), *((head, fields(head == "sight")[head]) for head in HEADS)):
         rows = {row.name for row in ROWS if row.part == part}
         assert set(given) == rows - {"lag_count", "fingerprint"}
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.part} {row.name}")
 def test_a_number_outside_its_range_is_named_with_it(row: Row) -> None:
-    if row.name in ("lag_count", "fingerprint", "centers") or row.kind == "part":
+    if row.name in ("lag_count", "fingerprint", "centers", "class_mean") or row.kind == "part":
         return  # counted, computed, bytes
     expected = f"expected {row.low}" if row.low == row.high else f"expected {row.low} to {row.high}"
     for value in (row.low - 1, row.high + 1, 10**30):
-        changed = fields()
+        changed = fields(row.part == "sight")
         target = changed[row.part] if row.part in HEADS else changed
         shown = f"{row.part} {row.name}" if row.part in HEADS else row.name
         if row.kind == "one":

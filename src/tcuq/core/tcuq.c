@@ -137,8 +137,12 @@ static void score(const tcuq_params_t *p, const inference_t *now, const uint16_t
 /* How likely the answer is right, Q0.16: by the head, or by what sight sees. */
 static uint32_t certainty_of(const tcuq_params_t *p, const inference_t *now, const tcuq_step_t *out)
 {
-    int own = sight_head(p) != NULL && p->sight->accuracy_odds != 0;
-    return own ? logistic(now->right) : Q16_MAX - (uint32_t)out->uncertainty;
+    uint32_t head = Q16_MAX - (uint32_t)out->uncertainty, own;
+    if (sight_head(p) == NULL || p->sight->accuracy_odds == 0) {
+        return head;
+    }
+    own = logistic(now->right);
+    return now->frozen && head < own ? head : own; /* a frozen input says no more than a guess */
 }
 
 /* The expected accuracy: a mean of past certainties. */

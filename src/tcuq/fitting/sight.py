@@ -45,7 +45,8 @@ CAP, CLEAR = 64.0, 0.8
 """Largest distance that counts, and where an alarm ends, in limits."""
 
 BASELINE = 120  # new inputs of a device that set its baseline
-QUANTILE = 0.99
+QUANTILE, LEAST_LENGTH = 0.99, 0.01
+"""Where clean data end, and the least length there, of outputs that hardly ever vary."""
 
 
 _OF_INPUTS = {name for names in KINDS.values() for name in names}
@@ -75,12 +76,12 @@ class Shown(NamedTuple):
 
 
 def gauge_scales(gauges: npt.NDArray[Any], names: Sequence[str]) -> tuple[float, ...]:
-    """Return what 1.0 of each gauge is in the core: 256, or less where values are larger than that allows."""
-    most = np.abs(gauges).max(axis=0, initial=1.0)
+    """Return what 1.0 of each gauge is in the core: 256 for those of an input, what others leave room for."""
+    most = np.maximum(np.abs(gauges).max(axis=0, initial=0.0), 1e-6)
     # A device has those of an input in 1/256, and none is larger; others leave room for more than the log.
     known = np.array([name.rstrip("_0123456789") in _OF_INPUTS or name in _OF_INPUTS for name in names], bool)
     most = np.where(known & (most <= 128), 32767 / 256, 2 * most)
-    return tuple(float(min(256.0, 2.0 ** math.floor(math.log2(32767 / each)))) for each in most)
+    return tuple(2.0 ** math.floor(math.log2(32767 / each)) for each in most.tolist())
 
 
 def shown_by(values: npt.NDArray[Any], numbers: Numbers, least: Floats, classes: int) -> Shown:
@@ -168,7 +169,7 @@ def fit_sight(
     spread = _covariance(gaps[warm], 0.003) + HARMLESS * _covariance(every, 0.01)
     lower = np.linalg.cholesky(np.linalg.inv(spread))
     lengths = np.sqrt(np.square(gaps[warm] @ lower).sum(1))
-    unit = float(np.quantile(lengths, QUANTILE))
+    unit = max(float(np.quantile(lengths, QUANTILE)), LEAST_LENGTH)
     odds_unit = max(float(np.quantile(odds[warm], QUANTILE)), LEAST_ODDS)
     sight = Sight(
         means=np.concatenate([each.mean for each in shown]).tolist(),

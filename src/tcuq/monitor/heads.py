@@ -226,8 +226,8 @@ class Sight(Part):
             given = getattr(self, name)
             if isinstance(given, str) or not isinstance(given, Sequence) or len(given) != lengths[name]:
                 raise wrong_value(f"sight {name}", given, f"{lengths[name]} numbers")
-            low = 1e-9 if name in ("deviations", "gauge_scales") else -1e9
-            put(self, **{name: tuple(number(f"sight {name}", each, low, 1e9) for each in given)})
+            low = 1e-12 if name in ("deviations", "gauge_scales") else -1e12
+            put(self, **{name: tuple(number(f"sight {name}", each, low, 1e12) for each in given)})
         if (
             isinstance(self.accuracy, str)
             or not isinstance(self.accuracy, Sequence)

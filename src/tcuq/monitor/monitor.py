@@ -90,7 +90,7 @@ class Monitor:
             where the params have no `horizon`: a fit without labels. `answer_name` and `prediction_name` are
             None where the classes have no names.
         """
-        rows = None if gauges is None else gauge_rows(self.params, as_vector("gauges", gauges)[None])
+        rows = None if gauges is None else gauge_rows(self.params, np.asarray(gauges)[None])
         seen = None if rows is None else rows[0]
         try:
             return self._core.step(probs, features, signals, self.params.names, seen)
@@ -341,7 +341,10 @@ def gauge_rows(params: Params, gauges: npt.ArrayLike | None) -> npt.NDArray[np.i
     """Return rows of gauges as the core takes them; None without any, or where it reads none."""
     if gauges is None or params.sight is None or not params.sight.gauges:
         return None
-    return params.sight.gauge_rows(as_rows("gauges", gauges))
+    rows = np.asarray(gauges)
+    if rows.ndim != 2 or rows.dtype.kind not in "iuf":
+        raise wrong_value("gauges", f"{rows.dtype} of {rows.ndim} dimensions", "numbers, one row a step")
+    return params.sight.gauge_rows(rows)
 
 
 WRONG, RIGHT = -1, -2

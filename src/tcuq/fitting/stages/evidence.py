@@ -137,10 +137,11 @@ def sight_elsewhere(state: FitState) -> dict[str, int] | None:
     raised = inside = steps = 0
     for here, there in (halves, halves[::-1]):
         sight, alarm = looked.fit(state, here)
-        monitor = Monitor(looked.params.replace(sight=sight, alarm=alarm))
+        monitor, last = Monitor(looked.params.replace(sight=sight, alarm=alarm)), 0
         for run in there:
             on = run_over(monitor, log.take(run))["alarm"] != 0
-            raised += int(np.diff(on.astype(int), prepend=0).clip(0).sum())
+            raised += int(np.diff(on.astype(int), prepend=last).clip(0).sum())
+            last = int(on[-1])
             inside, steps = inside + int(on.sum()), steps + len(on)
             monitor.reset()
     return {"false_alarms": raised, "steps": steps, "alarm_steps": inside}

@@ -31,6 +31,7 @@ from ..clean import (
     refuse_one_class,
     refuse_other_shape,
 )
+from ..options import FitOptions
 from ..signal_table import chunks
 from .state import FitState, Request
 
@@ -48,11 +49,7 @@ def read(request: Request) -> FitState:
         if each is not None and each.unlabeled:
             raise InputError("missing", f"{name}: {each.partly}; leave its labels out, or complete them")
     refuse_one_class(log)
-    if (
-        request.alarm is None
-        and request.two_heads
-        and all(each is None or each.gauges is not None for each in (log, clean))
-    ):
+    if request.alarm is None and request.two_heads and _sees_input(log, clean, options):
         request = replace(request, alarm="sight")
     params = start_params(log, request, clean)
     log = in_format(log, params)
@@ -78,6 +75,12 @@ def read(request: Request) -> FitState:
         state.note("nothing_marked")
     request.progress("read", 1, 1)
     return state
+
+
+def _sees_input(log: Log, clean: Log | None, options: FitOptions) -> bool:
+    """Tell whether the alarm can see the input: all logs have a gauge in common, and odds are among signals."""
+    common = set(log.names_of_gauges) & set((log if clean is None else clean).names_of_gauges)
+    return bool(common) and (options.signals is None or "odds" in options.signals)
 
 
 def start_params(log: Log, request: Request, clean: Log | None = None) -> Params:
@@ -131,6 +134,8 @@ def _signals(request: Request, features: int) -> tuple[str, ...]:
             raise InputError("missing", f"signal {name!r} reads features, and there are none")
     if request.two_heads and "disbelief" not in names:
         raise InputError("missing", "signals are without 'disbelief', which profile 'standard' needs")
+    if request.alarm_of == "sight" and "odds" not in names:
+        raise InputError("missing", "signals are without 'odds', which an alarm of sight needs")
     # The alarm sums it, whether or not the uncertainty weighs it.
     return ordered([*names, "degradation"]) if evidence else names
 
