@@ -21,10 +21,10 @@ SIGHT = Sight([0.0] * 4, [1.0] * 4, [[0.0] * 4] * 3, [1.0] * 10, ("dark", "noise
 HEADS = ("evidence", "instant", "sight", "feedback")
 
 
-def fields(sight: bool = False, **changes: Any) -> dict[str, Any]:
+def fields(seeing: bool = False, **changes: Any) -> dict[str, Any]:
     """Return parameters with all heads that may stand beside each other: evidence or sight."""
     heads: dict[str, Any] = {"evidence": EVIDENCE}
-    if sight:
+    if seeing:
         heads = {"sight": SIGHT, "alarm": Alarm(rise=AlarmSide(0.0, 2.0))}
     params = Params(classes=3, signals=USED, instant=INSTANT, feedback=Feedback(), **heads)
     return {**params.integers(), **changes}

@@ -226,7 +226,8 @@ def find_left_out(state: FitState, learned: bool) -> dict[str, Any] | None:
 def found_by_sight(state: FitState) -> dict[str, Any] | None:
     """Return how the alarm does on costly kinds of shift, none of which it was fitted to; None below two."""
     log, table = state.log, state.tables[-1]
-    if state.params.sight is None or log.kinds is None or state.errors is None:
+    unlabeled = log.labels is None or state.clean.log.labels is None
+    if state.params.sight is None or log.kinds is None or unlabeled:
         return None
     clean = inside_runs(table, state.clean.runs)
     wrong = float((table.predictions != state.clean.log.labels)[clean].mean())

@@ -78,7 +78,7 @@ def read(request: Request) -> FitState:
 
 
 def _sees_input(log: Log, clean: Log | None, options: FitOptions) -> bool:
-    """Tell whether the alarm can see the input: all logs have a gauge in common, and odds are among signals."""
+    """Tell whether the alarm can see the input: all logs share a gauge, and odds are among signals."""
     common = set(log.names_of_gauges) & set((log if clean is None else clean).names_of_gauges)
     return bool(common) and (options.signals is None or "odds" in options.signals)
 
