@@ -11,6 +11,7 @@ from streams import SEEN, seeing_params, seen_log
 from tcuq import Monitor, Params
 from tcuq.cli import main
 from tcuq.io import Decisions, read_decisions, write_decisions
+from tcuq.monitor.heads import Sight
 from tcuq.report import describe, render
 
 PARAMS = seeing_params()
@@ -50,13 +51,7 @@ def test_without_params_a_distance_is_not_called_evidence(tmp_path: Path) -> Non
 
 
 def test_pages_name_no_gauges_where_the_alarm_reads_none() -> None:
-    assert PARAMS.sight is not None
-    sight = replace(
-        *(PARAMS.sight,),
-        **{"means": [0.3], "deviations": [0.1], "class_means": [[0.0]] * 4, "matrix": [1.0]},
-        **{"gauges": (), "gauge_scales": ()},
-    )
-    blind = PARAMS.replace(sight=sight)
+    blind = PARAMS.replace(sight=Sight([0.3], [0.1], [[0.0]] * 4, [1.0], reach=4000))
     steps = Monitor(blind).run(LOG.probs)
     page = render(steps, blind, replace(LOG, gauges=None, gauge_names=None))
     assert "how far the outputs are from the clean log" in page

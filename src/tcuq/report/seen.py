@@ -36,9 +36,8 @@ def seen(facts: Facts) -> str:
     if known and sight is not None and sight.gauges and not drawn:
         body += fact("The gauges are not shown: no log of this run has them.")
     if drawn:
-        body += legend(
-            [("risk", "gauge"), ("rise", "hold")] + [("envelope", "clean log")] * (sight is not None)
-        )
+        keys = [("risk", "gauge"), ("rise", "hold")]
+        body += legend(keys if sight is None else [*keys, ("envelope", "clean log")])
     body += "".join(pair(*drawn[k : k + 2]) for k in range(0, len(drawn), 2))
     return section("seen", "What the alarm saw", lead, body)
 
