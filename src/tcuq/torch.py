@@ -16,12 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from .base.checks import integer
-from .base.errors import InputError, InputTypeError, located
+from .base.errors import InputError, InputTypeError, located, wrong_value
 from .log.log import Log
 from .monitor.monitor import Monitor, blind_notes
 from .monitor.params import Params
 from .monitor.steps import STEP_DTYPE, Steps
-from .recording.model import Features, Model, Range
+from .recording.model import Features, Model, Range, checked_range
 from .recording.ranges import gauges_of, quantized, range_of, shown_range, whole_format
 from .recording.session import posteriors, refuse_model
 from .recording.torch import Tap, array_of, copied, is_module
@@ -100,10 +100,13 @@ class _Gauges:
         names: Sequence[str] | None,
         ends: Range | None,
     ) -> None:
+        if not callable(asked) and not isinstance(asked, bool):
+            raise wrong_value("gauges", asked, "True, False or a function")
         if not callable(asked) and names is not None:
             raise InputError("conflict", "gauge_names are for a function of yours; pass it as gauges")
-        self._asked, self._ends = asked, ends
+        self._asked, self._ends = asked, None if ends is None else checked_range(ends)
         self.names = None if names is None else tuple(names)
+        self._width: int | None = None
 
     @property
     def wanted(self) -> bool:
@@ -119,12 +122,24 @@ class _Gauges:
         if not self.wanted:
             return None
         found = self._of_function(given) if callable(self._asked) else self._of_input(given, count)
-        if isinstance(found, str) or len(found) != count:
-            why = found if isinstance(found, str) else f"{len(found)} rows for {count} outputs"
+        why = found if isinstance(found, str) else self._misfit(found.shape, count)
+        if why is not None:
             notes.append(f"gauges are left out: {why}")
             self.stop()
             return None
         return found
+
+    def _misfit(self, shape: tuple[int, int], count: int) -> str | None:
+        """Return why rows of gauges cannot be taken, None where they can."""
+        rows, width = shape
+        before, self._width = self._width, width
+        if rows != count:
+            return f"{rows} rows for {count} outputs"
+        if before not in (None, width):
+            return f"{width} numbers an input, and {before} before"
+        if self.names is not None and width != len(self.names):
+            return f"{width} numbers an input for {len(self.names)} gauge_names"
+        return None
 
     def _of_function(self, given: Any) -> Any:
         assert callable(self._asked)
@@ -143,7 +158,9 @@ class _Gauges:
         ):
             return "the module's first argument is no tensor of numbers, " + _BETTER
         values = x.detach().cpu().numpy() if kind in ("int8", "uint8") else array_of(x)
-        values = values[None] if count == 1 and len(values) != 1 else values
+        values = values[None] if values.ndim and count == 1 and len(values) != 1 else values
+        if values.ndim < 2 or not values.size:
+            return f"the module's first argument has shape {tuple(x.shape)}, " + _BETTER
         if values.dtype == np.float32:
             self._ends = self._ends or range_of(values)
             if self._ends is None:

@@ -305,3 +305,46 @@ def test_gauges_of_a_function_and_of_none() -> None:
     assert watch.log().gauges is None and "pass input_range" in watch.notes[0]
     with refused("conflict"):
         tcuq.torch.watch(net, gauge_names=["light"])
+
+
+@pytest.mark.parametrize("ends", [(0,), "ab", (0, 0), (0, float("nan")), 5, (1, 0)])
+def test_a_range_that_is_none_is_refused_before_the_first_call(ends: Any) -> None:
+    net = torch_net()
+    with refused("value", "input_range"):
+        tcuq.torch.watch(net, input_range=ends)
+    assert hooks(net) == 0
+
+
+@pytest.mark.parametrize("gauges", [None, "x", 1])
+def test_gauges_are_a_flag_or_a_function(gauges: Any) -> None:
+    with refused("value", "gauges"):
+        tcuq.torch.watch(torch_net(), gauges=gauges)
+
+
+class First(nn.Module):  # type: ignore[misc,name-defined]
+    """A network with an argument before its input."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.net = torch_net()
+
+    def forward(self, _: Any, x: Any) -> Any:
+        """Return posteriors."""
+        return self.net(x)
+
+
+def test_gauges_that_do_not_fit_are_left_out_with_a_note() -> None:
+    widths = iter([2, 3])
+    wide = {"gauges": lambda _, x: np.zeros((len(x), next(widths)))}
+    named = {"gauges": lambda _, x: np.zeros((len(x), 2)), "gauge_names": ["light"]}
+    cases: list[tuple[Any, str]] = [
+        ({}, "first argument has shape ()"),
+        (wide, "3 numbers an input, and 2 before"),
+        (named, "2 numbers an input for 1 gauge_names"),
+    ]
+    for options, why in cases:
+        with torch.no_grad(), tcuq.torch.watch(net := First(), **options) as watch:
+            for _ in range(2):
+                net(torch.tensor(0.5), T[:1])
+        assert why in watch.notes[0] and len(watch.notes) == 1, watch.notes
+        assert len(watch.log()) == 2 and watch.log().gauges is None

@@ -66,7 +66,7 @@ def command(args: argparse.Namespace) -> int:
         raise InputError("conflict", f"{args.log}: has {len(log)} steps, expected {len(decisions)}")
     from ..report import write_report
 
-    of = {name: getattr(decisions, name) for name in ("signals", "first", "names")}
+    of = {name: getattr(decisions, name) for name in ("signals", "first", "names", "sighted")}
     write_report(args.output, decisions.steps, params=params, log=log, **of)
     answer(args, {"report": args.output, "steps": len(decisions)}, f"wrote {args.output}")
     return 0

@@ -307,4 +307,5 @@ def _assemble(
             raise InputError("conflict", f"{where}: params is {both}, expected decisions of one monitor")
         fingerprint = fingerprints[0]
     shown_signals = signals if with_signals else None
-    return Decisions(steps, int(steps_taken[0]), shown_signals, used, steps_taken, fingerprint, names)
+    of = (steps, int(steps_taken[0]), shown_signals, used, steps_taken, fingerprint, names)
+    return Decisions(*of, sighted=sighted)

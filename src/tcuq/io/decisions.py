@@ -78,6 +78,8 @@ class Decisions:
         Names of the classes; "" for a class whose name a file does not tell.
     sight : Sight, optional
         `Params.sight` of the monitor: text formats and tables then tell in words what moved most.
+    sighted : bool, default False
+        Whether the monitor is known to have had one, as a file tells that has these words.
     """
 
     steps: npt.NDArray[Any]
@@ -88,6 +90,7 @@ class Decisions:
     fingerprint: str | None = None
     names: tuple[str, ...] | None = None
     sight: Sight | None = None
+    sighted: bool = False
 
     def __post_init__(self) -> None:
         if getattr(self.steps, "dtype", None) != STEP_DTYPE or self.steps.ndim != 1:

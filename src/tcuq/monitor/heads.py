@@ -275,7 +275,12 @@ class Sight(Part):
 
     def own(self, gauges: npt.NDArray[Any], names: Sequence[str] | None) -> npt.NDArray[Any] | None:
         """Return the gauges of the fit among named ones, None where one lacks; unnamed ones as they are."""
-        if not self.gauges or (names is not None and not {*self.gauges} <= {*names}):
+        if not self.gauges:
+            return None
+        if names is not None and gauges.shape[1] != len(names):
+            expected = f"expected {len(names)}, one a name"
+            raise InputError("value", f"gauges have {gauges.shape[1]} values per step, {expected}")
+        if names is not None and not {*self.gauges} <= {*names}:
             return None
         places = [*names].index if names is not None else None
         return gauges if places is None else gauges[:, [places(name) for name in self.gauges]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.checks import integer, number
-from ..base.errors import InputError
+from ..base.errors import InputError, wrong_value
 from ..base.errors import needed as needed
 from ..base.spelling import option
 
@@ -133,6 +133,18 @@ def users_code(problem: str, where: str = "") -> Iterator[None]:
 Range = tuple[float, float]  # least and largest value
 
 
+def checked_range(ends: Any) -> Range:
+    """Return the range that somebody gives for inputs."""
+    if isinstance(ends, (str, bytes)) or not isinstance(ends, Iterable):
+        raise wrong_value("input_range", ends, "two numbers, the lower first")
+    numbers = tuple(number("input_range", each, -1e30, 1e30) for each in ends)
+    if len(numbers) != 2 or numbers[0] >= numbers[1]:
+        shown = " to ".join(f"{each:g}" for each in numbers)
+        problem = f"{option('input_range')} is {shown or 'empty'}, expected two numbers, the lower first"
+        raise InputError("value", problem, "input_range", numbers)
+    return numbers[0], numbers[1]
+
+
 @dataclass(frozen=True)
 class RecordOptions:
     """How a model and its data are read.
@@ -177,9 +189,4 @@ class RecordOptions:
             shape = tuple(integer("input_shape", each, 1, 1 << 30) for each in self.input_shape)
             object.__setattr__(self, "input_shape", shape)
         if self.input_range is not None:
-            ends = tuple(number("input_range", each, -1e30, 1e30) for each in self.input_range)
-            if len(ends) != 2 or ends[0] >= ends[1]:
-                shown = " to ".join(f"{each:g}" for each in ends)
-                problem = f"{option('input_range')} is {shown}, expected two numbers, the lower first"
-                raise InputError("value", problem, "input_range", ends)
-            object.__setattr__(self, "input_range", ends)
+            object.__setattr__(self, "input_range", checked_range(self.input_range))

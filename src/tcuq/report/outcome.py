@@ -117,7 +117,9 @@ def learned(facts: Facts) -> str:
     params, parts = facts.params, []
     expected = _series(facts, "expected_accuracy", None if params is None else params.horizon > 0)
     persistence = _series(facts, "persistence", None if params is None else params.instant is not None)
-    degradation = _series(facts, "degradation", None if params is None else params.evidence is not None)
+    # With sight it is a distance, which is above 0 on clean data too.
+    had = False if facts.sighted else None if params is None else params.evidence is not None
+    degradation = _series(facts, "degradation", had)
     if expected is not None:
         parts.append(_accuracy(facts, expected))
     if persistence is not None:

@@ -133,6 +133,7 @@ def render(
     first: int = 0,
     names: Sequence[str] | None = None,
     verdict: str = "",
+    sighted: bool = False,
 ) -> str:
     """Return the report as one HTML page that needs nothing else.
 
@@ -156,6 +157,9 @@ def render(
     verdict : str, optional
         What is known from elsewhere, in place of the sentence on the stream. One that begins with
         "DO NOT" is shown as a failure, and the figures beside it as not to be relied on.
+    sighted : bool, default False
+        Without params: whether the alarm measured a distance from clean data (`Params.sight`), as
+        `Decisions.sighted` tells of a file.
 
     Examples
     --------
@@ -166,7 +170,7 @@ def render(
     >>> "<h1>Door &lt;2&gt;</h1>" in page
     True
     """
-    facts = facts_of(decisions, params, log, signals, first, names)
+    facts = facts_of(decisions, params, log, signals, first, names, sighted)
     parts = [sections.acted(facts), sections.timeline(facts), learned(facts)]
     parts += [sections.signals(facts), sections.rates(facts)]
     if log is not None and facts.errors is not None:
@@ -191,6 +195,7 @@ def write_report(
     *,
     first: int = 0,
     names: Sequence[str] | None = None,
+    sighted: bool = False,
 ) -> None:
     """Write the report to a file, whole or not at all; see `render`.
 
@@ -198,7 +203,8 @@ def write_report(
     ----------
     path : path
         File to write, ``report.html``, say.
-    decisions, params, log, signals, title, first, names
+    decisions, params, log, signals, title, first, names, sighted
         As of `render`.
     """
-    write_whole(path, render(decisions, params, log, signals, title, first=first, names=names))
+    page = render(decisions, params, log, signals, title, first=first, names=names, sighted=sighted)
+    write_whole(path, page)

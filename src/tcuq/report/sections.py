@@ -103,7 +103,8 @@ def timeline(facts: Facts) -> str:
     if facts.params is not None:  # else nobody knows what the alarm looks at
         how = "adds up evidence" if facts.evidence else "compares the risk with a frozen reference"
         if facts.params.sight is not None:
-            how = "measures how far gauges of the input and outputs are from the clean log"
+            what = "gauges of the input and outputs" if facts.params.sight.gauges else "the outputs"
+            how = f"measures how far {what} are from the clean log"
         lead += f" The alarm {how}, so a threshold that adapts cannot hide a lasting change."
     if facts.corrects:
         lead += " The risk speaks of the answer: the prediction, or what the last steps make more likely."

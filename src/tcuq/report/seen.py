@@ -22,18 +22,22 @@ def seen(facts: Facts) -> str:
     """Return the section; nothing where the monitor sees no input and its log has no gauges."""
     sight = None if facts.params is None else facts.params.sight
     log = facts.log
-    known = sight is not None or (facts.steps["moved"] != NOT_MOVED).any()
+    known = facts.sighted
     drawn = [] if log is None or log.gauges is None else [_gauge(facts, name) for name in _names(facts)]
     if not known and not drawn:
         return ""
-    lead = "The alarm compares slow means of gauges of the input and of the outputs with the clean log."
+    what = "the outputs, and of gauges of the input where it reads some,"
+    if sight is not None:
+        what = "gauges of the input and of the outputs" if sight.gauges else "the outputs"
+    lead = f"The alarm compares slow means of {what} with the clean log."
     if not known:
         lead = "What the input was like. This monitor's alarm does not read it."
     body = _moved(facts) if known else ""
     if known and sight is not None and sight.gauges and not drawn:
         body += fact("The gauges are not shown: no log of this run has them.")
     if drawn:
-        body += legend([("risk", "gauge"), ("rise", "hold")] + [("envelope", "clean log")] * known)
+        keys = [("risk", "gauge"), ("rise", "hold")]
+        body += legend(keys if sight is None else [*keys, ("envelope", "clean log")])
     body += "".join(pair(*drawn[k : k + 2]) for k in range(0, len(drawn), 2))
     return section("seen", "What the alarm saw", lead, body)
 

@@ -15,6 +15,7 @@ from ..log.log import Log
 from ..log.quantize import quantize_probs
 from ..monitor.monitor import signal_columns
 from ..monitor.params import Params
+from ..monitor.steps import NOT_MOVED
 from .data import checked, flag_bits, recomputed
 
 Floats = npt.NDArray[np.float64]
@@ -199,6 +200,7 @@ class Facts:
     errors: dict[str, Bools] | None  # steps at which "prediction" and "answer" are wrong; None without labels
     response: Response | None  # of the alarm to known shifts; None where the log does not tell them
     columns: list[int]  # numbers of the signals that are shown
+    sighted: bool  # whether the alarm measures a distance from clean data, as far as anybody knows
 
     @property
     def wrong(self) -> Bools | None:
@@ -246,6 +248,7 @@ def facts_of(
     signals: npt.ArrayLike | None,
     first: int,
     names: Sequence[str] | None = None,
+    sighted: bool = False,
 ) -> Facts:
     """Check the inputs of a report and compute what it says; arguments are those of `tcuq.report.render`."""
     steps, values = checked(decisions, params, log, signals)
@@ -263,6 +266,8 @@ def facts_of(
     errors = None
     if log is not None and log.labels is not None and not log.unlabeled:
         errors = {name: np.asarray(steps[name] != log.labels) for name in ("answer", "prediction")}
+    if params is None:
+        sighted |= getattr(decisions, "sight", None) is not None or bool((steps["moved"] != NOT_MOVED).any())
     return Facts(
         *(steps, params, log, first, values, why, named),
         about="answer" if params is None else params.about,
@@ -271,4 +276,5 @@ def facts_of(
         errors=errors,
         response=None if log is None else response(steps["alarm"], log),
         columns=columns,
+        sighted=sighted if params is None else params.sight is not None,
     )

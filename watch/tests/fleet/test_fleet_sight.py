@@ -8,6 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fleet_summaries import PARAMS as OLD
+from fleet_summaries import played
+from live_runs import Feeder
 from streams import SEEN, seeing_params, seen_log
 
 from tcuq import Monitor
@@ -20,6 +23,7 @@ from tcuq_watch.pages.fleet_page import one_device, page
 from tcuq_watch.sources.arrivals import Arrived
 from tcuq_watch.sources.step_reader import StepReader
 from tcuq_watch.verdicts.status import device_text, status_text
+from tcuq_watch.verdicts.summary import summarize
 
 PARAMS = seeing_params()
 LOG = seen_log(PARAMS)
@@ -69,6 +73,9 @@ def test_gauges_that_are_none_cost_their_row() -> None:
     bare = Events(["door"], [0], [9], LOG.probs[:1], gauges=[[1.0]])
     model.take(bare)
     assert model.refused["bad gauges"] == 2
+    for names in (("brightness", "sharpness", "heat"), ("heat", "light", "noise")):
+        model.take(Events(["door"], [0], [9], LOG.probs[:1], gauges=LOG.gauges[:1], gauge_names=names))
+    assert model.refused["bad gauges"] == 4, "nobody knows which of three names two values have"
     other = Events(["yard"], [0], [0], LOG.probs[:1], gauges=[[1.0]], gauge_names=["heat"])
     assert len(model.take(other)) == 1, "without its gauges an input counts as clean"
 
@@ -121,6 +128,45 @@ def test_a_live_session_says_what_moved(tmp_path: Path) -> None:
     session.close()
     log, _ = labeled_log(tmp_path / "s")
     assert log.gauge_names == SEEN and np.array_equal(log.gauges, np.rint(LOG.gauges * 256) / 256)
+
+
+def test_lines_of_another_number_of_gauges_than_names_are_counted(tmp_path: Path) -> None:
+    told: list[tuple[str, str, int]] = []
+    feeder = Feeder(Session(PARAMS, tmp_path, "-", tell=[lambda *each: told.append(each)]))
+    feeder.push(json.dumps({"gauge_names": [*SEEN, "heat"]}).encode() + b"\n")
+    probs = LOG.probs[0].tolist()
+    feeder.push(json.dumps({"probs": probs, "gauges": [1.0, 2.0]}).encode() + b"\n")
+    assert feeder.session.fleet.refused["bad gauges"] == 1
+    feeder.push(json.dumps({"probs": probs, "gauges": [1.0, 2.0, 3.0]}).encode() + b"\n")
+    feeder.tick()
+    feeder.session.close()
+    assert feeder.session.step == 1 and not any("see the outputs" in text for _, text, _ in told)
+
+
+@pytest.mark.parametrize("gauges", [True, False])
+def test_a_live_session_says_once_that_it_lacks_gauges(tmp_path: Path, gauges: bool) -> None:
+    told: list[tuple[str, str, int]] = []
+    feeder = Feeder(Session(PARAMS, tmp_path, "-", tell=[lambda *each: told.append(each)]))
+    for row in range(2):
+        feeder.session.take(Arrived([events(slice(row, row + 1), gauges=gauges)], row, 1, {}), feeder)  # type: ignore[arg-type]
+    feeder.session.close()
+    assert sum("sees the outputs alone" in text for _, text, _ in told) == (not gauges)
+
+
+def test_versions_of_two_kinds_are_ranked_by_risk_and_named_by_what_is_compared() -> None:
+    steps = {"degradation": [0.5, 0.25], "risk": [0.1, 0.2], "expected_accuracy": 0.9}
+    seeing = played("sight", ["a", "b"], PARAMS, [1e9], **steps)
+    old = played("evidence", ["c", "d"], OLD, [1e9], **steps)
+    mixed, alone = summarize([seeing, old]), summarize([seeing])
+    assert (mixed["ranked_by"], alone["ranked_by"]) == ("recent_risk", "degradation")
+    for summary in (mixed, alone):
+        shown = summary["ranked_by"].replace("_", " ")
+        assert f"  {shown}  " in status_text(summary)
+        assert f'<th scope="col">{shown.capitalize()}</th>' in page(summary)[0]
+    assert "Degraded: by alarm; at most" in page(alone)[0]
+    names = [f"n{place}" for place in range(8)]
+    many = summarize([played("evidence", names, OLD, [1e9], expected_accuracy=0.9)])
+    assert "Degraded: by alarm or degradation; at most" in page(many)[0]
 
 
 def test_a_device_that_says_act_under_an_alarm_is_told_to_hold() -> None:

@@ -290,12 +290,14 @@ def _features(params: Params, features: npt.NDArray[Any]) -> tuple[npt.NDArray[n
 def _gauges(params: Params, events: Events, good: Places) -> tuple[npt.NDArray[np.int8], Mask]:
     """Return gauges as the core takes them, a 1 before them; zeros alone where the events have none."""
     rows, keep = np.zeros((len(good), gauge_bytes(params)), np.int8), np.ones(len(good), dtype=bool)
-    sight = params.sight
-    own = None if sight is None or events.gauges is None else sight.own(events.gauges, events.gauge_names)
-    if sight is None or own is None:
+    sight, names = params.sight, events.gauge_names
+    if sight is None or events.gauges is None:
         return rows, keep
-    if own.shape[1] != len(sight.gauges):
+    if events.gauges.shape[1] != len(sight.gauges if names is None else names):
         return rows, ~keep
+    own = sight.own(events.gauges, names)
+    if own is None:
+        return rows, keep
     values = some_of(own, good)
     keep = np.isfinite(values).all(axis=1)
     rows[:, 0] = 1

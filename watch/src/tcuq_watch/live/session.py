@@ -71,6 +71,7 @@ class Session:
         [self.model] = self.fleet.models.values()
         self._lock = threading.RLock()
         self._full, self._due = False, 0.0
+        self._lacks_gauges = params.sight is not None and bool(params.sight.gauges)
         self._uncommitted: list[Arrived] = []
         self._places: deque[tuple[int, int]] = deque(maxlen=PLACES)
         if params.feedback is not None:  # labels may come for steps of before a restart
@@ -162,6 +163,11 @@ class Session:
         places = [*zip(part.boots.tolist(), part.seqs.tolist(), strict=True)]
         self._places.extend(places)
         self.publisher.feed.about["decided_by"] = "device" if self.model.by_device else "host"
+        if self._lacks_gauges and not self.model.by_device:
+            if part.gauges is None or np.isnan(part.gauges).all():
+                problem = "the first steps bring no gauges that the monitor was fitted to"
+                self._notice("note", f"{problem}: the alarm sees the outputs alone")
+            self._lacks_gauges = False  # told once
         times, steps = np.nan_to_num(part.times, nan=time.time()).tolist(), np.asarray(part.steps)
         if self._decided is not None:  # lines that `tcuq report` and `tcuq audit` read
             decisions = Decisions(

@@ -28,6 +28,7 @@ from ..verdicts.words import (
     share,
     state,
     verdict,
+    why_named,
 )
 from .live_page import closed, own
 
@@ -202,7 +203,7 @@ def top(summary: Summary) -> str:
     tiles = [
         (False, "Devices", count(summary["devices"]), f"{count(summary['steps'])} steps"),
         (alarm["devices"], "In alarm", count(alarm["devices"]), f"{share(alarm['share'])}; {most}"),
-        (named(summary), "Look degraded", count(named(summary)), "by alarm or degradation, at this look"),
+        (named(summary), "Look degraded", count(named(summary)), f"{why_named(summary)}, at this look"),
         (summary["silent"], "Silent", count(summary["silent"]), "not heard of for long"),
     ]
     if labels.get("interval"):
@@ -268,9 +269,8 @@ def over_time(summary: Summary) -> str:
 def worst(summary: Summary, timelines: Timelines) -> str:
     """Return every device that needs someone: the first of them with all figures and their timelines."""
     rows, now = summary["worst"], summary["time"]
-    # Without evidence there is no degradation, and devices are ranked by their recent risk.
-    severe = all(row["degradation"] is not None for row in rows)
-    by, rank = ("degradation", "Degradation") if severe else ("recent_risk", "Recent risk")
+    by = summary["ranked_by"]
+    rank = by.replace("_", " ").capitalize()
     highest = max([0.25, *(float(np.nanmax(line["mean_risk"])) for line in timelines.values())])
 
     def now_in(row: Summary) -> str:
@@ -295,7 +295,8 @@ def worst(summary: Summary, timelines: Timelines) -> str:
         for line in [*timelines.values()][:1]
     )
     false = share(summary["named"]["false_share"], 0)
-    hint = f"{span}Shaded: in alarm. Degraded: by alarm or degradation; at most {false} of these are healthy."
+    why = why_named(summary)
+    hint = f"{span}Shaded: in alarm. Degraded: {why}; at most {false} of these are healthy."
     none = fact("No device has been judged yet. <code>tcuq fleet run</code> takes events in.")
     body = f'{listed(rows[:SHOWN], columns, "named worst")}<p class="hint">{hint}</p>' if rows else none
     if more := rows[SHOWN:]:

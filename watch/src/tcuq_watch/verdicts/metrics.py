@@ -15,7 +15,7 @@ FLEET: tuple[Row, ...] = (
     ("devices", "devices", "Devices that were heard of."),
     ("silent", "devices_silent", "Devices not heard of for long."),
     ("alarm.devices", "devices_in_alarm", "Devices in alarm."),
-    ("named.count", "devices_named", "Devices that look degraded by alarm or degradation."),
+    ("named.count", "devices_named", "Devices that look degraded."),
     ("alarm.share", "alarm_share", "Share of devices in alarm."),
     ("alarm.baseline", "alarm_baseline", "How large that share is in a healthy fleet, at most."),
     ("alarm.p_always", "alarm_p_always", "Chance of so many alarms in a healthy fleet, right for all looks."),

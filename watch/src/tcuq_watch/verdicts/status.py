@@ -88,7 +88,7 @@ def _versions(summary: Mapping[str, Any]) -> list[str]:
 
 def _worst(summary: Mapping[str, Any]) -> list[str]:
     now, listed = summary["time"], summary["worst"][:WORST]
-    key = "degradation" if any(known(row["degradation"]) for row in listed) else "recent_risk"
+    key = summary["ranked_by"]
     rows = []
     for row in listed:
         word, judged, since = state(row)

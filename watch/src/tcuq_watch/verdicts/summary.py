@@ -55,6 +55,7 @@ def summarize(
         "versions": [_version(view, SPENT / len(views)) for view in views],
         "rollouts": rollouts(views),
         "worst": _worst(views, max(0, worst)),
+        "ranked_by": ranked_by(views),
         "classes": [row for view in views for row in _classes(view)],
         "over_time": [_over_time(view) for view in views],
         "silent_devices": _silent_devices(views),

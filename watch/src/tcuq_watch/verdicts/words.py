@@ -94,6 +94,11 @@ def named(summary: Mapping[str, Any]) -> int:
     return int(summary["named"]["count"])
 
 
+def why_named(summary: Mapping[str, Any]) -> str:
+    """Return what devices are named for."""
+    return "by alarm or degradation" if summary["named"]["by_degradation"] else "by alarm"
+
+
 def verdict(summary: Mapping[str, Any]) -> str:
     """Return what the reader needs to know first, the worst news first."""
     devices, alarm = summary["devices"], summary["alarm"]
