@@ -4,6 +4,7 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
+from exported import SEEING
 from refusals import refused
 from streams import direct_params, dwell_stream, posterior_of
 
@@ -23,7 +24,8 @@ def told(params: Params, log: Log, seed: int, state: bytes | None = None) -> tup
         if at and log.segments is not None and log.segments[at] != log.segments[at - 1]:
             monitor.reset()
         features = None if log.features is None else log.features[at : at + 1]
-        found.append(monitor.run(log.probs[at : at + 1], features))
+        gauges = None if log.gauges is None else log.gauges[at : at + 1]
+        found.append(monitor.run(log.probs[at : at + 1], features, gauges=gauges))
         while rng.random() < 0.4:
             after = first + at
             step = max(0, after - int(rng.integers(0, 24)))
@@ -51,6 +53,23 @@ def test_labels_are_derived_again_and_the_bound_is_certified(hard: str) -> None:
     assert any(each.name == "budget" for each in found.checks) == (hard == "budget")
     failed = {each.name for each in audit(steps, params, log).checks if not each.ok}
     assert {"abstain", "expected_accuracy"} <= failed, "without its labels it could not have said this"
+
+
+def test_an_alarm_that_sees_the_input_leaves_the_bound_certified() -> None:
+    rng, count = np.random.default_rng(0), 1500
+    params = SEEING.replace(warmup=0, bias=-1.0, feedback=Feedback(16, 0.1, 0.5))
+    gauges = np.array(params.sight.means[:3]) + rng.normal(size=(count, 3)) * params.sight.deviations[:3]
+    gauges[700:1000] += 40
+    features = rng.integers(-90, 90, (count, 4)).astype(np.int8)
+    log = Log(rng.dirichlet([0.4] * 5, count), features, gauges=gauges, gauge_names=params.sight.gauges)
+    steps, rows, _ = told(params, log, 0)
+    assert {0, 1} == {*steps["alarm"].tolist()}
+    for given in (None, log):
+        found = audit(steps, params, given, labels=rows)
+        assert found.ok, found.text()
+        assert {"errors", "abstain", "action"} <= {each.name for each in found.checks}
+    steps["abstain"][1200] ^= True
+    assert "abstain" in {each.name for each in audit(steps, params, labels=rows).checks if not each.ok}
 
 
 def test_an_audit_goes_on_from_a_state_with_labels() -> None:

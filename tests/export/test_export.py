@@ -14,6 +14,7 @@ from tcuq import SIGNALS, Alarm, AlarmSide, EvidenceHead, Feedback, Monitor, Par
 from tcuq.export import FORMS, check_name, export, sources
 from tcuq.export.contents import build_mask
 from tcuq.monitor.heads import InstantHead
+from tcuq.monitor.steps import ACTIONS
 from tcuq_device.cost.stock import standard
 
 CC = shutil.which("cc")
@@ -95,9 +96,11 @@ def expected(params, rows):
         steps["abstain"],
         steps["alarm"],
     ]
-    columns += [steps["degradation"] * 65536] if params.evidence else []
-    columns += [steps["expected_accuracy"] * 65536] if params.horizon else []
-    rows = zip(*(column.astype(int).astype(str).tolist() for column in columns), strict=True)
+    slow = [steps["degradation"] * 65536] if params.evidence else []
+    slow += [steps["expected_accuracy"] * 65536] if params.horizon else []
+    said = [[ACTIONS[action] for action in steps["action"]]]
+    columns, slow = ([each.astype(int).astype(str).tolist() for each in part] for part in (columns, slow))
+    rows = zip(*columns, *said, *slow, strict=True)
     return [(*row, *(params.names[int(row[0])].split() if params.names else ())) for row in rows]
 
 

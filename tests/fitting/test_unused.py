@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from exported import SEEING
 from streams import dwell_stream
 
 from tcuq import Alarm, AlarmSide, Log, Monitor, Params
@@ -64,3 +65,13 @@ def test_names_and_notes_stay() -> None:
     params = Params(classes=2, features=3, names=("cat", "dog"), notes={"by": "hand"})
     slim, dropped = without_unused(params)
     assert dropped is not None and slim.names == ("cat", "dog") and slim.notes == {"by": "hand"}
+
+
+def test_the_signal_that_an_alarm_of_the_input_adds_is_no_loss() -> None:
+    coef = dict.fromkeys(SEEING.signals, 0.0) | {"odds": 1.0}
+    params = SEEING.replace(coef=coef, clean_means=dict.fromkeys(coef, 0.5))
+    slim, dropped = without_unused(params)
+    assert slim.signals == ("odds", "distance") and dropped is None
+    more = {"signals": ("doubt", *params.signals), "coef": {**coef, "doubt": 0.0}}
+    slim, dropped = without_unused(params.replace(**more, clean_means={**params.clean_means, "doubt": 0.5}))
+    assert slim.signals == ("odds", "distance") and dropped is not None and dropped["signals"] == ["doubt"]

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import zlib
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from real_step import real_steps
 from refusals import refused
 from streams import int8_stream
 
-from tcuq import SIGNALS, EvidenceHead, Log, Monitor, Params
+from tcuq import SIGNALS, EvidenceHead, Log, Monitor, Params, Sight
 from tcuq.io import read_log
 from tcuq.log.class_names import checked_names
 from tcuq.log.logits import paired, posteriors
@@ -28,6 +29,12 @@ from tcuq.monitor.state import HEADER, read_state
 PROBS = np.array([[0.5, 0.5], [0.2, 0.8]])
 INT8 = np.zeros((2, 3), dtype=np.int8)
 
+SIGHT = Sight([0.5], [0.125], [[0.0], [1.0]], [1.0])
+NO_SIGHT = [
+    *((name, bad) for name in ("gauges", "gauge_scales", "means", "class_means") for bad in (None, 5)),
+    *(("accuracy", bad) for bad in (None, ("a", 1, 1, 1), (None, 1, 1, 1), (1, 1, 1))),
+]
+
 REFUSED: list[tuple[str, Callable[[], Any]]] = [
     ("missing", lambda: Params(classes=2, signals=("disbelief",))),
     ("missing", lambda: Params(classes=2, about="answer")),
@@ -38,6 +45,7 @@ REFUSED: list[tuple[str, Callable[[], Any]]] = [
     ("value", lambda: Params(classes=2, alarm=None)),
     ("value", lambda: alarm_from({"rise": 3})),
     ("value", lambda: InstantHead([1.0])),
+    *(("value", lambda name=name, bad=bad: replace(SIGHT, **{name: bad})) for name, bad in NO_SIGHT),
     ("value", lambda: part_from(InstantHead, "instant", 3)),
     ("missing", lambda: part_from(InstantHead, "instant", {"bias": 0.0})),
     ("value", lambda: EvidenceHead({}, [0.0], bet=(1.0,))),

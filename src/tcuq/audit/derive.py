@@ -19,7 +19,7 @@ from ..monitor.monitor import Monitor
 from ..monitor.params import Params
 from ..monitor.signals import NUMBER, REASONS, SIGNALS
 from ..monitor.state import State, state_for
-from ..monitor.steps import ACTIONS, NO_REASON, STEP_DTYPE, reason_names
+from ..monitor.steps import NO_REASON, STEP_DTYPE, actions_of, reason_names
 from ..reference import Decider, decide
 from ..reference import Monitor as Reference
 from ..reference import Params as Numbers
@@ -34,8 +34,9 @@ _OPEN = (
     *("prediction", "answer", "risk", "uncertainty", "persistence"),
     *("novelty", "reason", "alarm", "degradation"),
 )
-_OF_SIGHT = ("abstain", "expected_accuracy", "changed", "moved")
 """Fields that come from the input, unless the rules tell them."""
+_OF_SIGHT = ("expected_accuracy", "changed", "moved")
+"""Fields that do so too where the alarm sees the input."""
 
 
 def checked_state(params: Params, content: bytes) -> State:
@@ -112,9 +113,7 @@ def audit(
         derived["answer"] = steps["prediction"].astype(np.int64)
         derived["persistence"] = np.zeros(len(steps), dtype=np.int64)
     if params.sight is not None:
-        derived["action"] = np.where(
-            steps["alarm"] != 0, ACTIONS.index("hold"), steps["abstain"].astype(np.int64)
-        )
+        derived["action"] = actions_of(steps).astype(np.int64)
     elif params.evidence is None:
         derived["novelty"] = np.zeros(len(steps), dtype=np.int64)
     for name, expected in derived.items():
@@ -126,7 +125,7 @@ def audit(
     abstained = steps["abstain"].astype(np.int64)
     if params.feedback is None or not params.feedback.above_budget:
         checks += _abstentions(p, abstained, numbers, start)
-    if p.feedback is not None and p.feedback.error_num and "abstain" in derived:
+    if p.feedback is not None and p.feedback.error_num:
         checks.append(_error_rate(p.feedback, debts, decider.quarters // 16, numbers))
     unchecked: tuple[str, ...] = ()
     if log is None:

@@ -61,7 +61,7 @@ def replay(
 ) -> tuple[dict[str, Ints], Ints]:
     """Return what the rules say of each step, of the alarm where it is `known`, and debts after labels.
 
-    An alarm that sees the input (`sees`) is not told by a log; nor is what labels do beside it.
+    An alarm that sees the input (`sees`) is not told by a log.
     """
     p = decider.params
     risks = units["risk"].tolist()
@@ -85,8 +85,6 @@ def replay(
     table = dict(zip(decided[0]._fields, np.array(decided, dtype=np.int64).T, strict=True))
     derived = {name: table[name] for name in ("threshold", "flagged", "abstain", "warming_up")}
     if sees:
-        if p.feedback is not None:
-            del derived["abstain"]
         return derived, np.array(debts, dtype=np.int64)
     if p.evidence is None or known is not None:
         derived["alarm"] = table["alarm"]

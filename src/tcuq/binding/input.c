@@ -317,8 +317,8 @@ void inputs_take(const inputs_t *in, tcuq_t *monitor, float scale, Py_ssize_t ro
 {
     int8_t probs[TCUQ_MAX_CLASSES], features[TCUQ_MAX_FEATURES];
     int16_t gauges[TCUQ_MAX_GAUGES];
-    size_t size = (size_t)in->gauges.width * sizeof gauges[0];
     if (in->gauges.kind != 0) { /* a copy, like the others */
+        size_t size = (size_t)in->gauges.width * sizeof gauges[0];
         memcpy(gauges, (const char *)in->gauges.view.buf + (size_t)row * size, size);
     }
     tcuq_step_gauges(monitor, probs_row(&in->probs, row, probs),

@@ -38,7 +38,7 @@ version of tcuq. """
 def _c(contents: Contents) -> Fields:
     """Return what a row of the example holds, and what is printed of it."""
     params, width = contents.params, contents.width
-    columns = "answer, risk, threshold, abstain, alarm"
+    columns = "answer, risk, threshold, abstain, alarm, action"
     columns += ", degradation" if params.evidence or params.sight else ""
     columns += ", expected accuracy" if params.horizon else ""
     columns += " (risk and the like in 1/65536)"
@@ -192,7 +192,7 @@ class Form:
         return name
 
 
-_WATCH = "read_model watch_params"
+_WATCH = "read_model watch_params watch_actions"
 """Names that the example in C has at file scope."""
 
 # Names that the Arduino core, or the headers that it brings, have already, and those of the sketches.

@@ -145,8 +145,14 @@ _ACCURACY = tuple(
 )
 """Rows of what the expected accuracy is made of, and how much larger their coefficients are in the core."""
 
-ACCURACY_MOST = tuple(min(-row.low, row.high) / SCALE[row.unit] / unit for row, unit in _ACCURACY)
-"""Largest sizes of the coefficients of the expected accuracy."""
+
+def _listed(name: str, given: Any, expected: str, count: int | None = None) -> Sequence[Any]:
+    """Return what must be a list, of `count` items if given."""
+    if isinstance(given, (str, bytes)) or not isinstance(given, Sequence):
+        raise wrong_value(name, given, expected)
+    if count is not None and len(given) != count:
+        raise wrong_value(name, given, expected)
+    return given
 
 
 @dataclass(frozen=True)
@@ -214,32 +220,28 @@ class Sight(Part):
     def __post_init__(self) -> None:
         lists = ("means", "deviations", "matrix", "gauge_scales")
         settle(self, self.part, leave=("gauges", "class_means", "accuracy", *lists))
-        names = tuple(self.gauges)
-        if isinstance(self.gauges, str) or not all(isinstance(name, str) and name for name in names):
+        names = tuple(_listed("sight gauges", self.gauges, "a list of names"))
+        if not all(isinstance(name, str) and name for name in names):
             raise wrong_value("sight gauges", self.gauges, "a list of names")
         if len(set(names)) != len(names) or len(names) > ROWS[self.part]["gauges"].high:
             raise wrong_value("sight gauges", names, "at most 16 names, each one different")
-        put(self, gauges=names, gauge_scales=tuple(self.gauge_scales) or (256.0,) * len(names))
-        lengths = {"means": len(self.means), "deviations": len(self.means), "gauge_scales": len(names)}
-        lengths["matrix"] = len(self.means) * (len(self.means) + 1) // 2
+        scales = _listed("sight gauge_scales", self.gauge_scales, f"{len(names)} numbers")
+        put(self, gauges=names, gauge_scales=tuple(scales) or (256.0,) * len(names))
+        count = len(_listed("sight means", self.means, "a list of numbers"))
+        lengths = {"means": count, "deviations": count, "gauge_scales": len(names)}
+        lengths["matrix"] = count * (count + 1) // 2
         for name in lists:
-            given = getattr(self, name)
-            if isinstance(given, str) or not isinstance(given, Sequence) or len(given) != lengths[name]:
-                raise wrong_value(f"sight {name}", given, f"{lengths[name]} numbers")
+            given = _listed(f"sight {name}", getattr(self, name), f"{lengths[name]} numbers", lengths[name])
             low = 1e-12 if name in ("deviations", "gauge_scales") else -1e12
             put(self, **{name: tuple(number(f"sight {name}", each, low, 1e12) for each in given)})
-        if (
-            isinstance(self.accuracy, str)
-            or not isinstance(self.accuracy, Sequence)
-            or len(self.accuracy) != 4
-        ):
-            raise wrong_value("sight accuracy", self.accuracy, "four numbers")
-        given = (
-            checked("sight accuracy", value * unit, row) / unit
-            for value, (row, unit) in zip(self.accuracy, _ACCURACY, strict=True)
+        four = _listed("sight accuracy", self.accuracy, "four numbers", len(_ACCURACY))
+        accuracy = (
+            checked("sight accuracy", number("sight accuracy", value, -1e9, 1e9) * unit, row) / unit
+            for value, (row, unit) in zip(four, _ACCURACY, strict=True)
         )
-        put(self, accuracy=tuple(given))
-        rows = tuple(self._row(row) for row in self.class_means)
+        put(self, accuracy=tuple(accuracy))
+        given = _listed("sight class_means", self.class_means, f"rows of {count} numbers")
+        rows = tuple(self._row(row) for row in given)
         put(self, class_means=rows)
         units = self.units()
         most = ROWS[self.part]["mean"].high
@@ -251,10 +253,9 @@ class Sight(Part):
         put(self, means=tuple(means), matrix=tuple(matrix))
 
     def _row(self, row: Any) -> tuple[float, ...]:
-        if isinstance(row, str) or not isinstance(row, Sequence) or len(row) != len(self.means):
-            raise wrong_value("sight class_means", row, f"rows of {len(self.means)} numbers")
-        limits = ROWS[self.part]["class_mean"]
-        return tuple(snapped("sight class_means", each, limits.low, limits.high, 16) for each in row)
+        count, limits = len(self.means), ROWS[self.part]["class_mean"]
+        given = _listed("sight class_means", row, f"rows of {count} numbers", count)
+        return tuple(snapped("sight class_means", each, limits.low, limits.high, 16) for each in given)
 
     @property
     def numbers(self) -> tuple[str, ...]:

@@ -87,8 +87,8 @@ class Monitor:
         Step
             Do what its `action` says: act on the `answer`, ask, or hold. Its `reason` is the name of the
             signal that raised the uncertainty most on a flagged step, else None. `expected_accuracy` is None
-            where the params have no `horizon`: a fit without labels. `answer_name` and `prediction_name` are
-            None where the classes have no names.
+            where the params have no `horizon`: a fit without labels whose alarm does not see the input.
+            `answer_name` and `prediction_name` are None where the classes have no names.
         """
         rows = None if gauges is None else gauge_rows(self.params, np.asarray(gauges)[None])
         seen = None if rows is None else rows[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -192,20 +192,16 @@ def without_unused(params: Params) -> tuple[Params, dict[str, Any] | None]:
     if not read:  # a monitor has at least one signal
         read.add("doubt" if "doubt" in params.signals else params.signals[0])
     kept = ordered(read & set(params.signals))
+    if params.sight is not None:  # says it all the same: the fit has added this signal, nobody asked for it
+        params = _of_signals(
+            params, [each for each in params.signals if each in kept or each != "degradation"]
+        )
     reads_features = bool(read & set(FEATURE_BASED))
     if kept == params.signals and (reads_features or not params.features):
         return params, None
-    instant = params.instant
-    if instant is not None:
-        instant = replace(instant, coef={name: instant.coef[name] for name in instant.coef if name in kept})
-    slim = params.replace(
-        signals=kept,
-        centers=params.centers if "distance" in kept else None,
-        instant=instant,
-        coef={name: params.coef[name] for name in kept},
-        clean_means={name: params.clean_means[name] for name in kept},
-        **({} if reads_features else {"features": 0, "feature_scale": 1.0, "feature_zero_point": 0}),
-    )
+    slim = _of_signals(params, kept)
+    if not reads_features:
+        slim = slim.replace(features=0, feature_scale=1.0, feature_zero_point=0)
     before, after = cost(params), cost(slim)
     return slim, {
         "signals": [name for name in params.signals if name not in kept],
@@ -213,3 +209,18 @@ def without_unused(params: Params) -> tuple[Params, dict[str, Any] | None]:
         "ram_bytes": before.ram_bytes - after.ram_bytes,
         "instructions": before.instructions - after.instructions,
     }
+
+
+def _of_signals(params: Params, kept: Sequence[str]) -> Params:
+    """Return parameters with some of their signals, and of the others nothing."""
+    assert params.coef is not None and params.clean_means is not None
+    instant = params.instant
+    if instant is not None:
+        instant = replace(instant, coef={name: instant.coef[name] for name in instant.coef if name in kept})
+    return params.replace(
+        signals=kept,
+        centers=params.centers if "distance" in kept else None,
+        instant=instant,
+        coef={name: params.coef[name] for name in kept},
+        clean_means={name: params.clean_means[name] for name in kept},
+    )
