@@ -91,7 +91,7 @@ static void read_numbers(const tcuq_t *m, const layout_t *at, const inference_t 
             part = shift_floor(z[i], 6);
             squares += (uint32_t)(part * part);
         }
-        z[last] = standard(head, last, tcuq_internal_log_of(squares)) - 256 * usual[last];
+        z[last] = standard(head, last, log_of_squares(squares)) - 256 * usual[last];
         z[last] -= settled ? base[last] : 0;
         z[last] = seen ? z[last] : 0;
     }
