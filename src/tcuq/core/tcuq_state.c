@@ -306,7 +306,7 @@ static int means_valid(const tcuq_t *m, const layout_t *at, const uint8_t *bytes
     uint32_t plain = feedback_head(m->params) != NULL ? at->feedback : mean_words(at);
     for (i = 0; i < plain; i++, bytes += 4) {
         uint32_t value = get32(bytes);
-        int fits = i < at->sight ? mean_valid(at, i, value) : tcuq_internal_sight_valid(m->params, i - at->sight, value);
+        int fits = !HAS_SIGHT || i < at->sight ? mean_valid(at, i, value) : tcuq_internal_sight_valid(m->params, i - at->sight, value);
         if (mean_held(m, at, i) ? !fits : value != 0u) {
             return 0;
         }
