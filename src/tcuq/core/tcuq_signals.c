@@ -151,9 +151,13 @@ void tcuq_internal_read(inference_t *now, const tcuq_params_t *p, const int8_t *
 {
     now->probs = probs;
     now->features = features;
-    now->gauges = gauges;
-    now->frozen = 0;
-    now->moved = TCUQ_MOVED_NONE;
+    if (HAS_EVIDENCE || HAS_SIGHT) {
+        now->frozen = 0;
+    }
+    if (HAS_SIGHT) {
+        now->gauges = gauges;
+        now->moved = TCUQ_MOVED_NONE;
+    }
     if (BUILD_HAS(TCUQ_LAGGED_SIGNALS)) { /* the ring keeps them */
         now->kept.feature_sum = 0;
         now->kept.norm.mant = 0;
