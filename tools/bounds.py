@@ -169,6 +169,7 @@ def measured(params: Params, on: Board, level: str, steps: int = 600) -> Found:
     The count holds the call and its arguments as well, which the bound does not.
     """
     sizes = {"classes": params.classes, "features": params.features, "lags": len(params.lags)}
+    sizes["sight"] = len(params.sight.mean) if params.sight else 0
     with tempfile.TemporaryDirectory() as name:
         image = image_of(STEP, on, level, Path(name), Watch(params))
         ran = emulate(image, hostile(params.classes, params.features, steps).tobytes(), counted=True)

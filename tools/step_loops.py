@@ -32,7 +32,7 @@ from tcuq import SIGNALS
 
 ROOT = Path(__file__).resolve().parent.parent
 CORE = ROOT / "src" / "tcuq" / "core"
-STEP = ("tcuq.c", "tcuq_signals.c", "tcuq_beliefs.c", "tcuq_internal.h")
+STEP = ("tcuq.c", "tcuq_signals.c", "tcuq_beliefs.c", "tcuq_sight.c", "tcuq_internal.h")
 """Files whose loops a step can run."""
 
 EVERY = str(len(SIGNALS))
@@ -51,6 +51,7 @@ LOOPS = {
     "for (k = 0; k < EXPERT_COUNT; k++) {": "6",
     "for (i = 0; i < EXPERT_COUNT; i++) {": "6",
     "for (i = 0; i < p->lag_count; i++) {": "lags",
+    "for (i = 0; i < TCUQ_SIGHT_COUNT(p); i++) {": "sight",
     "for (; features != end; features++) {": "features",
     "for (; classes > 0u; classes--) {": "classes",
     "for (i = count; i < p->lag_count; i++) {": "lags",
@@ -64,10 +65,20 @@ LOOPS = {
 }
 """The most turns of each loop of a step, by that line; a block is an eighth of the features."""
 
-COPY = "20 + classes + features"
+SIGHT_LOOPS = {
+    "for (i = 0; i < gauges; i++) {": "sight",
+    "for (i = 0; settled && i < count; i++) {": "sight",
+    "for (i = 0; settled && i < last; i++) {": "sight",
+    "for (i = 0; i < count; i++) {": "sight",
+    "for (gap = gaps + i; gap != end; gap++) {": "sight",
+}
+"""The same of tcuq_sight.c, whose counts are of the numbers of a step."""
+
+COPY = "20 + classes + features + 4 * sight"
 """Bytes of the longest copy of a step, and turns of a loop that a compiler puts in place of one.
 
-Copies are of the signals (20 bytes), of what is kept of a step (16), of a posterior and of features."""
+Copies are of the signals (20 bytes), of what is kept of a step (16), of a posterior, of features and of the lengths
+that raise an alarm."""
 
 JUMPS_BACK = {"__udivsi3": 2, "__aeabi_uidivmod": 0, "__aeabi_idiv0": 0}
 """How often functions of libgcc jump to a lower address in one call, where a core has no division.
@@ -95,16 +106,17 @@ def bounds_by_line() -> dict[tuple[str, int], str]:
     found = {}
     for name in STEP:
         text = (CORE / name).read_text(encoding="utf-8")
+        known = SIGHT_LOOPS if name == "tcuq_sight.c" else LOOPS
         for number, line in enumerate(text.splitlines(), 1):
             # Those of a number are two bytes: no compiler makes a loop of them.
             if re.search(r"\b(memcpy|COPY)\((?!.*, sizeof (value|kept)\))", line):
                 found[name, number] = COPY
         for number, line in loops_of(text):
-            if line not in LOOPS:
+            if line not in known:
                 raise ValueError(
                     f"{name}:{number} is a loop without a bound, expected one in tools/step_loops.py: {line}"
                 )
-            found[name, number] = LOOPS[line]
+            found[name, number] = known[line]
     return found
 
 
@@ -202,6 +214,6 @@ def turns_of(bound: str, sizes: Mapping[str, int]) -> int:
 def step_bound(elf: Path, sizes: Mapping[str, int], name: str = "tcuq_step") -> int:
     """Return the most instructions of one step of an image that has lines of the source."""
     functions = listing(elf)
-    sizes = {**sizes, "block": sizes.get("features", 0) // 8 + 1}
+    sizes = {"sight": 0, **sizes, "block": sizes.get("features", 0) // 8 + 1}
     (start,) = (at for at, function in functions.items() if function.name == name)
     return bound_of(functions, start, sizes)

@@ -28,6 +28,8 @@ static void writes_nothing(tcuq_frame_t *frame)
 static void refused_frames(tcuq_params_t *p)
 {
     static uint8_t bytes[TCUQ_FRAME_DECISIONS_BYTES];
+    static const tcuq_sight_t sight;
+    const size_t unseen = sizeof bytes - TCUQ_FRAME_SEEN;
     /* One step of two classes, but a state takes a row of four. */
     const size_t least = TCUQ_FRAME_BYTES(TCUQ_FRAME_FIXED + 4u);
     tcuq_frame_t frame;
@@ -38,11 +40,16 @@ static void refused_frames(tcuq_params_t *p)
     writes_nothing(&frame);
     NEED(tcuq_frame_init(&frame, p, TCUQ_FRAME_POSTERIORS, 1, bytes, least - 1u) == TCUQ_ERR_SIZE);
     writes_nothing(&frame);
+    NEED(tcuq_frame_init(&frame, p, TCUQ_FRAME_DECISIONS, 1, bytes, unseen - 1u) == TCUQ_ERR_SIZE);
+    writes_nothing(&frame);
+    p->sight = &sight;
     NEED(tcuq_frame_init(&frame, p, TCUQ_FRAME_DECISIONS, 1, bytes, sizeof bytes - 1u) == TCUQ_ERR_SIZE);
     writes_nothing(&frame);
     NEED(bytes[0] == 0xA5u && bytes[sizeof bytes - 1u] == 0xA5u);
     NEED(tcuq_frame_init(&frame, p, TCUQ_FRAME_POSTERIORS, 1, bytes, least) == TCUQ_OK);
     NEED(tcuq_frame_init(&frame, p, TCUQ_FRAME_DECISIONS, 1, bytes, sizeof bytes) == TCUQ_OK);
+    p->sight = NULL;
+    NEED(tcuq_frame_init(&frame, p, TCUQ_FRAME_DECISIONS, 1, bytes, unseen) == TCUQ_OK);
 }
 
 /* A writer of one kind takes no step of the other; a state waits for the steps of an open frame. */

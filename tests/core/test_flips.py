@@ -12,7 +12,7 @@ from places import CORE, CORE_SOURCES, ROOT
 from vector_files import FULL_BUILD
 
 FLAGS = ["-std=c99", "-O1", "-g", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror"]
-FLAGS += ["-DTCUQ_SIGNALS=(TCUQ_ALL_SIGNALS|TCUQ_BASELINE|TCUQ_FEEDBACK)"]
+FLAGS += [FULL_BUILD]
 SANITIZED = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 FLIPS = 15_000
 SOME = 200
@@ -46,7 +46,7 @@ def label_flips(core: Path, folder: Path) -> subprocess.CompletedProcess[str]:
     need_compiler("gcc", "sanitized", folder)
     program = folder / "run_label_flips"
     sources = [ROOT / "tests" / "c" / "run_label_flips.c", *(core / path.name for path in CORE_SOURCES)]
-    command = ["gcc", *FLAGS, *SANITIZED, FULL_BUILD, f"-I{core}", *sources, "-o", program]
+    command = ["gcc", *FLAGS, *SANITIZED, f"-I{core}", *sources, "-o", program]
     subprocess.run(command, check=True)
     return subprocess.run([program], capture_output=True, text=True, timeout=300)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -94,7 +95,12 @@ def build_replay(board: Board, folder: str | Path, level: str = "-Os", kept: Pat
         (harness, ALONE),
     ]
     defines = [FULL_BUILD, *(f"-DREPLAY_{name}={room}u" for name, room in replay_rooms(board).items())]
-    return link("replay", board, fresh(folder), groups, defines, kept)
+    return link("replay", with_stack(board), fresh(folder), groups, defines, kept)
+
+
+def with_stack(board: Board) -> Board:
+    """Return a board with a stack that holds a step with sight below the frames of the replay."""
+    return replace(board, stack_bytes=max(board.stack_bytes, 2048))
 
 
 def replay_rooms(board: Board) -> dict[str, int]:

@@ -369,7 +369,7 @@ static void alarm(tcuq_t *m, const layout_t *at, const inference_t *now, const u
     }
     left = left != 0u ? left - 1u : raised ? 0u : p->least_raised;
     out->alarm = (uint8_t)(rise | (fall << 1));
-    out->action = out->alarm != 0u ? TCUQ_HOLD : out->abstain != 0u ? TCUQ_ASK : TCUQ_ACT;
+    out->action = out->alarm != 0u ? (uint8_t)TCUQ_HOLD : out->abstain; /* TCUQ_ASK or TCUQ_ACT */
     m->alarm = (uint8_t)(out->alarm | (rise != 0u ? left << 2 : 0u));
     if (labels != NULL) {
         if (rise != raised) {

@@ -264,6 +264,14 @@ static inline uint32_t bits_of(uint32_t value)
 /* log2(value / 65536) in Q16.16, within 0.00014; value in 1..2^17 - 1: tcuq_beliefs.c. */
 int32_t tcuq_internal_log2(uint32_t value);
 
+/* Log of a sum of squares, Q0.16: 1/24 a factor of two. */
+static inline uint16_t log_of_squares(uint32_t sum)
+{
+    uint32_t scale = bits_above(sum);
+    int32_t log = tcuq_internal_log2(sum >> scale) + (int32_t)((scale + 16u) << 16);
+    return saturate(((uint32_t)log >> 4) * 2731u >> 12);
+}
+
 /* Log-odds of `against` (0..65536, in 1/65536), Q0.16: a half at even odds, 1/16 a factor of two.
  * 128 on both sides keep one confident step from an infinite say. */
 static inline uint16_t log_odds(uint32_t against)
@@ -467,9 +475,6 @@ void tcuq_internal_beliefs(tcuq_t *m, const layout_t *at, inference_t *now, tcuq
 /* Compute the signals in use, and let the past take the inference in (sections 5, 6). A signal without a past
  * stays as it is in `signals`. */
 void tcuq_internal_signals(tcuq_t *m, const layout_t *at, inference_t *now, uint16_t *signals);
-
-/* Log of a sum of squares, Q0.16: 1/24 a factor of two. */
-uint16_t tcuq_internal_log_of(uint32_t sum);
 
 /* Sight (section 21): words of the ring. First single numbers, then four for each number of the step. */
 enum { SLOW_ODDS, STAY_LENGTH, STAY_CLASS, STAYS, RECENT, CALM, AGAIN, OBJECT, OBJECTS, SIGHT_WORDS };

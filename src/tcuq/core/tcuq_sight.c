@@ -91,7 +91,7 @@ static void read_numbers(const tcuq_t *m, const layout_t *at, const inference_t 
             part = shift_floor(z[i], 6);
             squares += (uint32_t)(part * part);
         }
-        z[last] = standard(head, last, tcuq_internal_log_of(squares)) - 256 * usual[last];
+        z[last] = standard(head, last, log_of_squares(squares)) - 256 * usual[last];
         z[last] -= settled ? base[last] : 0;
         z[last] = seen ? z[last] : 0;
     }
@@ -160,19 +160,19 @@ static uint32_t few_objects(const tcuq_t *m, const layout_t *at, uint32_t novelt
     return ((HARMLESS + ALL_NEW) << 16) / (HARMLESS + (objects > ALL_NEW ? objects : ALL_NEW));
 }
 
-/* Whether the steps under an alarm are like clean ones, or like those that raised it, added up. */
-static void calm_down(const tcuq_t *m, const layout_t *at, const int32_t *z, uint32_t novelty)
+/* Whether the steps under an alarm are like clean ones, or like those that raised it, added up. Takes the place of `z`
+ * with gaps; `lengths` is room for those: small boards have a small stack. */
+static void calm_down(const tcuq_t *m, const layout_t *at, int32_t *z, int32_t *lengths, uint32_t novelty)
 {
     const tcuq_params_t *p = m->params;
     uint32_t count = TCUQ_SIGHT_COUNT(p), i;
     const int32_t *stay = word(m, at, SIGHT_WORDS + count);
     int32_t *raised = word(m, at, SIGHT_WORDS + 3u * count);
-    int32_t gaps[TCUQ_MAX_SIGHT], lengths[TCUQ_MAX_SIGHT];
     int32_t *calm = word(m, at, CALM), sum = 0;
     for (i = 0; i < count; i++) {
-        gaps[i] = coarse(clipped(z[i] - clipped(stay[i], STAY_MOST), GAP_MOST));
+        z[i] = coarse(clipped(z[i] - clipped(stay[i], STAY_MOST), GAP_MOST));
     }
-    (void)lengths_of(p, gaps, lengths);
+    (void)lengths_of(p, z, lengths);
     for (i = 0; i < count; i++) {
         raised[i] = clipped(raised[i], LENGTH_MOST);
         sum += raised[i] * (shift_floor(raised[i], 1) - lengths[i]);
@@ -264,7 +264,7 @@ void tcuq_internal_look(tcuq_t *m, const layout_t *at, inference_t *now, uint16_
     distance = (int32_t)(root(squares) << 8) + (excess > ODDS_LEAST ? excess : ODDS_LEAST);
     m->rise = distance < 0 ? 0u : (uint32_t)distance < p->rise_cap ? (uint32_t)distance : p->rise_cap;
     if ((m->alarm & TCUQ_ALARM_RISE) != 0u) {
-        calm_down(m, at, z, novelty);
+        calm_down(m, at, z, gaps, novelty);
     }
     if (at_most(word(m, at, CALM), 2u * NAT) <= NAT) {
         COPY(raised, lengths, count * sizeof lengths[0]);

@@ -151,9 +151,13 @@ void tcuq_internal_read(inference_t *now, const tcuq_params_t *p, const int8_t *
 {
     now->probs = probs;
     now->features = features;
-    now->gauges = gauges;
-    now->frozen = 0;
-    now->moved = TCUQ_MOVED_NONE;
+    if (HAS_EVIDENCE || HAS_SIGHT) {
+        now->frozen = 0;
+    }
+    if (HAS_SIGHT) {
+        now->gauges = gauges;
+        now->moved = TCUQ_MOVED_NONE;
+    }
     if (BUILD_HAS(TCUQ_LAGGED_SIGNALS)) { /* the ring keeps them */
         now->kept.feature_sum = 0;
         now->kept.norm.mant = 0;
@@ -309,13 +313,6 @@ static void lagged_signals(const tcuq_t *m, const layout_t *at, const inference_
 
 /* Signals of the standard profile (section 6). */
 
-uint16_t tcuq_internal_log_of(uint32_t sum)
-{
-    uint32_t scale = bits_above(sum);
-    int32_t log = tcuq_internal_log2(sum >> scale) + (int32_t)((scale + 16u) << 16);
-    return saturate(((uint32_t)log >> 4) * 2731u >> 12);
-}
-
 /* One of them, up to `end`. A function of its own: its loop has all registers. */
 NOT_INLINE static void read_block(blocks_t *blocks, uint32_t block, const int8_t *end)
 {
@@ -434,7 +431,7 @@ static void slow_signals(tcuq_t *m, const layout_t *at, const tcuq_evidence_t *h
     m->degradation = toward(clipped(m->degradation, head->clip), now->evidence, now->novelty);
     signals[TCUQ_DEGRADATION] = saturate((uint32_t)(32768 + shift_floor(m->degradation, 4)));
     if (uses(p, TCUQ_BIT(TCUQ_DRIFT))) {
-        signals[TCUQ_DRIFT] = tcuq_internal_log_of(drift_of(m->ring + at->slow, gaps, now->novelty));
+        signals[TCUQ_DRIFT] = log_of_squares(drift_of(m->ring + at->slow, gaps, now->novelty));
     }
 }
 
@@ -457,9 +454,9 @@ void tcuq_internal_signals(tcuq_t *m, const layout_t *at, inference_t *now, uint
         signals[TCUQ_ODDS] = log_odds(ONE - 256u * (uint32_t)(now->probs[now->subject] + 128));
     }
     if (uses(p, TCUQ_BIT(TCUQ_DISTANCE) | TCUQ_BIT(TCUQ_MAGNITUDE))) {
-        signals[TCUQ_MAGNITUDE] = tcuq_internal_log_of(read_blocks(&blocks, now, p) + 1u);
+        signals[TCUQ_MAGNITUDE] = log_of_squares(read_blocks(&blocks, now, p) + 1u);
         if (uses(p, TCUQ_BIT(TCUQ_DISTANCE))) {
-            signals[TCUQ_DISTANCE] = tcuq_internal_log_of(blocks.apart);
+            signals[TCUQ_DISTANCE] = log_of_squares(blocks.apart);
             if (asks_novelty(p)) {
                 moved_by = moved_from(m->ring, blocks.sums);
             }

@@ -106,7 +106,7 @@ COLD uint32_t tcuq_fingerprint(const tcuq_params_t *p)
             crc = crc_word(crc, (uint32_t)sight->mean[i], 4);
             crc = crc_word(crc, sight->scale[i] | (uint32_t)sight->shift[i] << 16, 4);
         }
-        crc = crc_add(crc, (const uint8_t *)sight->class_mean, (size_t)p->classes * count);
+        crc = crc_add(crc, (const uint8_t *)sight->class_mean, (size_t)(p->classes * count));
         for (i = 0; i < count * (count + 1u) / 2u; i++) {
             crc = crc_word(crc, WORD(sight->matrix[i]), 2);
         }
@@ -306,7 +306,7 @@ static int means_valid(const tcuq_t *m, const layout_t *at, const uint8_t *bytes
     uint32_t plain = feedback_head(m->params) != NULL ? at->feedback : mean_words(at);
     for (i = 0; i < plain; i++, bytes += 4) {
         uint32_t value = get32(bytes);
-        int fits = i < at->sight ? mean_valid(at, i, value) : tcuq_internal_sight_valid(m->params, i - at->sight, value);
+        int fits = !HAS_SIGHT || i < at->sight ? mean_valid(at, i, value) : tcuq_internal_sight_valid(m->params, i - at->sight, value);
         if (mean_held(m, at, i) ? !fits : value != 0u) {
             return 0;
         }

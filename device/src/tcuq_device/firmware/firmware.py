@@ -131,7 +131,9 @@ def plan_header(firmware: Firmware) -> str:
 def plan_source(firmware: Firmware, arena: int) -> str:
     """Return plan.c: where an input goes, and the function that runs the networks in one shared arena."""
     names = firmware.names()
-    lines = ["#include <string.h>", "", '#include "rule.h"', *(f'#include "{name}.h"' for name in names), ""]
+    lines = ['#include "rule.h"', *(f'#include "{name}.h"' for name in names), ""]
+    if not names and firmware.rule.gauges():
+        lines = ["#include <string.h>", "", *lines]  # for _look()
     apart = not names or firmware.keeps_input
     if apart:
         # Words, because a network may read several bytes at once.
