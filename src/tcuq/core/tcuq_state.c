@@ -106,7 +106,7 @@ COLD uint32_t tcuq_fingerprint(const tcuq_params_t *p)
             crc = crc_word(crc, (uint32_t)sight->mean[i], 4);
             crc = crc_word(crc, sight->scale[i] | (uint32_t)sight->shift[i] << 16, 4);
         }
-        crc = crc_add(crc, (const uint8_t *)sight->class_mean, (size_t)p->classes * count);
+        crc = crc_add(crc, (const uint8_t *)sight->class_mean, (size_t)p->classes * (size_t)count);
         for (i = 0; i < count * (count + 1u) / 2u; i++) {
             crc = crc_word(crc, WORD(sight->matrix[i]), 2);
         }
