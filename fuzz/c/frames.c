@@ -108,8 +108,10 @@ static void check_steps(const tcuq_frame_t *frame, size_t size, uint32_t boot, u
         NEED(reader.size - 18u == row_bytes && memcmp(reader.content + 18, rows, row_bytes) == 0,
              "posteriors come back as they were");
     } else {
-        NEED(reader.shape == (p->classes | (uint32_t)p->horizon << 12), "decisions have their shape");
-        NEED(8u * (reader.size - 18u) < 329u * queued + 8u, "a decision has at most 329 bits");
+        uint32_t seen = p->sight != NULL ? 65536u : 0u;
+        unsigned most = p->sight != NULL ? 339u : 329u;
+        NEED(reader.shape == (p->classes | (uint32_t)p->horizon << 12 | seen), "decisions have their shape");
+        NEED(8u * (reader.size - 18u) < most * queued + 8u, "a decision has at most 329 bits, with sight 339");
     }
     first_seq += queued;
     queued = 0;
@@ -134,6 +136,8 @@ static void make_decision(tcuq_step_t *step, source_t *from, int wild)
     step->warming_up = change >> 2 & 1u;
     step->low_mass = change >> 3 & 1u;
     step->alarm = change >> 4 & 3u;
+    step->changed = p->sight != NULL ? (uint8_t)below(from, 2) : 0u;
+    step->moved = step->changed == 0u ? (uint8_t)TCUQ_MOVED_NONE : (uint8_t)take(from, 1);
     step->reason = (uint8_t)(step->flagged == 0u ? TCUQ_REASON_NONE - step->abstain : (change & 64u) != 0u ? TCUQ_REASON_NONE
                                                  : below(from, TCUQ_SIGNAL_COUNT + 1u));
     step->reason = (uint8_t)(step->reason == TCUQ_SIGNAL_COUNT ? TCUQ_REASON_ERROR : step->reason);

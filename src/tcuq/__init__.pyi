@@ -15,6 +15,7 @@ from .monitor.bank import Bank as Bank
 from .monitor.feedback import Feedback as Feedback
 from .monitor.heads import EvidenceHead as EvidenceHead
 from .monitor.heads import InstantHead as InstantHead
+from .monitor.heads import Sight as Sight
 from .monitor.monitor import Monitor as Monitor
 from .monitor.params import Params as Params
 from .monitor.signals import PROFILES as PROFILES

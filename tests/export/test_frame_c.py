@@ -102,7 +102,7 @@ def test_a_buffer_too_small_for_one_step_is_refused(program: Path) -> None:
     }
     for (kind, classes, features), size in least.items():
         ask = f"writer {kind} 0 0 0 0 {classes} {features} 0"
-        step = "p " + "05" * (classes + features) if kind == POSTERIORS else "d " + "1 " * 15
+        step = "p " + "05" * (classes + features) if kind == POSTERIORS else "d " + "1 " * len(ORDER)
         script = f"{ask} {size - 1}\n{ask} {size}\n{step}\nflush\nstate 0102\n"
         done = subprocess.run([program], input=script, capture_output=True, text=True, check=True)
         refused, *frames = done.stdout.splitlines()
@@ -115,13 +115,12 @@ def test_a_refused_writer_writes_nothing(program: Path) -> None:
     row = "05" * 1000
     script = ""
     for kind, size in ((POSTERIORS, 384), (DECISIONS, 30), (0xFB, 384)):
-        script += (
-            f"writer {kind} 0 0 0 0 1000 0 0 {size}\np {row}\nd {'1 ' * 15}\nskip 3\nstate {row}\nflush\n"
-        )
+        step = "1 " * len(ORDER)
+        script += f"writer {kind} 0 0 0 0 1000 0 0 {size}\np {row}\nd {step}\nskip 3\nstate {row}\nflush\n"
     done = subprocess.run([program], input=script, capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "refused -3\nrefused -3\nrefused -1\n", "")
     # Nor does a writer of one kind write steps of the other.
-    script = f"writer {POSTERIORS} 0 0 0 0 2 0 0 90\nd {'1 ' * 15}\nflush\n"
+    script = f"writer {POSTERIORS} 0 0 0 0 2 0 0 90\nd {'1 ' * len(ORDER)}\nflush\n"
     script += f"writer {DECISIONS} 0 0 0 0 2 0 0 90\np 0102\nflush\n"
     done = subprocess.run([program], input=script, capture_output=True, text=True, check=True)
     assert done.stdout == ""
@@ -186,6 +185,7 @@ INIT = """\
     params.features = {case.features}u;
     params.horizon = {case.shift}u;
     params.signals = {signals};
+    params.sight = {sight};
     if (tcuq_frame_init(&frame, &params, {case.kind}u, {case.boot}uL, bytes, {case.size}u)) {{
         return -1;
     }}
@@ -206,6 +206,7 @@ def check_program(cases: list[Case]) -> str:
     """Return a program that compares frames with those of Python; it returns 0 or the number of a case."""
     text = '#include <string.h>\n#include "tcuq_frame.h"\nint check_frames(void);\n'
     text += "static tcuq_frame_t frame;\nstatic uint8_t bytes[384];\nstatic tcuq_params_t params;\n"
+    text += "static const tcuq_sight_t sight;\n"
     text += "static const uint8_t *at;\nstatic int bad;\n"
     text += "static void sent(size_t size)\n{\n    bad |= memcmp(at, bytes, size) != 0;\n    at += size;\n}\n"
     calls = ""
@@ -221,7 +222,7 @@ def check_program(cases: list[Case]) -> str:
         else:
             named = {-(2**31): "INT32_MIN"}
             rows = (
-                ", ".join(str(named.get(step[name], step[name])) for name in ORDER) for step in case.steps
+                ", ".join(str(named.get(value, value)) for value in case.numbers(step)) for step in case.steps
             )
             text += f"static const tcuq_step_t steps{number}[] = {{{{{'}, {'.join(rows)}}}}};\n"
             call = f"sent(tcuq_frame_decision(&frame, &steps{number}[i]));"
@@ -229,6 +230,7 @@ def check_program(cases: list[Case]) -> str:
             case=case,
             number=number,
             signals="TCUQ_BIT(TCUQ_MAGNITUDE)" if case.features else "0",
+            sight="&sight" if case.sight else "0",
             low=case.seq % 2**32,
             high=case.seq >> 32,
             count=len(case.steps if case.rows is None else case.rows),
@@ -242,9 +244,11 @@ def small_cases() -> list[Case]:
     rows = np.random.default_rng(4).integers(-128, 128, (21, 13)).astype(np.int8)
     wild = [made_up(dice, 1000, 8, True) for _ in range(12)]
     tame = [made_up(dice, 10, 12, False) for _ in range(14)]
+    seen = [step | {"changed": 1, "moved": dice.choice([3, 131, 254])} for step in tame[::2]]
     return [
         Case(DECISIONS, 2**32 - 5, 2**31, 2**32 - 3, 1000, shift=8, size=200, steps=wild),
         Case(DECISIONS, 12345678, 3, 2**40, 10, shift=12, size=384, steps=tame),
+        Case(DECISIONS, 7, 8, 9, 10, shift=12, size=200, steps=[*seen, *tame], sight=True),
         Case(POSTERIORS, 99, 65536, 2**32 - 9, 10, 3, size=150, rows=rows),
     ]
 

@@ -19,6 +19,7 @@ from streams import dwell_stream, int8_stream, same_steps
 from tcuq import SIGNALS, STEP_DTYPE, Alarm, AlarmSide, EvidenceHead, Log, Monitor, Params
 from tcuq.log.quantize import quantize_features, quantize_probs, two_classes
 from tcuq.monitor.signals import FEATURE_BASED, profile_signals
+from tcuq.monitor.steps import ACTIONS
 
 ALARM = Alarm(0.3, AlarmSide(0.05, 2.0), AlarmSide(0.05, 2.0))
 
@@ -72,6 +73,8 @@ def test_run_equals_repeated_step(profile: str, features: int) -> None:
                 assert one.reason == (SIGNALS[expected] if expected < len(SIGNALS) else None)
             elif name == "expected_accuracy":
                 assert one.expected_accuracy is None and np.isnan(expected)
+            elif name == "action":
+                assert one.action == ACTIONS[expected]
             else:
                 assert getattr(one, name) == expected, (t, name)
         assert one.signals == tuple(signals[t])

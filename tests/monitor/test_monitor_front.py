@@ -40,6 +40,6 @@ def test_a_step_names_its_classes() -> None:
     assert (odd.answer_name, odd.prediction_name) == ("a", "b")
     bare = Monitor(Params(classes=3)).step(PROBS[0])
     assert bare.answer_name is None and bare.prediction_name is None
-    assert len(bare) == len(step) == 16, "names are beside the tuple"
+    assert len(bare) == len(step) == 19, "names are beside the tuple"
     with pytest.raises(TypeError):
         Params(classes=3).core().step(b"abc", None, False, ["cat", "dog", "owl"])  # type: ignore[arg-type]

@@ -54,9 +54,14 @@ class Case:
         shape = f"{self.classes} {self.features} {self.shift + 16 * self.sight} {self.size}"
         lines = [f"writer {self.kind} {self.fingerprint} {self.boot} {seq} {shape}"]
         lines += [f"p {row.tobytes().hex()}" for row in (self.rows if self.rows is not None else ())]
-        lines += ["d " + " ".join(str(step.get(name, 0)) for name in ORDER) for step in self.steps]
+        lines += ["d " + " ".join(map(str, self.numbers(step))) for step in self.steps]
         lines.append("flush")
         return [*lines, f"state {self.state.hex()}"] if self.state else lines
+
+    @staticmethod
+    def numbers(step: dict[str, int]) -> list[int]:
+        """Return the fields of a decision as tcuq_step_t has them; without sight some are left out."""
+        return [step.get(name, UNSEEN.get(name, 0)) for name in ORDER]
 
     def encoded(self) -> bytes:
         whose, found = (self.fingerprint, self.boot, self.seq), b""

@@ -15,7 +15,7 @@ from refusals import refused
 
 from tcuq import Params
 from tcuq.monitor.alarm import Alarm, AlarmSide
-from tcuq.monitor.steps import STEP_DTYPE
+from tcuq.monitor.steps import FROZEN, NOT_MOVED, STEP_DTYPE
 from tcuq_watch.engine.tallies import BUCKETS, DEVICE_DTYPE, SUMS, Tallies
 
 PARAMS = Params(classes=3, warmup=0, reference=0.3, alarm=Alarm(0.2, AlarmSide(0.05, 0.5)))
@@ -30,6 +30,7 @@ def made_up(rng: np.random.Generator, count: int) -> npt.NDArray[Any]:
     steps["prediction"], steps["answer"] = rng.integers(0, 3, count), rng.integers(0, 3, count)
     steps["flagged"], steps["abstain"] = rng.random(count) < 0.3, rng.random(count) < 0.1
     steps["alarm"] = np.where(rng.random(count) < 0.4, rng.integers(1, 4, count), 0)
+    steps["moved"] = rng.choice([NOT_MOVED, NOT_MOVED, 0, 131, FROZEN], count)
     return steps
 
 
@@ -63,6 +64,10 @@ def by_hand(count: int, slots: Any, times: Any, steps: Any) -> dict[str, Any]:
             d[name] += int(step[of] > 0)
         d["alarm_since"] = (time if onset else d["alarm_since"]) if step["alarm"] else math.nan
         d["alarm"] = int(step["alarm"])
+        if not step["alarm"]:
+            d["cause"] = 0
+        elif step["moved"] != NOT_MOVED:
+            d["cause"] = NOT_MOVED - int(step["moved"])
         if math.isnan(time):
             continue
         if time > d["last_time"]:
@@ -95,7 +100,7 @@ def test_counts_equal_a_plain_loop(span: int) -> None:
     tallies.update(slots, times, steps)
     expected = by_hand(count, slots, times, steps)
     for name in DEVICE_DTYPE.names or ():
-        if name not in ("bucket", "alarm_bucket", "unused"):
+        if name not in ("bucket", "alarm_bucket"):
             found = tallies.devices[name].tolist()
             np.testing.assert_array_equal(found, [d[name] for d in expected["devices"]], err_msg=name)
     series = tallies.over_time()

@@ -32,7 +32,7 @@ def tally_call() -> list[Any]:
 
 def columns_call() -> list[Any]:
     """Return what `_native.columns` is given for three steps."""
-    out = (np.zeros((6, 3), np.float32), np.zeros(3), np.zeros((2, 3), np.int32), np.zeros((6, 3), np.uint8))
+    out = (np.zeros((6, 3), np.float32), np.zeros(3), np.zeros((2, 3), np.int32), np.zeros((9, 3), np.uint8))
     return [*out, np.zeros(3, STEP_DTYPE).view(np.uint8)]
 
 
