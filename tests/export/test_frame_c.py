@@ -112,15 +112,14 @@ def test_a_buffer_too_small_for_one_step_is_refused(program: Path) -> None:
 
 
 def test_a_refused_writer_writes_nothing(program: Path) -> None:
-    row = "05" * 1000
+    row, step = "05" * 1000, "1 " * len(ORDER)
     script = ""
     for kind, size in ((POSTERIORS, 384), (DECISIONS, 30), (0xFB, 384)):
-        step = "1 " * len(ORDER)
         script += f"writer {kind} 0 0 0 0 1000 0 0 {size}\np {row}\nd {step}\nskip 3\nstate {row}\nflush\n"
     done = subprocess.run([program], input=script, capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "refused -3\nrefused -3\nrefused -1\n", "")
     # Nor does a writer of one kind write steps of the other.
-    script = f"writer {POSTERIORS} 0 0 0 0 2 0 0 90\nd {'1 ' * len(ORDER)}\nflush\n"
+    script = f"writer {POSTERIORS} 0 0 0 0 2 0 0 90\nd {step}\nflush\n"
     script += f"writer {DECISIONS} 0 0 0 0 2 0 0 90\np 0102\nflush\n"
     done = subprocess.run([program], input=script, capture_output=True, text=True, check=True)
     assert done.stdout == ""

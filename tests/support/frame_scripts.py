@@ -60,7 +60,7 @@ class Case:
 
     @staticmethod
     def numbers(step: dict[str, int]) -> list[int]:
-        """Return the fields of a decision as tcuq_step_t has them; without sight some are left out."""
+        """Return the fields of a decision as tcuq_step_t has them; of one without sight too."""
         return [step.get(name, UNSEEN.get(name, 0)) for name in ORDER]
 
     def encoded(self) -> bytes:

@@ -14,7 +14,7 @@ from tcuq.base.errors import InputError
 from tcuq.log.quantize import as_rows, odd_sums, quantize_features, quantize_probs
 from tcuq.monitor.params import Params
 from tcuq.monitor.signals import FEATURE_BASED
-from tcuq.monitor.steps import STEP_DTYPE, Steps, actions_of
+from tcuq.monitor.steps import NOT_MOVED, STEP_DTYPE, Steps, actions_of
 
 Places = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.uint8]
@@ -26,6 +26,9 @@ MAX_NUMBER = 2**62  # boots and places are below this
 # Seconds since 1970 between which a time is one. Clocks that were never set say 1970, 1980 or 2000; what is
 # after 2242 is in milliseconds.
 EARLIEST, LATEST = 978_307_200.0, 2.0**33
+
+_OLD_STEP = 72
+"""Bytes of a decision of version 0.3, the first of today's."""
 
 _COLUMNS: dict[str, Any] = {  # types; None is a table that the core takes
     "devices": object,
@@ -188,6 +191,18 @@ def row_type(params: Params, by_device: bool | None = False) -> np.dtype[Any]:
 def some_of(column: npt.NDArray[Any], places: Places) -> npt.NDArray[Any]:
     """Return some rows by their rising places, without a copy where these are all."""
     return column if len(places) == len(column) else column[places]
+
+
+def held_decisions(params: Params, rows: Rows) -> Rows:
+    """Return rows of decisions that were held back; those of version 0.3 get an action, and nothing moved."""
+    width, old = row_type(params, True).itemsize, _OLD_STEP - STEP_DTYPE.itemsize
+    if rows.shape[1] != width + old:
+        return rows
+    wide = np.pad(rows, ((0, 0), (0, -old)))
+    steps = wide[:, -STEP_DTYPE.itemsize :].copy().view(STEP_DTYPE)
+    steps["action"], steps["changed"], steps["moved"] = actions_of(steps), False, NOT_MOVED
+    wide[:, -STEP_DTYPE.itemsize :] = steps.view(np.uint8)
+    return wide
 
 
 def checked(params: Params, events: Events, latest: float = LATEST) -> tuple[Places, Rows, Counter[str]]:

@@ -28,6 +28,7 @@ from .events import (
     Events,
     checked,
     gauge_bytes,
+    held_decisions,
     joined,
     name_fits,
     read_features,
@@ -374,6 +375,8 @@ class ModelVersion:
                 for number, part in enumerate(kept)
                 if part["count"][1] == kind  # before devices chose what to send, nothing was held
             ]
+            if name == "held_rows" and model.by_device:
+                still = [held_decisions(params, rows) for rows in still]
             held[name] = np.concatenate(still)
         model._order.load({"places": newest("places"), **held})
         model.settle()
