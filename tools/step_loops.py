@@ -77,8 +77,8 @@ SIGHT_LOOPS = {
 COPY = "20 + classes + features + 4 * sight"
 """Bytes of the longest copy of a step, and turns of a loop that a compiler puts in place of one.
 
-Copies are of the signals (20 bytes), of what is kept of a step (16), of a posterior, of features and of the lengths
-that raise an alarm."""
+Copies are of the signals (20 bytes), of what is kept of a step (16), of a posterior, of features and of the
+lengths that raise an alarm."""
 
 JUMPS_BACK = {"__udivsi3": 2, "__aeabi_uidivmod": 0, "__aeabi_idiv0": 0}
 """How often functions of libgcc jump to a lower address in one call, where a core has no division.
