@@ -40,7 +40,9 @@ def _in_accepted(text: str, side: str = "", inner: str = "") -> Explained:
 EXPLAINED = (
     Explained("branch", _CHECKS, "uint16_t, 0, 65535", "true", _WHOLE),
     Explained("branch", _CHECKS, "uint32_t, 0, 4294967295", "true", _WHOLE),
+    Explained("branch", _CHECKS, "int16_t, -32768, 32767", "true", _WHOLE),
     Explained("condition", _CHECKS, "uint16_t, 0, 65535", "", _WHOLE),
+    Explained("condition", ("accepted",), "int16_t, -32768, 32767", "", _WHOLE),
     Explained("condition", ("accepted",), "uint32_t, 0, 4294967295", "", _WHOLE),
     Explained("branch", _CHECKS, "X(PARAM, p, version", "true", _VERSION),
     Explained("condition", ("accepted",), "X(PARAM, p, version", "", _VERSION),
@@ -50,7 +52,11 @@ EXPLAINED = (
     _in_accepted("X(baseline_used"),
     _in_accepted("X(novelty_used"),
     _in_accepted("X(slow_used"),
-    _in_accepted("X(evidence_alone"),
+    _in_accepted("X(sight_given"),
+    _in_accepted("X(sight_fits"),
+    _in_accepted("X(sight_alone"),
+    _in_accepted("X(sight_alone", "3"),
+    _in_accepted("X(sight_limit", "4"),
     Explained(
         "branch",
         ("tcuq_ring_size",),

@@ -241,6 +241,7 @@ def labels() -> Iterator[Case]:
         ("labels", {}),
         ("labels_held", {"least_raised": 7}),
         ("labels_cap", {"rise_cap": LIMIT}),
+        ("labels_clear", {"rise_clear": 9}),
     ):
         why = "labels move the limit of a distance"
         yield sighted(name, why, 0xB0, 3, 6, 3, 90, fault, told, feedback=head, **LABELED, **changes)

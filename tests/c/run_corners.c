@@ -22,6 +22,7 @@ static const int8_t centers[CLASSES * FEATURES];
 static const int16_t offsets[CLASSES];
 static tcuq_evidence_t head;
 static tcuq_instant_t instant;
+static tcuq_sight_t sight;
 static const tcuq_feedback_t labels = {1, 0, 1, 0, 0, 0, 0, 0};
 static uint32_t ring[WORDS];
 
@@ -138,6 +139,11 @@ static void lacks(void)
     NEED(tcuq_check(&p) == expected);
     p = params_of(STEADY);
     NEED(tcuq_check(&p) == TCUQ_OK);
+    if (!has(TCUQ_SIGHT)) {
+        p.sight = &sight;
+        NEED(tcuq_check(&p) == TCUQ_ERR_SIGNALS);
+        p.sight = NULL;
+    }
     p.evidence = &head;
     expected = !HAS_EVIDENCE ? TCUQ_ERR_SIGNALS : compares() ? TCUQ_OK : TCUQ_ERR_RULE_novelty_used;
     NEED(tcuq_check(&p) == expected);

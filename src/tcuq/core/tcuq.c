@@ -340,6 +340,7 @@ static void alarm(tcuq_t *m, const layout_t *at, const inference_t *now, const u
     int raised = (m->alarm & TCUQ_ALARM_RISE) != 0u;
     uint32_t left = raised ? m->alarm >> 2 : 0u;
     uint32_t move = 0, clear;
+    int held;
     uint8_t rise, fall;
     out->degradation = 0;
     if (asks_novelty(p)) {
@@ -357,7 +358,8 @@ static void alarm(tcuq_t *m, const layout_t *at, const inference_t *now, const u
         out->degradation = (int32_t)tcuq_internal_over(m);
         out->changed = m->rise >= p->sight->changed || now->frozen ? 1u : 0u;
         out->moved = out->changed != 0u ? (uint8_t)now->moved : (uint8_t)TCUQ_MOVED_NONE;
-        rise = tcuq_internal_hold(m, at, now, move) || left != 0u ? 1 : 0;
+        held = tcuq_internal_hold(m, at, now, move);
+        rise = held || left != 0u ? 1 : 0;
         m->fall = 0; /* as it is, unless memory has failed */
         fall = 0;
     } else {
