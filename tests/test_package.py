@@ -184,6 +184,6 @@ def test_the_wheel_holds_the_product_alone(tmp_path: Path) -> None:
         content.extractall(tmp_path / "installed")
     assert {name.split("/")[0] for name in modules} == {"tcuq"}
     assert not {"device", "fleet", "live"} & {name.split("/")[1] for name in modules}
-    assert len(modules) <= 190 and wheel.stat().st_size <= 505_000
+    assert len(modules) <= 190 and wheel.stat().st_size <= 545_000
     here, there = shipped(PACKAGE.parent), shipped(tmp_path / "installed")
     assert here[0] == there[0] and here[1] != there[1]
