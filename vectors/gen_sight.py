@@ -237,14 +237,14 @@ def labels() -> Iterator[Case]:
     """Yield labels that withdraw the alarm and move its limit."""
     head, told = Feedback(6, 1, 10, 20000, 25, 0, 65535, 65535), "12-40 right; 30 both; 55-70 wrong; 62 both"
     fault = ((10, 40, "all"), (55, 80, "one"))
-    for name, changes in (
-        ("labels", {}),
-        ("labels_held", {"least_raised": 7}),
-        ("labels_cap", {"rise_cap": LIMIT}),
-        ("labels_clear", {"rise_clear": 9}),
+    for name, said, changes in (
+        ("labels", told, {}),
+        ("labels_held", told, {"least_raised": 7}),
+        ("labels_cap", told, {"rise_cap": LIMIT}),
+        ("labels_clear", "2-70 wrong", {"rise_clear": 9}),
     ):
         why = "labels move the limit of a distance"
-        yield sighted(name, why, 0xB0, 3, 6, 3, 90, fault, told, feedback=head, **LABELED, **changes)
+        yield sighted(name, why, 0xB0, 3, 6, 3, 90, fault, said, feedback=head, **LABELED, **changes)
 
 
 def states() -> Iterator[Case]:

@@ -342,13 +342,14 @@ static void alarm(tcuq_t *m, const layout_t *at, const inference_t *now, const u
     uint32_t move = 0, clear;
     int held;
     uint8_t rise, fall;
-    out->degradation = 0;
     if (asks_novelty(p)) {
         out->novelty = saturate(now->novelty << 8);
     }
     if (head != NULL) {
         excess = excess_of(m, head, now, signals);
         out->degradation = m->degradation;
+    } else {
+        out->degradation = 0;
     }
     if (labels != NULL) { /* modulo 2^32: quarters may be below 0 */
         move = (p->rise_limit >> 2) * (quarters_above(feedback_numbers(labels)) - QUARTERS_FALL);
@@ -369,10 +370,10 @@ static void alarm(tcuq_t *m, const layout_t *at, const inference_t *now, const u
         fall = add_up(&m->fall, (int32_t)p->fall_reference - out->risk, p->fall_limit, p->fall_cap, 0,
                      (m->alarm & TCUQ_ALARM_FALL) != 0u, 0);
     }
-    left = left != 0u ? left - 1u : raised ? 0u : p->least_raised;
+    left = left != 0u ? left - 1u : (uint32_t)!raised * p->least_raised;
     out->alarm = (uint8_t)(rise | (fall << 1));
     out->action = out->alarm != 0u ? (uint8_t)TCUQ_HOLD : out->abstain; /* TCUQ_ASK or TCUQ_ACT */
-    m->alarm = (uint8_t)(out->alarm | (rise != 0u ? left << 2 : 0u));
+    m->alarm = (uint8_t)(out->alarm | (left << 2) * rise);
     if (labels != NULL) {
         if (rise != raised) {
             number_put(feedback_numbers(labels), CASE, 0); /* another one */

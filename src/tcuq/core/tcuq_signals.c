@@ -151,9 +151,6 @@ void tcuq_internal_read(inference_t *now, const tcuq_params_t *p, const int8_t *
 {
     now->probs = probs;
     now->features = features;
-    if (HAS_EVIDENCE || HAS_SIGHT) {
-        now->frozen = 0;
-    }
     if (HAS_SIGHT) {
         now->gauges = gauges;
         now->moved = TCUQ_MOVED_NONE;

@@ -149,12 +149,11 @@ COLD size_t tcuq_state_size(const tcuq_params_t *p)
     return crc_at(&at) + CRC_BYTES;
 }
 
-/* The header up to AT_STEPS: what it is, and whose. */
+/* The header up to AT_STEPS: what it is, and whose; AT_ZERO stays as it is. */
 static void put_identity(const tcuq_params_t *p, uint8_t *bytes)
 {
     put32(bytes + AT_MAGIC, MAGIC);
     put16(bytes + AT_VERSION, TCUQ_STATE_VERSION);
-    put16(bytes + AT_ZERO, 0);
     put32(bytes + AT_SIGNALS, p->signals);
     put16(bytes + AT_CLASSES, p->classes);
     put16(bytes + AT_FEATURES, p->features);
