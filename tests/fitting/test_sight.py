@@ -99,6 +99,7 @@ def test_steps_one_by_one_and_in_a_bank_are_those_of_a_run(params: Params) -> No
     log = made(9, 300, tint=4.0)
     assert log.features is not None
     whole = Monitor(params).run(log)
+    assert (Monitor(params).run(log.probs, log.features, gauges=np.asfortranarray(log.gauges)) == whole).all()
     single = Monitor(params)
     rows = zip(log.probs, log.features, log.gauges, strict=True)  # type: ignore[arg-type]
     said = [single.step(probs, features, gauges=gauges) for probs, features, gauges in rows]

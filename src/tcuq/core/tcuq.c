@@ -137,12 +137,10 @@ static void score(const tcuq_params_t *p, const inference_t *now, const uint16_t
 /* How likely the answer is right, Q0.16: by the head, or by what sight sees. */
 static uint32_t certainty_of(const tcuq_params_t *p, const inference_t *now, const tcuq_step_t *out)
 {
-    uint32_t head = Q16_MAX - (uint32_t)out->uncertainty, own;
-    if (sight_head(p) == NULL || p->sight->accuracy_odds == 0) {
-        return head;
+    if (sight_head(p) == NULL || p->sight->accuracy_odds == 0 || now->frozen) {
+        return Q16_MAX - (uint32_t)out->uncertainty; /* that of a frozen input is at least a guess's */
     }
-    own = logistic(now->right);
-    return now->frozen && head < own ? head : own; /* a frozen input says no more than a guess */
+    return logistic(now->right);
 }
 
 /* The expected accuracy: a mean of past certainties. */

@@ -295,7 +295,7 @@ class Sight(Part):
         if not np.isfinite(rows).all():
             raise wrong_value("gauges", "not finite", "finite numbers")
         units = np.rint(rows * np.array(self.gauge_scales))
-        return np.asarray(np.clip(units, -32768, 32767), np.int16)
+        return np.ascontiguousarray(np.clip(units, -32768, 32767), np.int16)
 
     @property
     def _matrix_shift(self) -> int:

@@ -83,11 +83,8 @@ class Monitor(State):
         rising = self.rising(risk, signals, evidence, novelty)
         seen: tuple[bool, int] | tuple[()] = ()
         if p.sight is not None:
-            certainty = 65535 - uncertainty
-            if p.sight.accuracy_odds != 0:
-                own = logistic(self.right(p.sight, signals))
-                certainty = min(own, certainty) if frozen else own
-            seen = frozen, certainty
+            own = p.sight.accuracy_odds != 0 and not frozen
+            seen = frozen, logistic(self.right(p.sight, signals)) if own else 65535 - uncertainty
         decided = self.decide(risk, uncertainty, reading.answer, rising, *seen)
         reason = self._reason(signals, coef) if decided.flagged else NO_REASON
         if reason == NO_REASON and decided.abstain and decided.doubtful:
