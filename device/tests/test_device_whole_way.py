@@ -38,7 +38,9 @@ def test_log_package_and_firmware_of_a_tflite_model_decide_alike(
     )
     assert bool(params.features) == (features is None)
     rows = log.probs[:STEPS, :0] if log.features is None else log.features[:STEPS]
-    wanted = taken(tcuq.Monitor(params), log.probs[:STEPS], rows)[0].tolist()
+    assert params.sight is not None and log.gauges is not None
+    gauges = log.gauges_named(params.sight.gauges)
+    wanted = taken(tcuq.Monitor(params), log.probs[:STEPS], rows, gauges[:STEPS])[0].tolist()
     graph = import_model(path).graph
     given = graph.tensors[graph.input]
     rows, _ = quantized(x[:STEPS].reshape(STEPS, -1), Format(given.scale, given.zero), np.int8)
