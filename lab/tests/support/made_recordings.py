@@ -12,7 +12,7 @@ import numpy as np
 
 from tcuq_lab.corruptions.suite import suite_of
 from tcuq_lab.harness.laws import StreamSizes, UnitPlan
-from tcuq_lab.methods.method import Recorded
+from tcuq_lab.harness.types import Outputs
 from tcuq_lab.reproduce.rows import Row
 from tcuq_lab.reproduce.run_size import RunSize
 from tcuq_lab.reproduce.units import Unit
@@ -56,28 +56,28 @@ class MadeRecordings:
 
     def banks(
         self, task: str, part: str, seed: int, rows: list[Row], sources: list[str]
-    ) -> dict[str, dict[str, Recorded]]:
+    ) -> dict[str, dict[str, Outputs]]:
         y = self.part(task, part).y
         return {
             row.label: {source: said(y, source, f"{part} {seed} {row.method.bank}") for source in sources}
             for row in rows
         }
 
-    def of_stream(self, description: Any, seed: int, row: Row) -> Recorded:
+    def of_stream(self, description: Any, seed: int, row: Row) -> Outputs:
         stream = build(description, self.part(description.dataset, description.part).y)
         names = np.array(stream.sources)[stream.source]
         parts = [
             said(stream.label, str(name), f"{description.seed} {row.method.bank}") for name in stream.sources
         ]
 
-        def picked(of: Callable[[Recorded], Any]) -> Any:
+        def picked(of: Callable[[Outputs], Any]) -> Any:
             return np.select([(names == name)[:, None] for name in stream.sources], list(map(of, parts)))
 
         extra = {name: picked(lambda part: part.extra[name]) for name in ("logits", "risks")}  # noqa: B023
-        return Recorded(picked(lambda part: part.probs), picked(lambda part: part.features), extra)
+        return Outputs(picked(lambda part: part.probs), picked(lambda part: part.features), extra)
 
 
-def said(y: np.ndarray, source: str, name: str) -> Recorded:
+def said(y: np.ndarray, source: str, name: str) -> Outputs:
     """Return what a network says to examples of some classes."""
     rng = np.random.default_rng(zlib.crc32(f"{source} {name}".encode()))
     hard = 0.8 if source == "clean" else 1.2 + 0.3 * int(source[-1])
@@ -87,7 +87,7 @@ def said(y: np.ndarray, source: str, name: str) -> Recorded:
     probs = (probs / probs.sum(1, keepdims=True)).astype(np.float32)
     features = np.concatenate([logits, np.full((len(y), 1), hard) + rng.normal(0, 1, (len(y), 1))], axis=1)
     risks = np.repeat(1 - probs.max(1, keepdims=True), 8, axis=1)
-    return Recorded(probs, features.astype(np.float32), {"logits": logits, "risks": risks})
+    return Outputs(probs, features.astype(np.float32), {"logits": logits, "risks": risks})
 
 
 def made_unit(folder: Path, task: str = "cifar10", seed: int = 0, *networks: str) -> Unit:

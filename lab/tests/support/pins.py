@@ -31,8 +31,9 @@ from tcuq_lab.experiments.paper_streams import PaperPlan, PaperUnit
 from tcuq_lab.experiments.registry import EXPERIMENTS, STREAMS
 from tcuq_lab.harness.declare import Key, combined
 from tcuq_lab.harness.laws import StreamSizes, UnitPlan
+from tcuq_lab.harness.types import Outputs
 from tcuq_lab.methods.banks import load_bank
-from tcuq_lab.methods.method import Recorded
+from tcuq_lab.methods.tcuq import Tcuq
 from tcuq_lab.reproduce.recordings import stream_sources
 from tcuq_lab.reproduce.units import Unit
 from tcuq_lab.streams import build
@@ -55,9 +56,9 @@ class Recordings(Kept):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        self._banks: dict[str, dict[str, Recorded]] = {}
+        self._banks: dict[str, dict[str, Outputs]] = {}
 
-    def _bank(self, row: Any) -> dict[str, Recorded]:
+    def _bank(self, row: Any) -> dict[str, Outputs]:
         name = row.method.bank
         if name == "plain" and row.method.members > 1:
             name = "deep"
@@ -68,7 +69,7 @@ class Recordings(Kept):
             self._banks[name] = load_bank(path if path.exists() else path.with_name("plain.npz"))
         return self._banks[name]
 
-    def _like(self, row: Any, source: str) -> Recorded:
+    def _like(self, row: Any, source: str) -> Outputs:
         bank = self._bank(row)
         names = [name for name in bank if name != "clean"]
         if source == "clean" or source.endswith("/1"):
@@ -81,17 +82,17 @@ class Recordings(Kept):
     def banks(self, task: str, part: str, seed: int, rows: Any, sources: Any) -> dict[str, Any]:
         return {row.label: {source: self._like(row, source) for source in sources} for row in rows}
 
-    def of_stream(self, description: Any, seed: int, row: Any) -> Recorded:
+    def of_stream(self, description: Any, seed: int, row: Any) -> Outputs:
         stream = build(description, self.labels)
         parts = [self._like(row, name) for name in stream.sources]
 
-        def picked(of: Callable[[Recorded], Any]) -> Any:
+        def picked(of: Callable[[Outputs], Any]) -> Any:
             tables = np.stack([of(part) for part in parts])
             return tables[stream.source, np.maximum(stream.index, 0)]
 
         extra = {name: picked(lambda part: part.extra[name]) for name in parts[0].extra}  # noqa: B023
         features = None if parts[0].features is None else picked(lambda part: part.features)
-        return Recorded(picked(lambda part: part.probs), features, extra)
+        return Outputs(picked(lambda part: part.probs), features, extra)
 
 
 def few(name: str = "mnist", streams: tuple[str, ...] = ("mixed", "mixed, label shift")) -> Benchmark:
@@ -158,7 +159,7 @@ def paper() -> Figures:
     for name in PAPER:
         plan: Any = EXPERIMENTS[name]
         chosen = [row for row in plan.networks if row.label not in ("godin_energy",)][:12]
-        chosen += [row for row in plan.networks if row.method.has_monitor and row not in chosen]
+        chosen += [row for row in plan.networks if issubclass(row.method, Tcuq) and row not in chosen]
         with tempfile.TemporaryDirectory() as folder:
             recordings: Any = Recordings(Path(folder))
             unit = PaperUnit(PaperPlan("cifar10", 16.0, 0, recordings.setting), recordings, chosen)

@@ -20,6 +20,15 @@ def softmax(logits: Rows, temperature: float = 1.0) -> Doubles:
     return np.asarray(grown / grown.sum(axis=-1, keepdims=True))
 
 
+SMALLEST = 1e-30
+"""Of a posterior whose logarithm is taken."""
+
+
+def logs_of(probs: Rows) -> Rows:
+    """Return logits up to a constant a row, which neither a softmax nor a likelihood sees."""
+    return np.asarray(np.log(np.maximum(probs, SMALLEST)))
+
+
 def unsure(probs: Rows, answer: npt.NDArray[np.int64] | None = None) -> Doubles:
     """Return 1 minus the posterior of the answer, the largest one by default.
 
