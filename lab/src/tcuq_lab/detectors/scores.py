@@ -61,13 +61,7 @@ def energy(logits: Rows, temperature: float = 1.0) -> Doubles:
 
 
 def margin(logits: Rows) -> Doubles:
-    """Return the second largest value less the largest.
-
-    Examples
-    --------
-    >>> margin(np.array([[3.0, -1.0, 2.5]])).tolist()
-    [-0.5]
-    """
+    """Return the second largest value less the largest."""
     top = np.partition(np.asarray(logits, dtype=np.float64), -2, axis=1)[:, -2:]
     return np.asarray(top[:, 0] - top[:, 1])
 

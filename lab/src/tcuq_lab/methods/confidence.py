@@ -143,13 +143,6 @@ def calibrated_bias(logits: Doubles, share: float) -> float:
     """Return the bias under which the mean logistic of some logits is a share.
 
     The share lies between 0 and 1, and is neither; the logits are without any bias.
-
-    Examples
-    --------
-    >>> x = np.array([-1.0, 0.0, 3.0])
-    >>> bias = calibrated_bias(x, 0.25)
-    >>> round(float((1 / (1 + np.exp(-(x + bias)))).mean()), 6)
-    0.25
     """
     # Beyond these ends every step is on one side of the share; the mean rises with the bias in between.
     center = float(np.log(share / (1 - share)))

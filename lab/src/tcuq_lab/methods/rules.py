@@ -25,11 +25,6 @@ def pasts(age: Ints, last: int) -> Iterator[tuple[Ints, Ints]]:
     """Give, for each lag from 1 to `last` - 1, the steps that reach back so far and those they reach.
 
     Summed lag by lag, a step gets the same wherever its segment lies; running sums do not promise that.
-
-    Examples
-    --------
-    >>> [(now.tolist(), then.tolist()) for now, then in pasts(np.array([0, 1, 2, 0]), 3)]
-    [([1, 2], [0, 1]), ([2], [0])]
     """
     for lag in range(1, last):
         now = np.flatnonzero(age >= lag)
@@ -39,13 +34,7 @@ def pasts(age: Ints, last: int) -> Iterator[tuple[Ints, Ints]]:
 
 
 def mean_of_last(values: Floats, age: Ints, last: int) -> npt.NDArray[np.float64]:
-    """Return the mean of each step's value and those before it, `last` in all or as many as there are.
-
-    Examples
-    --------
-    >>> mean_of_last(np.array([4.0, 2.0, 0.0, 6.0]), np.array([0, 1, 2, 0]), 2).tolist()
-    [4.0, 3.0, 1.0, 6.0]
-    """
+    """Return the mean of each step's value and those before it, `last` in all or as many as there are."""
     given = values.astype(np.float64)
     total = given.copy()
     for now, then in pasts(age, last):

@@ -87,13 +87,7 @@ def ages(length: int, segments: npt.ArrayLike | None = None) -> Ints:
 
 
 def trailing_sum(values: Ints, m: int, segments: npt.ArrayLike | None = None) -> Ints:
-    """Return exact sums over the last m steps, or over those since the segment began.
-
-    Examples
-    --------
-    >>> trailing_sum(np.array([1, 2, 3, 4]), 2, [0, 0, 0, 1]).tolist()
-    [1, 3, 5, 4]
-    """
+    """Return exact sums over the last m steps, or over those since the segment began."""
     count = np.minimum(ages(len(values), segments) + 1, m)
     total = np.concatenate([[0], np.cumsum(values, dtype=np.int64)])  # may wrap around; differences do not
     after = np.arange(1, len(values) + 1)
@@ -103,13 +97,7 @@ def trailing_sum(values: Ints, m: int, segments: npt.ArrayLike | None = None) ->
 def full_windows(
     length: int, m: int, segments: npt.ArrayLike | None = None, judged: npt.ArrayLike | None = None
 ) -> Bools:
-    """Return the steps whose last m steps all lie in their own segment and are all judged.
-
-    Examples
-    --------
-    >>> full_windows(5, 2, judged=[1, 1, 0, 1, 1]).tolist()
-    [False, True, False, False, True]
-    """
+    """Return the steps whose last m steps all lie in their own segment and are all judged."""
     full = np.asarray(ages(length, segments) >= m - 1)
     if judged is None:
         return full
@@ -170,13 +158,7 @@ def finite(name: str, values: npt.ArrayLike) -> Floats:
 
 
 def trailing_max(values: Ints, m: int, segments: npt.ArrayLike | None = None) -> Ints:
-    """Return the largest value of the last m steps, or of those since the segment began.
-
-    Examples
-    --------
-    >>> trailing_max(np.array([3, 1, 2, 0]), 2, [0, 0, 0, 1]).tolist()
-    [3, 3, 2, 0]
-    """
+    """Return the largest value of the last m steps, or of those since the segment began."""
     found = values.copy()
     for piece in pieces(len(values), segments):
         part, width = found[piece], 1
@@ -238,13 +220,7 @@ def errors_alone(
     segments: npt.NDArray[np.int64] | None = None,
     inside: Bools | None = None,
 ) -> float:
-    """Return the AUROC of errors; see `objective` for what is given.
-
-    Examples
-    --------
-    >>> errors_alone(np.array([0.1, 0.9, 0.5]), np.array([False, True, True]), np.zeros(3, np.uint8))
-    1.0
-    """
+    """Return the AUROC of errors; see `objective` for what is given."""
     judged = np.ones(len(wrong), dtype=bool) if inside is None else inside
     return auroc(score[judged], wrong[judged])
 
