@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from tcuq.base.checks import integer
-
 from ..detectors.scores import Doubles, entropy, softmax, unsure
 from ..harness.types import Outputs
 from .belief import BYTES, STAYS, believed
@@ -191,11 +189,7 @@ class McDropout(Rowwise):
     recipe = "dropout"
     bank = "mc_dropout"
     grid = GRID
-
-    def __init__(self, networks: Sequence[nn.Module] = (), passes: int = 10, seed: int = 0) -> None:
-        super().__init__(networks)
-        self.passes = integer("passes", passes, 2, 1000)
-        self.seed = integer("seed", seed, 0, 2**63 - 1)
+    passes, seed = 10, 0
 
     def record(self, x: npt.NDArray[Any], device: str = "cpu") -> Outputs:
         """Run the network `passes` times, each with masks of its own."""

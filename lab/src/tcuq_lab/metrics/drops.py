@@ -31,13 +31,6 @@ NOTHING = -5000
 """Exponent of a score of 0, below that of any other float."""
 
 
-class Windows(NamedTuple):
-    """A value of the trailing window at each step, and where the window is full; NaN elsewhere."""
-
-    value: Floats
-    full: Bools
-
-
 class Drops(NamedTuple):
     """Where a drop event is, and which steps are judged at all."""
 
@@ -107,32 +100,23 @@ def full_windows(
     return full & ~reaches(~counted, m, segments)
 
 
-def windowed_accuracy(
-    right: npt.ArrayLike,
-    m: int = WINDOW,
-    segments: npt.ArrayLike | None = None,
-    judged: npt.ArrayLike | None = None,
-) -> Windows:
-    """Return the accuracy over the last m steps, where there are m judged steps in the segment."""
-    hits, size = flags("right", right), integer("m", m, 1, MOST_STEPS)
-    full = full_windows(len(hits), size, segments, judged)
-    share = trailing_sum(hits.astype(np.int64), size, segments) / size
-    return Windows(np.where(full, share, np.nan), full)
-
-
 def clean_band(
     runs: Sequence[npt.ArrayLike], m: int = WINDOW, judged: Sequence[npt.ArrayLike] | None = None
 ) -> Band:
     """Return the band of the windowed accuracy over clean runs."""
-    masks = [None] * len(runs) if judged is None else judged
-    found = [windowed_accuracy(run, m, judged=mask) for run, mask in zip(runs, masks, strict=True)]
-    values = np.concatenate([part.value[part.full] for part in found] or [np.empty(0)])
+    size, masks = integer("m", m, 1, MOST_STEPS), [None] * len(runs) if judged is None else judged
+    hits = [flags("right", run) for run in runs]
+    found = [
+        trailing_sum(run.astype(np.int64), size)[full_windows(len(run), size, None, mask)] / size
+        for run, mask in zip(hits, masks, strict=True)
+    ]
+    values = np.concatenate([*found, np.empty(0)])
     if not len(values):
-        longest = max((len(part.full) for part in found), default=0)
         of = "" if judged is None else ", none with enough judged ones in a row"
+        longest = max(map(len, hits), default=0)
         raise ValueError(f"the longest clean run has {longest} steps{of}, expected at least m = {m}")
     spread = 0.0 if (values == values[0]).all() else float(values.std())
-    return Band(int(m), float(values.mean()), spread, len(values))
+    return Band(size, float(values.mean()), spread, len(values))
 
 
 def drop_events(
