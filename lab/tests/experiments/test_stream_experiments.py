@@ -34,9 +34,7 @@ def unit(units: list[Unit]) -> Unit:
     return units[0]
 
 
-@pytest.mark.parametrize(
-    ("name", "row", "trials"), [("alarms", "CUSUM", "tried"), ("accuracy", "ATC", "trials")]
-)
+@pytest.mark.parametrize(("name", "row", "at"), [("alarms", "CUSUM", "tried"), ("accuracy", "ATC", "trials")])
 def test_what_is_chosen_is_kept(unit: Unit, name: str, row: str, at: str) -> None:
     chosen = STREAMS[name].measured(unit, row).choices[row]
     assert {"dev", f"law {LAW}"} < set(chosen)
