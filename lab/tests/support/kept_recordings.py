@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from tcuq_lab.data import Dataset
+from tcuq_lab.harness.types import Outputs
 from tcuq_lab.methods.banks import load_bank
-from tcuq_lab.methods.method import Recorded
 from tcuq_lab.reproduce.recordings import stream_sources
 from tcuq_lab.reproduce.run_size import RunSize
 from tcuq_lab.streams import build
@@ -28,9 +28,9 @@ class Kept:
     def __init__(self, folder: Path, setting: RunSize = TINY) -> None:
         self.folder, self.setting = folder, setting
         self.labels = np.array(json.loads((HOME / "about.json").read_text())["labels"])
-        self._banks: dict[str, dict[str, Recorded]] = {}
+        self._banks: dict[str, dict[str, Outputs]] = {}
 
-    def bank(self, row: Any) -> dict[str, Recorded]:
+    def bank(self, row: Any) -> dict[str, Outputs]:
         name = row.method.bank
         if name == "plain" and row.method.members > 1:
             name = "deep"
@@ -41,7 +41,7 @@ class Kept:
             self._banks[name] = load_bank(path if path.exists() else path.with_name("plain.npz"))
         return self._banks[name]
 
-    def _like(self, row: Any, source: str) -> Recorded:
+    def _like(self, row: Any, source: str) -> Outputs:
         bank = self.bank(row)
         names = [name for name in bank if name != "clean"]
         if source == "clean" or source.endswith("/1"):
@@ -54,17 +54,17 @@ class Kept:
     def banks(self, task: str, part: str, seed: int, rows: Any, sources: Any) -> dict[str, Any]:
         return {row.label: {source: self._like(row, source) for source in sources} for row in rows}
 
-    def of_stream(self, description: Any, seed: int, row: Any) -> Recorded:
+    def of_stream(self, description: Any, seed: int, row: Any) -> Outputs:
         stream = build(description, self.labels)
         parts = [self._like(row, name) for name in stream.sources]
 
-        def picked(of: Callable[[Recorded], Any]) -> Any:
+        def picked(of: Callable[[Outputs], Any]) -> Any:
             tables = np.stack([of(part) for part in parts])
             return tables[stream.source, np.maximum(stream.index, 0)]
 
         extra = {name: picked(lambda part: part.extra[name]) for name in parts[0].extra}  # noqa: B023
         features = None if parts[0].features is None else picked(lambda part: part.features)
-        return Recorded(picked(lambda part: part.probs), features, extra)
+        return Outputs(picked(lambda part: part.probs), features, extra)
 
     def part(self, task: str, part: str) -> Dataset:
         return Dataset(task, part, np.zeros((len(self.labels), 1)), self.labels, "", "")

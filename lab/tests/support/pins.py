@@ -28,6 +28,7 @@ from tcuq_lab.experiments.paper_streams import PaperPlan, PaperUnit
 from tcuq_lab.experiments.registry import EXPERIMENTS, STREAMS
 from tcuq_lab.harness.declare import Key, combined
 from tcuq_lab.harness.laws import StreamSizes, UnitPlan
+from tcuq_lab.methods.tcuq import Tcuq
 from tcuq_lab.reproduce.units import Unit
 
 LAB = Path(__file__).parents[2]
@@ -107,7 +108,7 @@ def paper() -> Figures:
     for name in PAPER:
         plan: Any = EXPERIMENTS[name]
         chosen = [row for row in plan.networks if row.label not in ("godin_energy",)][:12]
-        chosen += [row for row in plan.networks if row.method.has_monitor and row not in chosen]
+        chosen += [row for row in plan.networks if issubclass(row.method, Tcuq) and row not in chosen]
         with tempfile.TemporaryDirectory() as folder:
             recordings: Any = Kept(Path(folder), SETTING)
             unit = PaperUnit(PaperPlan("cifar10", 16.0, 0, recordings.setting), recordings, chosen)

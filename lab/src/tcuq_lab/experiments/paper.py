@@ -12,6 +12,7 @@ from ..harness.declare import Metric, Play, Row
 from ..harness.laws import BACKBONES, CLEAN_TEST, DEV
 from ..harness.types import CLEAN
 from ..methods.confidence import Base
+from ..methods.tcuq import Tcuq
 from ..reproduce.rows import Row as NetworkRow
 from ..reproduce.rows import row_of
 from ..reproduce.units import ONCE
@@ -80,7 +81,7 @@ def _with_settings(unit: PaperUnit) -> list[Row]:
     """Return the rows, and monitors with something changed in their best setting that looks at the past."""
     found = rows_of(unit)
     for row in unit.networks:
-        if row.method.has_monitor:
+        if issubclass(row.method, Tcuq):
             curved = CURVED if "blend" in row.method.grid[0] else {}
             levels = {f"level {each:g}": {"level": "budget", "budget": each} for each in LEVELS}
             found += [
