@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from functools import partial
 from pathlib import Path
@@ -19,7 +18,7 @@ from ..methods import METHODS
 from ..methods.method import Labeled, Method
 from ..methods.tcuq import Tcuq
 from ..reproduce.rows import Row as NetworkRow
-from ..reproduce.versions import PROTOCOL
+from ..reproduce.versions import PROTOCOL, digest_of
 from .paper_streams import PaperUnit
 
 FORMAT = "tcuq fit 1"
@@ -106,8 +105,7 @@ def fit_place(row: NetworkRow, unit: PaperUnit) -> Path:
     """Return the file that keeps the fit of a row; other data, weights or protocols have another."""
     recordings, plan = unit.recordings, unit.plan
     given = recordings.place(unit.task, "dev", unit.seed, row).relative_to(recordings.folder)
-    about = json.dumps([plan.name, str(given), recordings.setting.deciding(), PROTOCOL])
-    digest = hashlib.sha256(about.encode()).hexdigest()[:12]
+    digest = digest_of([plan.name, str(given), recordings.setting.deciding(), PROTOCOL])
     return recordings.folder / "fits" / f"{plan.name}-{row.method.name}-{digest}.json"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +23,7 @@ from ..streams import Description
 from .recorder import STREAM, Progress, Recorder, jobs_of
 from .rows import Row
 from .run_size import RunSize
-from .versions import RECORDING, shown
+from .versions import RECORDING, digest_of, shown
 
 Bank = dict[str, Outputs]
 
@@ -102,8 +101,7 @@ class Recordings:
             if files is None:
                 self._sets[place] = load()
             else:
-                digest = hashlib.sha256(json.dumps([title, files]).encode()).hexdigest()[:12]
-                path = self.folder / "decoded" / f"{task}-{part}-{digest}.npz"
+                path = self.folder / "decoded" / f"{task}-{part}-{digest_of([title, files])}.npz"
                 self._sets[place] = _decoded(path, load)
         return self._sets[place]
 
@@ -220,8 +218,7 @@ class Recordings:
             content.pop(name, None)
         content["ood"] = [each.name for each in shown.ood]
         about = [content, self.setting.noise_seed(part, seed)]
-        digest = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:16]
-        return place / f"{STREAM}-{digest}.npz"
+        return place / f"{STREAM}-{digest_of(about, 16, sort_keys=True)}.npz"
 
     def place(self, task: str, part: str, seed: int, row: Row) -> Path:
         """Return the folder of a row's files, which other weights, data or recordings would not share."""
