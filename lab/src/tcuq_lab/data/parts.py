@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
@@ -32,13 +31,7 @@ ANIMALS = (2, 3, 4, 5, 6, 7)
 
 
 def base_of(name: str) -> str:
-    """Return the dataset whose files a task needs.
-
-    Examples
-    --------
-    >>> base_of("mnist_pairs"), base_of("cifar10")
-    ('mnist', 'cifar10')
-    """
+    """Return the dataset whose files a task needs."""
     return MADE_FROM.get(name, name)
 
 
@@ -141,21 +134,17 @@ def words(split: str) -> npt.NDArray[np.str_]:
     if form is None:
         raise ValueError(f"speech_commands {split} is not in {data_folder()} (see tcuq-lab data list)")
     path = data_folder() / form.files[0]
-    if path.suffix == ".npz":
-        return _packed(path, split)
-    return np.array([name.partition("/")[0] for name in speech_names(path, split)], dtype=np.str_)
-
-
-def keyword_labels(split: str) -> npt.NDArray[np.int64]:
-    """Return the labels of the clips that say a keyword."""
-    labels = np.array([label_of(word) for word in words(split).tolist()], dtype=np.int64)
-    return labels[labels < OTHER]
-
-
-def _packed(path: Path, split: str) -> npt.NDArray[np.str_]:
+    if path.suffix != ".npz":
+        return np.array([name.partition("/")[0] for name in speech_names(path, split)], dtype=np.str_)
     found = members(path, "word", "words", "split")
     marks, names = found["word"], found["words"]
     if marks.dtype.kind not in "iu" or names.dtype.kind != "U" or int(marks.max(initial=0)) >= len(names):
         raise ValueError(f"{path}: word is {marks.dtype} and words {names.shape}, expected places in words")
     rows = found["split"] == splits("speech_commands").index(split)
     return np.asarray(names[marks[rows]])
+
+
+def keyword_labels(split: str) -> npt.NDArray[np.int64]:
+    """Return the labels of the clips that say a keyword."""
+    labels = np.array([label_of(word) for word in words(split).tolist()], dtype=np.int64)
+    return labels[labels < OTHER]
