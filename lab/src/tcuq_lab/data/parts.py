@@ -102,7 +102,7 @@ def _rows(name: str, which: str, y: npt.NDArray[np.int64]) -> npt.NDArray[np.int
     if which == "test":
         return np.flatnonzero(~np.isin(y, HELD_OUT)) if name == "tinyimagenet20" else np.arange(len(y))
     _enough(name, y)
-    early = np.arange(len(y)) < _TRAIN[name] if name in _TRAIN else _places(y) < _FIRST
+    early = np.arange(len(y)) < _TRAIN[name] if name in _TRAIN else places(y) < _FIRST
     taken = early if which == "train" else ~early
     return np.flatnonzero(taken if name in _TRAIN else taken & ~np.isin(y, HELD_OUT))
 
@@ -119,7 +119,7 @@ def _enough(name: str, y: npt.NDArray[np.int64]) -> None:
         raise ValueError(f"{name} train has {rows} {what}; more than {least} are needed for train and dev")
 
 
-def _places(y: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def places(y: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Return how many examples of the same class come before each."""
     order = np.argsort(y, kind="stable")
     starts = np.searchsorted(y[order], y[order])
