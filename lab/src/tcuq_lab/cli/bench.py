@@ -10,7 +10,7 @@ from tcuq.cli.common import answer, note, progress
 from tcuq.cli.parser import declare
 from tcuq.cli.process import UsageError
 
-from .shared import forecast
+from .shared import forecast, options, recordings_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 RESULTS = "results"
 """Folder of the built-in results, beside the streams."""
+ENDS = ("value", "low", "high")
 NEXT = """Judge a method on recorded streams of three networks. Type one of these:
   tcuq-lab bench confidence                      a built-in method: {names}
   tcuq-lab bench your_method.py --out results    yours; writes a result file
@@ -45,43 +46,41 @@ def add(subparsers: Subparsers) -> None:
         "given and what it returns. Prints its scores, and with --out writes a result file for the "
         "leaderboard.",
     )
-    option = parser.add_argument
-    option(
-        "methods",
-        nargs="*",
-        metavar="METHOD",
-        help="a Python file, the name of a built-in method, or all for all built-in ones",
+    method = "a Python file, the name of a built-in method, or all for all built-in ones"
+    options(parser, ("methods", "METHOD", method), nargs="*")
+    options(
+        parser,
+        ("--streams", "DIR", "folder of the streams (default: lab/benchmark of the checkout)"),
+        ("--out", "DIR", "write a result file for each method there; with --make: the streams"),
     )
-    option("--streams", metavar="DIR", help="folder of the streams (default: lab/benchmark of the checkout)")
-    option("--out", metavar="DIR", help="write a result file for each method there; with --make: the streams")
-    option = parser.add_argument_group("leaderboard").add_argument
-    option(
-        "--table",
-        nargs="*",
-        metavar="FILE",
-        help="print the leaderboard of the built-in methods and of these result files",
+    group = parser.add_argument_group("leaderboard")
+    table = "print the leaderboard of the built-in methods and of these result files"
+    options(group, ("--table", "FILE", table), nargs="*")
+    page = "with --table: compare the table in this page with the new one; with all: also the results"
+    options(
+        group,
+        ("--only", "", "with --table: leave out the built-in methods"),
+        ("--page", "FILE", page),
+        ("--write", "", "with --page or --make: replace what is there"),
+        ("--check", "", "with --page: exit 1 when the page is out of date"),
     )
-    option("--only", action="store_true", help="with --table: leave out the built-in methods")
-    option(
-        "--page",
-        metavar="FILE",
-        help="with --table: compare the table in this page with the new one; with all: also the results",
+    group = parser.add_argument_group("making the streams again")
+    options(
+        group,
+        ("--make", "", "make the streams from recorded outputs of networks"),
+        ("--setting", "S", "with --make: size of the recordings", "full"),
     )
-    option("--write", action="store_true", help="with --page or --make: replace what is there")
-    option("--check", action="store_true", help="with --page: exit 1 when the page is out of date")
-    option = parser.add_argument_group("making the streams again").add_argument
-    option("--make", action="store_true", help="make the streams from recorded outputs of networks")
-    option(
-        "--setting", default="full", metavar="S", help="with --make: size of the recordings (default: full)"
+    options(group, ("--task", "T", "with --make: only this dataset; may be repeated"), action="append")
+    options(
+        group,
+        ("--weights", "DIR", "with --make: checkpoints (default: lab/weights of the checkout)"),
+        ("--cache", "DIR", "with --make: recordings (default: out/reproduce of the checkout)"),
     )
-    option("--task", action="append", metavar="T", help="with --make: only this dataset; may be repeated")
-    option("--weights", metavar="DIR", help="with --make: checkpoints (default: lab/weights of the checkout)")
-    option("--cache", metavar="DIR", help="with --make: recordings (default: out/reproduce of the checkout)")
 
 
 def bench(args: argparse.Namespace) -> int:
     """Run methods, print the leaderboard, or make the streams."""
-    if sum([bool(args.methods), args.table is not None, args.make]) > 1:
+    if sum(map(bool, (args.methods, args.table is not None, args.make))) > 1:
         raise UsageError("METHOD, --table and --make exclude each other")
     if args.check and not args.page:
         raise UsageError("--check needs --page FILE")
@@ -201,7 +200,7 @@ def _renewed(args: argparse.Namespace, results: Sequence[Result], files: Mapping
     done = "replaced" if args.write else "would change; nothing written; --write writes"
     verdict = f"{len(changes)} files {done}" if changes else "no change"
     answer(args, {"changed": [str(each.path) for each in changes]}, verdict)
-    return int(args.check and bool(changes))
+    return int(bool(args.check and changes))
 
 
 def _summary(outcome: Outcome) -> dict[str, object]:
@@ -209,11 +208,7 @@ def _summary(outcome: Outcome) -> dict[str, object]:
 
     head = outcome.interval()
     return {
-        "excess" if outcome.entry.told else "relative_errors": {
-            "value": head.estimate,
-            "low": head.low,
-            "high": head.high,
-        },
+        "excess" if outcome.entry.told else "relative_errors": dict(zip(ENDS, head, strict=False)),
         "fit_seconds": outcome.fit_seconds,
         "step_microseconds": outcome.step_microseconds,
         "lines": plain(entries(outcome.lines)),
@@ -258,7 +253,6 @@ def _make(args: argparse.Namespace) -> int:
     from ..data import present
     from ..harness.laws import RECORDED
     from ..home import folder
-    from ..reproduce.recordings import Recordings
     from ..reproduce.run_size import run_size
     from ..reproduce.units import PLAIN
 
@@ -267,18 +261,9 @@ def _make(args: argparse.Namespace) -> int:
     if not args.out and (args.task or setting.name != "full"):
         raise UsageError("the benchmark has all tasks at --setting full; pass --out DIR for other streams")
     out = folder(args.out, "benchmark")
-    recordings = Recordings(
-        str(folder(args.weights, "weights")), str(folder(args.cache, "../out/reproduce")), setting
-    )
-    tasks = dict.fromkeys(
-        asked
-        or [
-            task
-            for task in TASKS
-            if task not in RECORDED or present(task, "test") is not None
-            if recordings.has(task, SEED, PLAIN)
-        ]
-    )
+    recordings = recordings_of(args, setting)
+    there = (task for task in TASKS if task not in RECORDED or present(task, "test") is not None)
+    tasks = dict.fromkeys(asked or [task for task in there if recordings.has(task, SEED, PLAIN)])
     with forecast(args) as bar:
         found = [made(task, recordings, bar) for task in tasks]
     before = content_of(out)

@@ -55,15 +55,15 @@ def record(args: argparse.Namespace) -> int:
     from tcuq.base.checks import integer, known
 
     from ..experiments.paper import PAPER
-    from ..home import folder, library
+    from ..home import library
     from ..reproduce.recorder import available, checksums, differing, manifest, record_all, rows_of
-    from ..reproduce.recordings import Recordings
     from ..reproduce.rows import TASKS, row_of
     from ..reproduce.run_size import run_size
-    from .shared import forecast
+    from .shared import forecast, recordings_of
 
     jobs, setting = integer("jobs", args.jobs, 1, 256), run_size(args.setting)
-    cache, weights = folder(args.cache, "../out/reproduce"), str(folder(args.weights, "weights"))
+    recordings = recordings_of(args, setting)
+    cache = Path(recordings.folder)
     if args.check:
         lines = differing(checksums(cache, jobs), Path(args.check))
         text = "\n".join(lines) if lines else "all files are as the manifest says"
@@ -73,7 +73,6 @@ def record(args: argparse.Namespace) -> int:
     seeds = tuple(args.seed or setting.seeds)
     chosen = [row_of(name) for name in args.row or ()]
     rows = {}
-    recordings = Recordings(weights, str(cache), setting)
     for task in tasks:
         wanted = chosen or rows_of(task, PAPER.values(), not args.no_tables)
         found, absent = available(recordings, task, seeds, wanted)

@@ -9,7 +9,7 @@ from tcuq.cli.common import answer, note, progress
 from tcuq.cli.parser import declare
 from tcuq.cli.process import UsageError
 
-from .shared import forecast, options
+from .shared import forecast, options, recordings_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,8 +27,6 @@ ABOUT = """\
 Datasets are in the folder that the variable TCUQ_DATA names; 'tcuq-lab data get' fills it. Dwell is the
 mean number of steps for which a stream shows one class: 1 is a shuffled dataset. Network outputs come from
 'tcuq-lab record' with the same --setting, or are made when they are needed. An interrupted run resumes."""
-HEAD = 8192
-"""Characters of a result file that hold all but its figures, which are megabytes."""
 LONGEST = 100
 """Characters of a title in the list."""
 
@@ -116,8 +114,6 @@ def reproduce(args: argparse.Namespace) -> int:
     from ..experiments.result_files import result_text
     from ..experiments.run import NoNetworks, run
     from ..harness.lines import plain
-    from ..home import folder
-    from ..reproduce.recordings import Recordings
     from ..reproduce.run_size import run_size
 
     found = EXPERIMENTS
@@ -150,10 +146,9 @@ def reproduce(args: argparse.Namespace) -> int:
         setting = replace(setting, seeds=tuple(dict.fromkeys(args.seed)))
     if args.write:  # hours of work must not end at a folder that cannot be made
         Path(args.write).mkdir(parents=True, exist_ok=True)
-    weights, cache = str(folder(args.weights, "weights")), str(folder(args.cache, "../out/reproduce"))
     outcomes = {}
     with forecast(args) as bar:
-        recordings = Recordings(weights, cache, setting, _device(args.device), args.workers, bar)
+        recordings = recordings_of(args, setting, _device(args.device), args.workers, bar)
         for each in chosen:
             if absent := each.absent(recordings):
                 note(args, f"left out of {each.name}: {', '.join(absent)}, which lack networks or files")
@@ -204,14 +199,11 @@ def _listed(titles: Mapping[str, str]) -> str:
 
 
 def _last_run(path: Path) -> tuple[float, str] | None:
-    """Return seconds and setting in the head of a result file; None where there are none."""
-    import re
+    """Return seconds and setting that a result file tells; None where it tells none."""
+    import json
 
     try:
-        with path.open(encoding="utf-8") as file:
-            head = file.read(HEAD)
-    except (OSError, UnicodeDecodeError):
+        found = json.loads(path.read_text(encoding="utf-8"))
+        return float(found["seconds"]), str(found["setting"]["name"])
+    except (OSError, ValueError, KeyError, TypeError):
         return None
-    setting = re.search(r'^ "setting": \{\s*"name": "(\w+)"', head, re.MULTILINE)
-    seconds = re.search(r'^ "seconds": ([0-9.]+),$', head, re.MULTILINE)
-    return (float(seconds[1]), setting[1]) if seconds and setting else None

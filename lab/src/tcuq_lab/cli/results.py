@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tcuq.cli.common import answer
@@ -67,7 +66,8 @@ def results(args: argparse.Namespace) -> int:
         texts[README] = build_readme(source, (out / README).read_text(encoding="utf-8"))
     pages = {name: update((out / name).resolve(), text) for name, text in texts.items()}
     # A page of an earlier version.
-    left = [path for path in _pages(out / FOLDER) if f"{FOLDER}/{path.name}" not in pages]
+    there = sorted(path for path in (out / FOLDER).glob("*") if path.suffix in (".md", ".svg", ".csv"))
+    left = [path for path in there if f"{FOLDER}/{path.name}" not in pages]
     changed = [each for each in pages.values() if each.state != "same"]
     lines += [_short(line) for each in changed for line in each.lines()]
     lines += [f"{path}: no longer made" for path in left]
@@ -101,8 +101,3 @@ def _short(line: str) -> str:
     same = next((at for at, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), 0)
     begin = max(0, same - room // 3)
     return f"{place}: ...{old[begin : begin + room]} -> ...{new[begin : begin + room]}..."
-
-
-def _pages(folder: Path) -> list[Path]:
-    """Return the pages, plots and tables that lie in a folder."""
-    return sorted(path for path in folder.glob("*") if path.suffix in (".md", ".svg", ".csv"))

@@ -8,9 +8,13 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tcuq.cli.common import comma_list, note, progress
+
+if TYPE_CHECKING:
+    from ..reproduce.recordings import Recordings
+    from ..reproduce.run_size import RunSize
 
 KINDS: Mapping[str, Any] = MappingProxyType(
     {
@@ -36,6 +40,15 @@ def options(parser: Any, *rows: tuple[Any, ...], **more: Any) -> None:
         else:
             rest = {"type": KINDS.get(value, str), "default": default[0] if default else None, **more}
             parser.add_argument(name, metavar=value, help=about, **rest)
+
+
+def recordings_of(args: argparse.Namespace, setting: RunSize, *more: Any) -> Recordings:
+    """Return what networks said, in the folders that --weights and --cache name."""
+    from ..home import folder
+    from ..reproduce.recordings import Recordings
+
+    weights, cache = folder(args.weights, "weights"), folder(args.cache, "../out/reproduce")
+    return Recordings(str(weights), str(cache), setting, *more)
 
 
 EVERY = 10.0

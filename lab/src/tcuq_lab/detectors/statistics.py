@@ -86,13 +86,7 @@ def ewma(terms: Floats, rate: float = 1 / 16) -> Floats:
 
 
 def cusum(terms: Floats, allowance: float = 0.5) -> Floats:
-    """Return S_t = max(0, S_{t-1} + terms_t - allowance) from S = 0: a walk minus its lowest value so far.
-
-    Examples
-    --------
-    >>> cusum(np.array([1.0, -3.0, 2.0]), 0.0).tolist()
-    [1.0, 0.0, 2.0]
-    """
+    """Return S_t = max(0, S_{t-1} + terms_t - allowance) from S = 0: a walk minus its lowest value so far."""
     walk = np.cumsum(terms - allowance, axis=-1)
     return np.asarray(walk - np.minimum(0, np.minimum.accumulate(walk, axis=-1)))
 
@@ -209,14 +203,7 @@ PRIOR = 0.25
 
 
 def expected_rise(values: Floats, hazard: float, learned: bool) -> Floats:
-    """Return how many standard errors the level is above the clean one after each step, as is expected.
-
-    Examples
-    --------
-    >>> steps = np.repeat([0.0, 4.0], 40)[None]
-    >>> expected_rise(steps, 0.01, False)[0, [39, 42, 79]].round(1).tolist()
-    [0.0, 6.6, 25.1]
-    """
+    """Return how many standard errors the level is above the clean one after each step, as is expected."""
     runs, steps = values.shape
     count = PRIOR + np.arange(LONGEST)
     shape = 1 + np.arange(LONGEST) / 2

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -32,7 +30,7 @@ from ..reproduce.recordings import Recordings
 from ..reproduce.rows import Row as NetworkRow
 from ..reproduce.run_size import RunSize
 from ..reproduce.units import ALL_TYPES, PLAIN, Unit
-from ..reproduce.versions import PROTOCOL, RECORDING
+from ..reproduce.versions import PROTOCOL, RECORDING, digest_of
 from .run import Experiment, NoNetworks, Outcome
 
 
@@ -141,8 +139,7 @@ class StreamExperiment(Experiment):
         names = [path.relative_to(recordings.folder).as_posix() for path in paths]
         about: list[Any] = [of, row.name, asdict(plan), recordings.setting.deciding(), names]
         about += [REPLICATES, PROTOCOL, KEPT]
-        digest = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:12]
-        return recordings.folder / "cells" / of / f"{plan.name}-{digest}.npz"
+        return recordings.folder / "cells" / of / f"{plan.name}-{digest_of(about, sort_keys=True)}.npz"
 
     def keep(self, cell: Cell, recordings: Recordings, place: Path) -> None:
         """Measure one row, and write what it gives."""

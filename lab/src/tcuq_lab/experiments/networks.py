@@ -20,9 +20,10 @@ from ..corruptions import suite_of
 from ..data import Dataset
 from ..data.parts import load_part
 from ..harness.laws import BACKBONES
+from ..harness.types import Outputs
 from ..methods import METHODS, SUFFIXES, WEAKENED, load_networks, method, names_of, suffix_of
 from ..methods.banks import load_bank, record_banks, save_bank
-from ..methods.method import Method, Observed, Recorded
+from ..methods.method import Method
 from ..zoo.examples import form_of, inputs_of
 
 FIELDS = "network,seed,recipe,parameters,multiply_adds,epochs,dev_accuracy,test_accuracy,weights"
@@ -125,11 +126,11 @@ def _shown(task: str, examples: int, severities: tuple[int, ...]) -> tuple[Datas
     return replace(part, x=part.x[:examples], y=part.y[:examples]), ["clean", *shifted]
 
 
-def _quality(each: Method, bank: Mapping[str, Recorded], y: npt.NDArray[np.int64]) -> tuple[float, float]:
+def _quality(each: Method, bank: Mapping[str, Outputs], y: npt.NDArray[np.int64]) -> tuple[float, float]:
     """Return the AUROC of a method's errors with its best setting, and its accuracy on clean examples."""
     rows = list(bank.values())
     extra = {name: np.concatenate([row.extra[name] for row in rows]) for name in rows[0].extra}
-    seen = Observed(np.concatenate([row.probs for row in rows]), None, extra)
+    seen = Outputs(np.concatenate([row.probs for row in rows]), None, extra)
     best, right = -1.0, np.zeros(0, dtype=bool)
     for setting in each.grid:  # examples in the order of a dataset are no stream: drops mean nothing here
         found = each.score(seen, setting)
@@ -177,7 +178,7 @@ def sample(weights: str, folder: Path, write: bool, examples: int = 300) -> Iter
         yield folder / backbone / "about.json", json.dumps(about) + "\n"
 
 
-def _gap(path: Path, bank: Mapping[str, Recorded]) -> str:
+def _gap(path: Path, bank: Mapping[str, Outputs]) -> str:
     """Say how far recordings are from those in a file."""
     if not path.exists():
         return "new file"

@@ -324,7 +324,7 @@ def decided(case: Case) -> Figures:
     kept: it needs no budget and no adapting.
     """
     seen = case.streams.outputs(case.play.role, case.method.network)
-    accepted = ~case.method.method.decisions(seen).abstained
+    accepted = ~case.method.method.steps(seen)["abstain"].astype(bool)
     coverage = float(accepted.mean())
     return {
         "coverage decided": figure(coverage),
@@ -353,7 +353,7 @@ class Audited(NamedTuple):
 
 def audited(case: Case, role: str) -> Audited:
     """Run a row's monitor over a stream and audit its decisions, with the input at hand."""
-    monitor = case.method.method.monitored()
+    monitor = case.method.method
     params, log = monitor.params, monitor.log(case.streams.outputs(role, case.method.network))
     steps, signals = run_over(Monitor(params), log, signals=True)
     verdict = audit(Decisions(steps, signals=signals, used=params.signals), params, log)
@@ -365,7 +365,7 @@ def audited(case: Case, role: str) -> Audited:
 def rates(case: Case) -> Figures:
     """Audit a row on the clean test stream, all types in segments and in other orders, and OOD inputs."""
     unit: Any = case.streams
-    params: Params = case.method.method.monitored().params
+    params: Params = case.method.method.params
     if case.play.role != CLEAN_TEST:
         flagged, shifted = audited(case, case.play.role).steps["flagged"], case.truth.kinds
         found = {"unseen": flagged.mean(), "shifted": flagged[shifted > 0].mean()}  # type: ignore[operator]
@@ -405,7 +405,7 @@ def window_change(case: Case, params: Params) -> float:
     Windows below the longest lag, which no monitor has, are left out.
     """
     unit: Any = case.streams
-    monitor, network = case.method.method.monitored(), case.method.network
+    monitor, network = case.method.method, case.method.network
     logs = [monitor.log(unit.outputs(f"first {kind}", network)).take(slice(EARLY)) for kind in unit.unseen]
     before = [run_over(Monitor(params), log)["risk"] for log in logs]
     most = 0.0

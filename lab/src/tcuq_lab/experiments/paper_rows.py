@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from functools import partial
 from pathlib import Path
@@ -17,8 +16,9 @@ from ..harness.declare import Row
 from ..harness.types import Answers, Outputs, doubt, together
 from ..methods import METHODS
 from ..methods.method import Labeled, Method
+from ..methods.tcuq import Tcuq
 from ..reproduce.rows import Row as NetworkRow
-from ..reproduce.versions import PROTOCOL
+from ..reproduce.versions import PROTOCOL, digest_of
 from .paper_streams import PaperUnit
 
 FORMAT = "tcuq fit 1"
@@ -82,11 +82,9 @@ def fit(row: NetworkRow, unit: PaperUnit, role: str) -> PaperRow:
     """
     kind, (method, dev) = row.method, learned(row, unit, role)
     full = next((each for each in METHODS.values() if kind.choice and each.choice == kind.choice), kind)
-    if full is kind:
-        fit_once(method, dev, fit_place(row, unit))
-    else:
-        leader = full()
-        fit_once(leader, dev, fit_place(row._replace(method=full), unit))
+    leader = method if full is kind else full()
+    fit_once(leader, dev, fit_place(row._replace(method=full), unit))
+    if isinstance(method, Tcuq) and leader is not method:
         method.follow(leader)
     return PaperRow(method, row)
 
@@ -100,21 +98,20 @@ def fit_posteriors(row: NetworkRow, unit: PaperUnit, role: str) -> Posteriors:
 
 def altered(row: NetworkRow, changes: dict[str, Any], unit: PaperUnit, role: str) -> PaperRow:
     """Return a monitor with something changed in its best setting that looks at the past."""
-    return PaperRow(fit(row, unit, role).method.monitored().altered(**changes), row)
+    return PaperRow(fit(row, unit, role).method.altered(**changes), row)
 
 
 def fit_place(row: NetworkRow, unit: PaperUnit) -> Path:
     """Return the file that keeps the fit of a row; other data, weights or protocols have another."""
     recordings, plan = unit.recordings, unit.plan
     given = recordings.place(unit.task, "dev", unit.seed, row).relative_to(recordings.folder)
-    about = json.dumps([plan.name, str(given), recordings.setting.deciding(), PROTOCOL])
-    digest = hashlib.sha256(about.encode()).hexdigest()[:12]
+    digest = digest_of([plan.name, str(given), recordings.setting.deciding(), PROTOCOL])
     return recordings.folder / "fits" / f"{plan.name}-{row.method.name}-{digest}.json"
 
 
 def fit_once(method: Method, dev: Labeled, place: Path) -> None:
     """Fit a method to a development stream, or take up its fit from a file; write one where there is none."""
-    if not method.keeps_fit:
+    if not (isinstance(method, Tcuq) and method.keeps_fit):
         method.fit(dev)
     elif place.exists():
         try:

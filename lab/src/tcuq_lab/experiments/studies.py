@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from tcuq.base.atomic_files import write_whole
 from tcuq.fitting.alarms import alarms_in, choose_alarm
 from tcuq.metrics import auroc
 
@@ -24,37 +22,23 @@ from ..methods.paper import TcuqPaper
 from ..methods.projection import KINDS
 from ..metrics.drops import errors_alone
 from ..reproduce.recordings import Recordings
-from ..reproduce.run_size import RunSize
 from ..reproduce.versions import PROTOCOL
 from ..streams import Description, Geometric, Segments, Shift, build
 from .clock import clock_report
-from .run import Experiment, Outcome
+from .run import Outcome, Piece, SmallExperiment
 
 Floats = npt.NDArray[np.float64]
 Figures = Iterator[dict[str, Any]]
 SIMULATED = "simulated"
 
 
-class StudyPiece(NamedTuple):
-    """A part of a study that is kept by itself."""
-
-    task: str
-    dwell: float
-    seed: int = 0
-
-    @property
-    def name(self) -> str:
-        """As progress shows it."""
-        return f"{self.task} {self.dwell:g}"
-
-
 @dataclass(frozen=True)
-class Study(Experiment):
+class Study(SmallExperiment):
     """Figures of one function, for tasks and dwells."""
 
     name: str
     title: str
-    measure: Callable[[str, float, Recordings], Figures]
+    figures: Callable[[str, float, Recordings], Figures]
     tasks: tuple[str, ...]
     dwells: tuple[float, ...] = (1.0,)
     paper: str = ""
@@ -65,30 +49,25 @@ class Study(Experiment):
         found: Study = super().narrowed(tasks, ())
         return replace(found, dwells=tuple(dwells) or self.dwells)
 
-    def pieces(self, recordings: Recordings) -> dict[StudyPiece, Path]:
+    def pieces(self, recordings: Recordings) -> dict[Piece, Path]:
         """Return a piece for each task and dwell."""
         about = [asdict(recordings.setting), recordings.weights, PROTOCOL]
-        home = recordings.folder / "cells" / self.name
-        digest = hashlib.sha256(json.dumps(about).encode()).hexdigest()[:12]
-        pieces = [StudyPiece(task, dwell) for task in self.tasks for dwell in self.dwells]
-        return {each: home / f"{each.name.replace(' ', '-')}-{digest}.json" for each in pieces}
+        pieces = [Piece(f"{task} {dwell:g}", (task, dwell)) for task in self.tasks for dwell in self.dwells]
+        return self.places(recordings, pieces, about)
 
-    def keep(self, piece: StudyPiece, recordings: Recordings, place: Path) -> None:
-        """Measure a piece, and write its lines."""
-        write_whole(place, json.dumps([*self.measure(piece.task, piece.dwell, recordings)]))
+    def measured(self, piece: Piece, recordings: Recordings, place: Path) -> list[dict[str, Any]]:
+        """Return the lines of a piece."""
+        task, dwell = piece.of
+        return [*self.figures(task, dwell, recordings)]
 
-    def outcome(self, kept: Mapping[StudyPiece, Path]) -> Outcome:
+    def gathered(self, found: Mapping[Piece, Any]) -> Outcome:
         """Return the lines of all pieces."""
-        return Outcome([line for path in kept.values() for line in json.loads(path.read_text())], {})
+        return Outcome([line for lines in found.values() for line in lines], {})
 
     def shown(self, outcome: Outcome) -> str:
         """Return the lines as a table."""
         rows = [list(outcome.lines[0]), *(map(_text, line.values()) for line in outcome.lines)]
         return "\n".join("  ".join(f"{each:>14}" for each in row) for row in rows)
-
-    def head(self, setting: RunSize, outcome: Outcome) -> dict[str, Any]:
-        """Return what the result file says about how figures were made."""
-        return {"setting": {"name": setting.name}, "paper": self.paper}
 
 
 def _text(value: Any) -> str:

@@ -15,7 +15,7 @@ from .ensembles import Deep, DeepBelief, EarlyExit, ExitsAlone, Hydra, McDropout
 from .method import Method
 from .paper import VARIANTS, TcuqPaper
 from .perturbed import Godin, GodinEnergy, Odin, OdinEnergy
-from .rules import Mean8, MeanAnswer, MeanPosterior, Median, Streaming, Suppress, Vote, Vote8
+from .rules import Mean8, MeanAnswer, MeanPosterior, Median, Suppress, Vote, Vote8
 from .tcuq import TcuqStandard
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ SUFFIXES: Mapping[str, tuple[str, ...]] = {
     "postnet": ("_postnet",),
 }
 """Configurations of a recipe, as what follows the name of the backbone."""
-WIDE = "_wide"
 STORED = 7
 """Plain networks that are stored of a backbone: members beyond the last are the first ones again."""
 CHOICES = "choices.json"
@@ -50,8 +49,6 @@ def names_of(method: type[Method], backbone: str, seed: int, suffix: str = "") -
 
 def suffix_of(method: type[Method], backbone: str, folder: str | Path) -> str:
     """Return the configuration that development data chose for a method on a backbone."""
-    if method.name.endswith("_plus"):
-        return WIDE
     offered = SUFFIXES[known("recipe", method.recipe, SUFFIXES)]
     if len(offered) == 1:
         return offered[0]
@@ -77,42 +74,15 @@ def load_networks(
     ]
 
 
-STREAM_METHODS: tuple[type[Streaming], ...] = (
-    Vote,
-    MeanPosterior,
-    MeanAnswer,
-    Suppress,
-    Median,
-    TcuqPaper,
-    TcuqStandard,
-    *VARIANTS,
-)
-FIXED_RULES: tuple[type[Streaming], ...] = (Vote8, Mean8, Belief, BeliefTold, Hmm)
-"""Rules with nothing to tune, which answer with a class of their own."""
-
-NETWORK_METHODS: tuple[type[Method], ...] = (
-    Base,
-    Entropy,
-    Temperature,
-    Conformal,
-    McDropout,
-    Deep,
-    EarlyExit,
-    Hydra,
-    Odin,
-    OdinEnergy,
-    Godin,
-    GodinEnergy,
-    PostNet,
-)
-"""Methods whose score of a step depends on that step alone."""
 WEAKENED: tuple[type[Method], ...] = (ExitsAlone,)
-"""Network methods without one of their parts, to see what it is worth; they are no baselines."""
-RIVALS: tuple[type[Method], ...] = (*FIXED_RULES, ConfidenceNorm, BeliefStay, DeepBelief, Stacked)
-"""Rivals of the monitor: rules that answer with a class of their own, and regressions."""
-METHODS: dict[str, type[Method]] = {
-    each.name: each for each in (*NETWORK_METHODS, *WEAKENED, *STREAM_METHODS, *RIVALS)
-}
+"""Methods without one of their parts, to see what it is worth; they are no baselines."""
+_ALL: tuple[type[Method], ...] = (
+    Base, Entropy, Temperature, Conformal, McDropout, Deep, EarlyExit, Hydra, Odin, OdinEnergy, Godin,
+    GodinEnergy, PostNet, *WEAKENED, Vote, MeanPosterior, MeanAnswer, Suppress, Median, TcuqPaper,
+    TcuqStandard, *VARIANTS, Vote8, Mean8, Belief, BeliefTold, Hmm, ConfidenceNorm, BeliefStay, DeepBelief,
+    Stacked,
+)  # fmt: skip
+METHODS = {each.name: each for each in _ALL}
 
 
 def method(name: str) -> type[Method]:

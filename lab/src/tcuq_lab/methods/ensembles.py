@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from tcuq.base.checks import integer
-
 from ..detectors.scores import Doubles, entropy, softmax, unsure
+from ..harness.types import Outputs
 from .belief import BYTES, STAYS, believed
-from .method import Answer, Floats, Method, Observed, Recorded
+from .method import Answer, Floats, Method
 
 if TYPE_CHECKING:
     from torch import nn
@@ -32,7 +31,7 @@ class Rowwise(Method):
     columns: ClassVar[tuple[Mapping[str, Any], ...]] = ()
     """Settings that are recorded, where a method shares the bank of one with more of them; else the grid."""
 
-    def score(self, seen: Observed, setting: Mapping[str, Any]) -> Answer:
+    def score(self, seen: Outputs, setting: Mapping[str, Any]) -> Answer:
         """Return the column of the setting."""
         if setting not in self.grid:
             raise ValueError(f"setting {dict(setting)} is unknown, expected one of the grid of {self.name}")
@@ -48,11 +47,11 @@ GRID: tuple[Mapping[str, Any], ...] = tuple(
 
 def together(
     logits: npt.NDArray[Any], features: npt.NDArray[Any], grid: Sequence[Mapping[str, Any]] = GRID
-) -> Recorded:
+) -> Outputs:
     """Return the mean posterior of members and the risks of all settings."""
     probs = softmax(logits).mean(axis=1)
     risks = np.stack([risk(logits, probs.argmax(axis=1), **setting) for setting in grid], axis=1)
-    return Recorded(probs.astype(np.float32), features, {"risks": risks})
+    return Outputs(probs.astype(np.float32), features, {"risks": risks})
 
 
 def risk(
@@ -83,7 +82,7 @@ class Deep(Rowwise):
     bank = "deep"
     grid = GRID
 
-    def record(self, x: npt.NDArray[Any], device: str = "cpu") -> Recorded:
+    def record(self, x: npt.NDArray[Any], device: str = "cpu") -> Outputs:
         """Run every member."""
         found = [self.heard(each, x, device) for each in self.loaded()]
         return together(
@@ -111,7 +110,7 @@ class EarlyExit(Rowwise):
         """Return the logits of the members, from those of the head and of the exits."""
         return [*exits, final]
 
-    def record(self, x: npt.NDArray[Any], device: str = "cpu") -> Recorded:
+    def record(self, x: npt.NDArray[Any], device: str = "cpu") -> Outputs:
         """Run the network once, with its exits."""
         from ..zoo.outputs import parts
 
@@ -155,16 +154,16 @@ class Hydra(Method):
         {"kind": "information", "heads": FEWER, "temperature": 2.0},
     )
 
-    def record(self, x: npt.NDArray[Any], device: str = "cpu") -> Recorded:
+    def record(self, x: npt.NDArray[Any], device: str = "cpu") -> Outputs:
         """Run the body once and all heads."""
         from ..zoo.outputs import parts
 
         _, features, *heads = parts(self.network, x, device)
         logits = np.stack(heads, axis=1)
         probs = softmax(logits).mean(axis=1).astype(np.float32)
-        return Recorded(probs, features, {"heads": logits})
+        return Outputs(probs, features, {"heads": logits})
 
-    def score(self, seen: Observed, setting: Mapping[str, Any]) -> Answer:
+    def score(self, seen: Outputs, setting: Mapping[str, Any]) -> Answer:
         """Return the mean posterior of the heads that are used, and its risk."""
         used = seen.extra["heads"][:, : setting["heads"]]
         probs = softmax(used).mean(axis=1)
@@ -190,13 +189,9 @@ class McDropout(Rowwise):
     recipe = "dropout"
     bank = "mc_dropout"
     grid = GRID
+    passes, seed = 10, 0
 
-    def __init__(self, networks: Sequence[nn.Module] = (), passes: int = 10, seed: int = 0) -> None:
-        super().__init__(networks)
-        self.passes = integer("passes", passes, 2, 1000)
-        self.seed = integer("seed", seed, 0, 2**63 - 1)
-
-    def record(self, x: npt.NDArray[Any], device: str = "cpu") -> Recorded:
+    def record(self, x: npt.NDArray[Any], device: str = "cpu") -> Outputs:
         """Run the network `passes` times, each with masks of its own."""
         import torch
 
@@ -218,16 +213,8 @@ class McDropout(Rowwise):
         return {"repeats": self.passes}
 
 
-POSTNET_KINDS = (
-    "max",
-    "evidence",
-    "differential",
-    "entropy",
-    "expected",
-    "information",
-    "deviation",
-    "winner",
-)
+POSTNET_KINDS = ("max", "evidence", "differential", "entropy", "expected", "information", "deviation",
+                 "winner")  # fmt: skip
 
 
 class PostNet(Rowwise):
@@ -243,13 +230,13 @@ class PostNet(Rowwise):
     bank = "postnet"
     grid = tuple({"kind": kind} for kind in POSTNET_KINDS)
 
-    def record(self, x: npt.NDArray[Any], device: str = "cpu") -> Recorded:
+    def record(self, x: npt.NDArray[Any], device: str = "cpu") -> Outputs:
         """Run the network once."""
         from ..zoo.outputs import parts
 
         _, features, alpha = parts(self.network, x, device)
         mean = alpha / alpha.sum(axis=1, keepdims=True)
-        return Recorded(mean, features, {"risks": risks(alpha)})
+        return Outputs(mean, features, {"risks": risks(alpha)})
 
     def needs(self) -> dict[str, Any]:
         """Leave out the linear head, which is not used; a flow measures and moves a point a class."""
@@ -297,7 +284,7 @@ class DeepBelief(Deep):
     grid = STAYS
     columns = GRID
 
-    def score(self, seen: Observed, setting: Mapping[str, Any]) -> Answer:
+    def score(self, seen: Outputs, setting: Mapping[str, Any]) -> Answer:
         """Answer with the belief."""
         found = believed(seen, setting)
         return Answer(found, unsure(found))

@@ -15,15 +15,13 @@ import numpy.typing as npt
 
 from tcuq.metrics.inputs import Bools, Ints
 
-from ..detectors.scores import Doubles, entropy, margin, softmax, unsure
+from ..detectors.scores import Doubles, entropy, logs_of, margin, softmax, unsure
 from ..harness.declare import grid
 from ..harness.types import Answers, Array, Dev, Outputs, doubt
 from ..metrics.windows import cut
 from .confidence import fitted
 from .method import Floats
 
-SMALLEST = 1e-30
-"""Of a posterior whose logarithm is taken."""
 OTHER = "other"
 """What a second predictor says, among the `extra` of what is seen."""
 Setting = Mapping[str, Any]
@@ -34,7 +32,7 @@ class Windows:
 
     def __init__(self, probs: Floats, logits: Floats | None = None, other: Floats | None = None) -> None:
         self.probs, self.other = probs, other
-        self.logits = np.log(np.maximum(probs, SMALLEST)) if logits is None else logits
+        self.logits = logs_of(probs) if logits is None else logits
         self._scaled: dict[float, Floats] = {1.0: probs}
 
     @classmethod

@@ -30,14 +30,14 @@ from tcuq.monitor.params import Params
 from tcuq.monitor.signals import NUMBER, SLOW, ordered, profile_signals
 
 from ..detectors.scores import softmax
+from ..harness.types import Outputs
 from ..metrics.drops import Measure, objective
 from .confidence import fitted
-from .method import Floats, Labeled, Method, Observed
+from .method import Floats, Labeled, Method
 from .projection import WIDTH, Projection, projection
 from .tcuq import Tcuq, projected
 
 NEAR, FAR = (1, 2, 4), (1, 2, 4, 8, 16)
-BIAS_LIMIT = 256.0
 
 
 def signals_of(params: Params, log: Log) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
@@ -67,7 +67,6 @@ class TcuqPaper(Tcuq):
 
     name = "tcuq_paper"
     choice: ClassVar[str | None] = "tcuq_paper"
-    profile = "paper"
     decided: ClassVar[Mapping[str, Any]] = {"level": "budget", "budget": 0.1, "run_length": 1000}
     grid: ClassVar[tuple[Mapping[str, Any], ...]] = (
         NOW,
@@ -96,7 +95,7 @@ class TcuqPaper(Tcuq):
             if wrong[rest].any() and not wrong[rest].all():
                 coef, bias = fit_logistic(values[rest], wrong[rest], setting["l2"], -COEF_LIMIT)
                 by_name = dict(zip(params.signals, coef.tolist(), strict=True))
-                trial = params.replace(coef=by_name, bias=float(np.clip(bias, -BIAS_LIMIT, BIAS_LIMIT)))
+                trial = params.replace(coef=by_name, bias=_within(bias))
                 risk = run_over(Monitor(trial), log)["risk"]
                 found.append(measure(risk, wrong, dev.kinds, dev.observed.stretches, inside))
         known = [each for each in found if np.isfinite(each)]
@@ -132,7 +131,7 @@ class TcuqPaper(Tcuq):
         return Params(
             classes=classes,
             features=used,
-            signals=ordered(setting["signals"] or profile_signals(self.profile, used)),
+            signals=ordered(setting["signals"] or profile_signals("paper", used)),
             lags=setting["lags"],
             blend=setting["blend"],
         )
@@ -173,7 +172,7 @@ class TcuqTs(TcuqPaper):
         """Refuse: what was found on other posteriors does not hold for these."""
         raise ValueError(f"{self.name} sees other posteriors than {full.name}; fit is needed")
 
-    def posteriors(self, seen: Observed) -> Floats:
+    def posteriors(self, seen: Outputs) -> Floats:
         """Return the posteriors at the temperature."""
         return softmax(_logs(seen.probs), self.temperature)
 
@@ -237,8 +236,8 @@ class Nonnegative(TcuqPaper):
         """Learn the coefficients again within their bounds; threshold and alarm follow."""
         values, past = signals_of(params, log)
         coef, bias = fit_logistic(values[past], log.errors()[past], params.notes["fit"]["l2"], 0.0)
-        bias = min(max(bias, -BIAS_LIMIT), BIAS_LIMIT)
-        learned = params.replace(coef=dict(zip(params.signals, coef.tolist(), strict=True)), bias=bias)
+        by_name = dict(zip(params.signals, coef.tolist(), strict=True))
+        learned = params.replace(coef=by_name, bias=_within(bias))
         return _limited(learned, log, self.decided["run_length"])
 
 
@@ -246,6 +245,8 @@ VARIANTS: tuple[type[TcuqPaper], ...] = (TcuqTs, NoTemporal, NoConformal, Frozen
 
 
 CONFIDENCE, BELIEF = "confidence", "belief"
+Head = tuple[Mapping[str, float], float]
+"""Coefficients by signal, and the bias."""
 
 
 def seen(log: Log) -> FitState:
@@ -276,7 +277,10 @@ def weighing(signals: FitState, names: Sequence[str], choose: bool = False) -> P
     """Return a monitor that weighs some signals; it leans on the belief where `disbelief` is one of them."""
     kept, parts = tuple(names), _parts(signals)
     kept = _carried(signals, kept, parts) if choose else kept
-    return _gated(signals, kept, parts, BELIEF if "disbelief" in kept else CONFIDENCE)
+    found = learn_gated(kept, parts, signals.options.l2)
+    steady = _every(signals, found.steady), found.steady_bias
+    anchor = BELIEF if "disbelief" in kept else CONFIDENCE
+    return _headed(signals, (found.instant, found.instant_bias), steady, anchor)
 
 
 def fixed_gate(params: Params, share: float) -> Params:
@@ -323,29 +327,28 @@ def _one_head(signals: FitState, names: tuple[str, ...], parts: Sequence[Part], 
     kept = _carried(signals, names, parts)
     found = learn_gated(kept, parts, signals.options.l2)
     past = bool(parts[0][0].past.any())
-    bias = _within(found.steady_bias if past else found.instant_bias)
-    weighed = found.steady if past else found.instant
-    given = dict.fromkeys(signals.params.signals, 0.0) | weighed
-    instant = signals.params.instant
-    assert instant is not None
-    return signals.params.replace(
-        instant=replace(instant, coef=given, bias=bias), coef=given, bias=bias, anchor=anchor
-    )
+    weighed, bias = (found.steady, found.steady_bias) if past else (found.instant, found.instant_bias)
+    head = _every(signals, weighed), bias
+    return _headed(signals, head, head, anchor)
 
 
-def _gated(signals: FitState, names: tuple[str, ...], parts: Sequence[Part], anchor: str) -> Params:
-    """Return a monitor with two heads over some signals."""
-    found = learn_gated(names, parts, signals.options.l2)
-    instant = signals.params.instant
-    assert instant is not None
+def _every(signals: FitState, coef: Mapping[str, float]) -> dict[str, float]:
+    """Return a coefficient for every signal, 0 where none was learned."""
+    return {**dict.fromkeys(signals.params.signals, 0.0), **coef}
+
+
+def _headed(signals: FitState, instant: Head, steady: Head, anchor: str) -> Params:
+    """Return a monitor with two heads."""
+    before = signals.params.instant
+    assert before is not None
     return signals.params.replace(
-        instant=replace(instant, coef=found.instant, bias=_within(found.instant_bias)),
-        coef=dict.fromkeys(signals.params.signals, 0.0) | found.steady,
-        bias=_within(found.steady_bias),
+        instant=replace(before, coef=instant[0], bias=_within(instant[1])),
+        coef=steady[0],
+        bias=_within(steady[1]),
         anchor=anchor,
     )
 
 
 def _within(bias: float) -> float:
     """Return the nearest bias that the core can hold."""
-    return min(max(bias, -256.0), 256.0)
+    return float(min(max(bias, -256.0), 256.0))

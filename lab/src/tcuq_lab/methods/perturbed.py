@@ -12,8 +12,9 @@ import numpy.typing as npt
 from tcuq.metrics import auroc
 
 from ..detectors.scores import Doubles, Rows, energy, entropy, margin, softmax, unsure
+from ..harness.types import Outputs
 from .ensembles import Rowwise
-from .method import Recorded, check_clean
+from .method import check_clean
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -82,7 +83,7 @@ class Perturbed(Rowwise):
         means = [float(self.sureness(each).mean()) for each in found[1:]]
         self.epsilon = EPSILONS[int(np.argmax(means))]
 
-    def record(self, x: npt.NDArray[Any], device: str = "cpu") -> Recorded:
+    def record(self, x: npt.NDArray[Any], device: str = "cpu") -> Outputs:
         """Run the network, its gradient, and the network again."""
         if self.epsilon is None:
             raise ValueError(f"{self.name} has no step; ready() with clean development examples is needed")
@@ -92,7 +93,7 @@ class Perturbed(Rowwise):
             there = self.risk(moved, setting["kind"])
             columns.append(there + setting["gain"] * (there - self.risk(here, setting["kind"])))
         risks = np.stack(columns, axis=1)
-        return Recorded(softmax(here[0]).astype(np.float32), here[1], {"risks": risks})
+        return Outputs(softmax(here[0]).astype(np.float32), here[1], {"risks": risks})
 
     def _runs(
         self, x: npt.NDArray[Any], device: str, steps: tuple[float, ...]

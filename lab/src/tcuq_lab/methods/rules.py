@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from tcuq.metrics.inputs import Bools, Ints
+from tcuq.metrics.inputs import Ints
 
 from ..detectors.scores import unsure
+from ..harness.declare import grid as every
 from ..harness.types import Outputs
 from ..metrics.drops import ages
 from .method import Answer, Floats, Method
@@ -24,11 +25,6 @@ def pasts(age: Ints, last: int) -> Iterator[tuple[Ints, Ints]]:
     """Give, for each lag from 1 to `last` - 1, the steps that reach back so far and those they reach.
 
     Summed lag by lag, a step gets the same wherever its segment lies; running sums do not promise that.
-
-    Examples
-    --------
-    >>> [(now.tolist(), then.tolist()) for now, then in pasts(np.array([0, 1, 2, 0]), 3)]
-    [([1, 2], [0, 1]), ([2], [0])]
     """
     for lag in range(1, last):
         now = np.flatnonzero(age >= lag)
@@ -38,13 +34,7 @@ def pasts(age: Ints, last: int) -> Iterator[tuple[Ints, Ints]]:
 
 
 def mean_of_last(values: Floats, age: Ints, last: int) -> npt.NDArray[np.float64]:
-    """Return the mean of each step's value and those before it, `last` in all or as many as there are.
-
-    Examples
-    --------
-    >>> mean_of_last(np.array([4.0, 2.0, 0.0, 6.0]), np.array([0, 1, 2, 0]), 2).tolist()
-    [4.0, 3.0, 1.0, 6.0]
-    """
+    """Return the mean of each step's value and those before it, `last` in all or as many as there are."""
     given = values.astype(np.float64)
     total = given.copy()
     for now, then in pasts(age, last):
@@ -76,10 +66,6 @@ class Streaming(Method):
         return {"stored": self.stored(), "state": self.state()}
 
 
-def _lasts(*lasts: int, **more: Any) -> tuple[Mapping[str, Any], ...]:
-    return tuple({"last": last, **more} for last in lasts)
-
-
 class Ring(Streaming):
     """A rule over the last steps, the current one among them: `last` in the setting."""
 
@@ -109,8 +95,8 @@ class Vote(Ring):
 
     name = "vote"
     grid: ClassVar[tuple[Mapping[str, Any], ...]] = (
-        *_lasts(1, 3, 5, 9, 17, weight=TIE),
-        *_lasts(5, 9, 17, weight=1.0),
+        *every(last=(1, 3, 5, 9, 17), weight=(TIE,)),
+        *every(last=(5, 9, 17), weight=(1.0,)),
     )
 
     def score(self, seen: Outputs, setting: Mapping[str, Any]) -> Answer:
@@ -137,7 +123,7 @@ class MeanPosterior(Ring):
     """
 
     name = "mean_posterior"
-    grid: ClassVar[tuple[Mapping[str, Any], ...]] = _lasts(*LASTS, answer="own")
+    grid: ClassVar[tuple[Mapping[str, Any], ...]] = every(last=LASTS, answer=("own",))
 
     def score(self, seen: Outputs, setting: Mapping[str, Any]) -> Answer:
         """Answer with the network's posteriors, or with their means."""
@@ -156,14 +142,14 @@ class MeanAnswer(MeanPosterior):
 
     name = "mean_answer"
     own_answer = True
-    grid: ClassVar[tuple[Mapping[str, Any], ...]] = _lasts(*LASTS, answer="mean")
+    grid: ClassVar[tuple[Mapping[str, Any], ...]] = every(last=LASTS, answer=("mean",))
 
 
 class Median(Ring):
     """Median of 1 - max p over the last steps."""
 
     name = "median"
-    grid: ClassVar[tuple[Mapping[str, Any], ...]] = _lasts(1, 3, 5, 7, 9, 13, 17, 33)
+    grid: ClassVar[tuple[Mapping[str, Any], ...]] = every(last=(1, 3, 5, 7, 9, 13, 17, 33))
 
     def score(self, seen: Outputs, setting: Mapping[str, Any]) -> Answer:
         """Answer with the network's own posteriors and the median."""
@@ -182,18 +168,11 @@ THRESHOLD = 0.7
 """Averaged confidence from which a detection counts; what is usual, not tuned."""
 
 
-class Detections(NamedTuple):
-    """Steps at which a prediction is reported, and those at which it would be but for the silence."""
-
-    fired: Bools
-    suppressed: Bools
-
-
 class Suppress(Ring):
-    """1 - max p averaged over the last steps; reports are spaced.
+    """1 - max p averaged over the last steps, where a device spaces its reports.
 
-    `threshold` is the averaged confidence at which a prediction is reported, `silence` the steps after
-    a report in which the same one is not reported again. The score does not depend on them.
+    `threshold` is the averaged confidence at which it reports a prediction, `silence` the steps after
+    a report in which it does not report the same one again. The score does not depend on them.
     """
 
     name = "suppress"
@@ -204,19 +183,6 @@ class Suppress(Ring):
     def score(self, seen: Outputs, setting: Mapping[str, Any]) -> Answer:
         """Answer with the network's own posteriors and the averaged doubt, during silence too."""
         return Answer(seen.probs, mean_of_last(unsure(seen.probs), self.ages(seen), setting["last"]))
-
-    def decisions(self, seen: Outputs) -> Detections:
-        """Return what would be reported, with the setting that was kept."""
-        found = self.answer(seen)
-        sure = 1.0 - found.score >= self.setting["threshold"]
-        predictions = found.predictions().tolist()
-        fired = np.zeros(len(seen), dtype=bool)
-        for piece in seen.pieces():
-            reported, since = -1, 0
-            for step in (np.flatnonzero(sure[piece]) + piece.start).tolist():
-                if predictions[step] != reported or step - since > self.setting["silence"]:
-                    fired[step], reported, since = True, predictions[step], step
-        return Detections(fired, sure & ~fired)
 
     def state(self) -> int:
         """Return the bytes of a ring of scores, of the prediction reported (2) and of the steps since (2)."""
@@ -237,7 +203,7 @@ class Vote8(Vote):
 
     name = "vote_8"
     own_answer = True
-    grid: ClassVar[tuple[Mapping[str, Any], ...]] = _lasts(LAST, weight=TIE)
+    grid: ClassVar[tuple[Mapping[str, Any], ...]] = every(last=(LAST,), weight=(TIE,))
 
     def score(self, seen: Outputs, setting: Mapping[str, Any]) -> Answer:
         """Answer with the shares of the votes."""
@@ -261,4 +227,4 @@ class Mean8(MeanAnswer):
     """Answers with the mean of the last eight posteriors; the score is 1 less its largest value."""
 
     name = "mean_8"
-    grid: ClassVar[tuple[Mapping[str, Any], ...]] = _lasts(LAST, answer="mean")
+    grid: ClassVar[tuple[Mapping[str, Any], ...]] = every(last=(LAST,), answer=("mean",))

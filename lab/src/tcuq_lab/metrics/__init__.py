@@ -14,19 +14,6 @@ from .ranking import (
     threshold_spread,
 )
 
-__all__ = [
-    "accuracy",
-    "aurc",
-    "average_precision",
-    "brier",
-    "brier_per_class",
-    "budget_utilization",
-    "ece",
-    "exceedance_deviation",
-    "macro_f1",
-    "nll",
-    "precision_lift",
-    "prevalence",
-    "risk_at_coverage",
-    "threshold_spread",
-]
+__all__ = ["accuracy", "aurc", "average_precision", "brier", "brier_per_class", "budget_utilization", "ece",
+           "exceedance_deviation", "macro_f1", "nll", "precision_lift", "prevalence", "risk_at_coverage",
+           "threshold_spread"]  # fmt: skip

@@ -97,13 +97,7 @@ def threshold_spread(threshold: npt.ArrayLike, stretches: Iterable[slice]) -> fl
 
 
 def budget_utilization(abstain: npt.ArrayLike, budget: float) -> float:
-    """Return the share of abstentions over the budget, which must be above 0; above 1 when overspent.
-
-    Examples
-    --------
-    >>> budget_utilization([True, False, False, False], 0.5)
-    0.5
-    """
+    """Return the share of abstentions over the budget, which must be above 0; above 1 when overspent."""
     allowed = number("budget", budget, 0, 1)
     if allowed == 0:
         raise ValueError("budget is 0, expected above 0, up to 1")
