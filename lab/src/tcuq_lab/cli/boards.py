@@ -273,9 +273,9 @@ def accuracy(args: argparse.Namespace) -> int:
 
 def write_page(args: argparse.Namespace) -> int:
     """Say how the page differs from what the files give, and write it when told to."""
-    from ..boards.page import page
     from ..changes import put
     from ..home import folder
+    from ..pages.device import page
 
     home = folder(args.results, "results/device")
     path = folder(args.out, "../docs/DEVICE.md").resolve()
