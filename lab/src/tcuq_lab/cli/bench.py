@@ -9,6 +9,7 @@ from tcuq.base.errors import InputError
 from tcuq.cli.common import answer, note, progress
 from tcuq.cli.process import UsageError
 
+from ..home import NoCheckout, folder, home
 from .shared import forecast, recordings_of
 
 if TYPE_CHECKING:
@@ -51,7 +52,6 @@ def bench(args: argparse.Namespace) -> int:
     if args.methods:
         return _run(args)
     from ..benchmark.entries import BUILT_IN
-    from ..home import NoCheckout, home
 
     try:
         example = str(home() / "examples" / "bench_method.py")
@@ -65,7 +65,6 @@ def bench(args: argparse.Namespace) -> int:
 def _folder(given: str | None) -> Path:
     """Return the folder of the streams, or say where to get them."""
     from ..benchmark.files import LIST
-    from ..home import NoCheckout, folder
 
     try:
         found = folder(given, "benchmark")
@@ -169,7 +168,6 @@ def _summary(outcome: Outcome) -> dict[str, object]:
 
 def _table(args: argparse.Namespace) -> int:
     from ..benchmark.results import TRACKS, beside, leaderboard, load_results, ranked, stored
-    from ..home import NoCheckout, folder
 
     results = load_results(args.table)
     if not args.only:
@@ -204,7 +202,6 @@ def _make(args: argparse.Namespace) -> int:
     from ..benchmark.make import SEED, TASKS, about, made
     from ..data import present
     from ..harness.laws import RECORDED
-    from ..home import folder
     from ..reproduce.run_size import run_size
     from ..reproduce.units import PLAIN
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from tcuq.cli.common import answer, note, progress
 from tcuq.cli.process import UsageError, tell
 
+from ..home import folder, library
+
 if TYPE_CHECKING:
     from tcuq_device.graph.model import Graph
 
@@ -22,15 +24,11 @@ def _say(args: argparse.Namespace) -> Callable[[str], None]:
 
 
 def _weights(args: argparse.Namespace) -> Path:
-    from ..home import folder
-
     return folder(args.weights, "weights")
 
 
 def _results(args: argparse.Namespace, file: str, part: bool = False) -> Path:
     """Return where figures are stored; what cannot be written is refused before minutes of work."""
-    from ..home import folder
-
     return _writable(args, folder(args.results, "results/device") / file, part)
 
 
@@ -54,7 +52,6 @@ def bench(args: argparse.Namespace) -> int:
     from tcuq_device.boards import board
 
     from ..boards import costs
-    from ..home import folder
 
     for name in args.board or ():
         board(name)  # refused before anything is built
@@ -274,7 +271,6 @@ def accuracy(args: argparse.Namespace) -> int:
 def write_page(args: argparse.Namespace) -> int:
     """Say how the page differs from what the files give, and write it when told to."""
     from ..changes import put
-    from ..home import folder
     from ..pages.device import page
 
     home = folder(args.results, "results/device")
@@ -288,8 +284,6 @@ def write_page(args: argparse.Namespace) -> int:
 
 
 def _torch() -> None:
-    from ..home import library
-
     library("torch", "to read networks")
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from tcuq.cli.common import answer, note
 
-if TYPE_CHECKING:
-    pass
+from ..home import library
+from .shared import forecast, recordings_of
 
 
 def record(args: argparse.Namespace) -> int:
@@ -20,11 +19,9 @@ def record(args: argparse.Namespace) -> int:
     from tcuq.base.checks import integer, known
 
     from ..experiments.paper import PAPER
-    from ..home import library
     from ..reproduce.recorder import available, checksums, differing, manifest, record_all, rows_of
     from ..reproduce.rows import TASKS, row_of
     from ..reproduce.run_size import run_size
-    from .shared import forecast, recordings_of
 
     jobs, setting = integer("jobs", args.jobs, 1, 256), run_size(args.setting)
     recordings = recordings_of(args, setting)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tcuq.cli.common import answer, note, progress
 from tcuq.cli.process import UsageError
 
+from ..home import folder, home
 from .shared import forecast, recordings_of
 
 if TYPE_CHECKING:
@@ -33,7 +34,6 @@ def labels(args: argparse.Namespace) -> int:
 
     from ..benchmark.files import load
     from ..experiments.labels import on_page, run, table
-    from ..home import home
 
     stored, page = home() / "results" / "late" / "labels.json", home().parent / "docs" / "LABELS.md"
     with progress(args) as bar:
@@ -129,7 +129,6 @@ def _device(name: str) -> str:
 
 def _listed(titles: Mapping[str, str]) -> str:
     """Return a line for each experiment: its name, its title, the time and size of the stored run."""
-    from ..home import folder
     from ..pages.words import lasting
 
     results = folder(None, "results")

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from tcuq.cli.common import answer
 from tcuq.cli.process import UsageError
 
-if TYPE_CHECKING:
-    pass
+from ..home import folder
 
 WIDEST = 160
 """Characters that are shown of a changed line: a row of a table may have a thousand."""
@@ -21,7 +19,6 @@ def results(args: argparse.Namespace) -> int:
 
     from ..changes import update
     from ..experiments.result_files import pack
-    from ..home import folder
     from ..pages import FOLDER, README, build_pages, build_readme
 
     if args.check and (args.write or args.pack):

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 from tcuq.cli.common import comma_list, note, progress
 from tcuq.cli.parser import declare, declare_group
 
+from ..home import folder
+
 if TYPE_CHECKING:
     from tcuq.cli.parser import Subparsers
 
@@ -77,7 +79,6 @@ def option(group: Any, names: str, value: str, said: str, type: str = "", **more
 
 def recordings_of(args: argparse.Namespace, setting: RunSize, *more: Any) -> Recordings:
     """Return what networks said, in the folders that --weights and --cache name."""
-    from ..home import folder
     from ..reproduce.recordings import Recordings
 
     weights, cache = folder(args.weights, "weights"), folder(args.cache, "../out/reproduce")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tcuq.cli.common import answer, given, note, progress
 from tcuq.cli.process import UsageError
 
-if TYPE_CHECKING:
-    pass
+from ..home import folder, library
 
 
 def networks(args: argparse.Namespace) -> int:
@@ -19,7 +18,6 @@ def networks(args: argparse.Namespace) -> int:
     from ..changes import put
     from ..experiments import damage
     from ..experiments import networks as stored
-    from ..home import folder
 
     def keep(path: Any, text: str) -> None:
         put(path, text, args.write, lambda line: note(args, line))
@@ -57,8 +55,6 @@ def networks(args: argparse.Namespace) -> int:
 
 def train_networks(args: argparse.Namespace) -> int:
     """Train the members."""
-    from ..home import library
-
     library("torch", "for training")
     from tcuq.base.checks import number
 

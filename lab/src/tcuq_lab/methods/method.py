@@ -224,7 +224,8 @@ class Method(ABC):
         """Return the networks that a device runs."""
         return self.loaded()
 
-    def needs(self) -> dict[str, Any]:
+    @property
+    def needs(self) -> Mapping[str, Any]:
         """Return what a step needs beside a pass through every network, as `zoo.outputs.counted` takes it."""
         return {}
 
@@ -232,7 +233,7 @@ class Method(ABC):
         """Return what a step costs, for a prepared input of a shape (channels, height, width)."""
         from ..zoo.outputs import counted
 
-        return counted(self.deployed(), shape, **self.needs())
+        return counted(self.deployed(), shape, **self.needs)
 
 
 HORIZON = 200

@@ -67,7 +67,7 @@ class TcuqPaper(Tcuq):
     name = "tcuq_paper"
     choice: ClassVar[str | None] = "tcuq_paper"
     decided: ClassVar[Mapping[str, Any]] = {"level": "budget", "budget": 0.1, "run_length": 1000}
-    grid: ClassVar[tuple[Mapping[str, Any], ...]] = (
+    grid = (
         NOW,
         _setting(),
         _setting(blend=1.0),
@@ -142,7 +142,7 @@ class TcuqPaper(Tcuq):
         from ..zoo.outputs import core
 
         width = min(WIDTH, core(self.network).width)
-        return self._start(self.changed(self.setting), self.classes, width)
+        return self._start(self.changed(self.setting), core(self.network).classes, width)
 
 
 MOST_DEBT = 16_000.0
@@ -175,9 +175,10 @@ class TcuqTs(TcuqPaper):
         """Return the posteriors at the temperature."""
         return softmax(_logs(seen.probs), self.temperature)
 
-    def stored(self) -> int:
-        """Return the constants, the temperature among them."""
-        return super().stored() + 1
+    @property
+    def needs(self) -> Mapping[str, Any]:
+        """Store the temperature too."""
+        return {**super().needs, "stored": super().needs["stored"] + 1}
 
 
 def _logs(probs: Floats) -> Floats:
