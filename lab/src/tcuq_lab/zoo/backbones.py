@@ -196,15 +196,7 @@ def backbone(name: str, /, **options: Any) -> Backbone:
 
 
 def check_option(name: str, option: str, value: Any, default: Any) -> None:
-    """Refuse a value that is no number of the kind of the default.
-
-    Examples
-    --------
-    >>> check_option("resnet8", "width", "wide", 16)
-    Traceback (most recent call last):
-    ...
-    tcuq.InputError: option width of resnet8 is 'wide', expected an integer, 1 to 4096
-    """
+    """Refuse a value that is no number of the kind of the default."""
     what = f"option {option} of {name}"
     if isinstance(default, int):
         integer(what, value, 1, 4096)

@@ -206,13 +206,7 @@ def rate_at(config: Config, epoch: float) -> float:
 
 
 def steps_per_epoch(config: Config, length: int) -> int:
-    """Return the batches of an epoch; what is left over is too small a batch for the norms.
-
-    Examples
-    --------
-    >>> steps_per_epoch(Config("x", "mnist", "cnn4", epochs=20, batch=32, rate=1.0), 100)
-    3
-    """
+    """Return the batches of an epoch; what is left over is too small a batch for the norms."""
     return max(1, length // config.batch)
 
 
