@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from tcuq.base.checks import integer, known, known_only, number, put
+from tcuq.base.errors import located
+from tcuq.base.json_text import from_json
 
 FILE = Path(__file__).parent / "configs.json"
 PLAIN = "plain"
@@ -152,11 +154,9 @@ def config_from(content: Any) -> Config:
 
 def load_config(path: str | Path) -> Config:
     """Read a configuration file, which may name one of the package as its `base` and hold what differs."""
-    try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
+    with located(str(path)):
+        content = from_json(Path(path).read_bytes())
         if isinstance(content, dict) and "base" in content:
             own, base = shipped(), content.pop("base")
             content = {**own[known("base", base, sorted(own))], **content}
         return config_from(content)
-    except (ValueError, TypeError, RecursionError) as error:
-        raise ValueError(f"{path}: {error}") from None

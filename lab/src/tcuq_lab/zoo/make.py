@@ -7,6 +7,7 @@ import json
 import os
 import platform
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ import torch
 
 from tcuq._version import VERSION
 from tcuq.base.checks import integer, known
+from tcuq.base.errors import located
 
 from ..data import present
 from ..data.parts import PARTS, base_of, load_part, split_of
@@ -81,12 +83,10 @@ def train_all(
     for each in configs:
         check_config(each)
     plans = [each.with_(seed=each.seed + number) for each in configs for number in range(count)]
-    names = [file_of(plan) for plan in plans]
-    for name in names:
-        if names.count(name) > 1:
-            raise ValueError(
-                f"network {Path(name).stem} is asked for more than once, expected each name and seed once"
-            )
+    twice = [name for name, times in Counter(map(file_of, plans)).items() if times > 1]
+    if twice:
+        what = f"network {Path(twice[0]).stem} is asked for more than once"
+        raise ValueError(f"{what}, expected each name and seed once")
     target = Path(folder)
     if target.exists() and not target.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
@@ -194,7 +194,7 @@ def file_of(config: Config) -> str:
 
 def check_config(config: Config) -> None:
     """Refuse a configuration whose backbone, recipe and dataset do not go together."""
-    try:
+    with located(config.name):
         plan = recipe(config.recipe, config.settings, config.smoothing)
         plan.needs(config.seed)
         form = form_of(config.dataset)
@@ -206,8 +206,6 @@ def check_config(config: Config) -> None:
             except (ValueError, RuntimeError) as error:
                 line = str(error).splitlines()[0]
                 raise ValueError(f"{config.backbone} cannot take {config.dataset}: {line}") from None
-    except ValueError as error:
-        raise ValueError(f"{config.name}: {error}") from None
 
 
 def check_data(dataset: str) -> None:

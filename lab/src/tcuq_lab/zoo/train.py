@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn.functional import pad
 
 from tcuq.base.atomic_files import write_whole
+from tcuq.base.errors import located
 
 from .backbone import Backbone
 from .backbones import backbone
@@ -271,10 +272,8 @@ class State(NamedTuple):
         if differing:
             raise ValueError(f"{self.path}: state of another configuration ({', '.join(differing)} differ)")
         if self.curves is not None:
-            try:
+            with located(str(self.path)):
                 self.curves.resume(content.get("curves"))
-            except ValueError as error:
-                raise ValueError(f"{self.path}: {error}") from None
         self.network.load_state_dict(content["network"])
         self.optimizer.load_state_dict(content["optimizer"])
         return list(content["losses"])
