@@ -91,7 +91,7 @@ class Result:
 
 def load_result(path: str | Path) -> Result:
     """Return a result file."""
-    return result_of(path, read_content(path, FORMAT, "the benchmark"))
+    return result_of(path, read_content(path, FORMAT, "a result of the benchmark"))
 
 
 def result_of(path: str | Path, content: Mapping[str, Any]) -> Result:

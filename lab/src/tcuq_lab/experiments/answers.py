@@ -28,7 +28,7 @@ from ..metrics.drops import errors_alone
 from ..metrics.errors import AUROC, BLOCK, ERRORS, NINETY, PREDICTION_AUROC
 from ..reproduce.rows import LEARNED, TUNED, UNFITTED, row_of
 from ..reproduce.units import ALL_TYPES, Unit, network_of
-from .experiment import StreamExperiment, plays_of
+from .experiment import StreamExperiment, notes_of, plays_of
 
 TCUQ, TCUQ_ANSWER, TCUQ_BARE = "tcuq", "tcuq answer", "tcuq no labels"
 INT8 = "int8 confidence"
@@ -143,15 +143,6 @@ def comparisons() -> tuple[Comparison, ...]:
     return tuple(each for each in found if each.first != each.second)
 
 
-NOTES = (
-    "Rows with settings try eight on the development stream and keep the one with the best AUROC of their "
-    "own errors; `mean_answer`, whose settings answer differently, the one with the least area under risk "
-    "and coverage.",
-    "Where `odin` keeps a gain of 0, it does not perturb its input; the choices say on which streams.",
-    "`hmm` learns its switch rate and its temperature from the development stream by expectation "
-    "maximization; its fits read no labels.",
-    "A fit with labels reads true classes and marks of which steps are shifted.",
-)
 SPEC = StreamExperiment(
     "answers",
     "Which answers are wrong, and how many errors are left",
@@ -159,6 +150,6 @@ SPEC = StreamExperiment(
     partial(plays_of, types="fits"),
     METRICS,
     comparisons(),
-    notes=NOTES,
+    notes=notes_of("answers"),
     spare=CLEAN_DEV,
 )

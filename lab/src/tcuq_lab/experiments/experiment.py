@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -49,6 +50,12 @@ def plays_of(unit: Unit, fits: tuple[str, ...] = FITS, types: str = "") -> Itera
     for fit in fits_of(plan.type_law) if types == "fits" else (UNTOLD,) if types else ():
         for name in () if plan.only else (*(f"type {each}" for each in plan.types), ALL_TYPES):
             yield Play(name, name, fit, plan.fitted_on(plan.type_law, fit))
+
+
+def notes_of(name: str, **given: Any) -> tuple[str, ...]:
+    """Return how rows and columns are to be read: what `notes.json` says, with some figures."""
+    content = json.loads(Path(__file__).with_name("notes.json").read_text(encoding="utf-8"))
+    return tuple(each.format(**given) for each in content[name])
 
 
 @dataclass(frozen=True)

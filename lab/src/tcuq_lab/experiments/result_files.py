@@ -22,7 +22,7 @@ import numpy as np
 from tcuq._version import VERSION
 
 from ..changes import FIELDS, named_lines
-from ..harness.lines import FORMAT, IN_ORDER, Found, from_entries, read_content, strict
+from ..harness.lines import ENDS, FORMAT, IN_ORDER, Found, from_entries, read_content, strict
 from ..reproduce.run_size import RunSize
 from ..reproduce.versions import PROTOCOL
 from .paper_table import PaperExperiment
@@ -32,7 +32,6 @@ TABLES = "tables"
 """Entry of a packed file: its CSV files, beside it."""
 PLACE = ("name", "row", "fit", "networks")
 """First columns of a CSV file; "name" is the stream."""
-ENDS = ("value", "low", "high")
 PAIRS = (" - ", " / ")
 """In rows that compare two others."""
 KEPT: Mapping[str, tuple[str, tuple[str, ...]]] = {
@@ -83,7 +82,7 @@ def result_text(
 
 def load_stream_result(path: str | Path) -> tuple[Mapping[str, Any], Found]:
     """Return what a result file of an experiment on streams says about itself, and its figures."""
-    content = unpacked(path, read_content(path, FORMAT, "this family of experiments"))
+    content = unpacked(path, read_content(path, FORMAT, "a result of this family of experiments"))
     return content, Found(from_entries(content["lines"]))
 
 

@@ -102,9 +102,6 @@ OTHER_LAW: Mapping[str, str] = MappingProxyType(
 )
 """Law of the development streams of the fit "other"."""
 
-LASTING_LAWS = (MIXED, LONG_RUNS, ONE_CLASS, FAST)
-"""Mixed streams whose shifts last for hundreds of steps."""
-
 DEV, CLEAN_DEV, CLEAN_TEST = "dev", "clean dev", "clean test"
 """Roles of streams of changing pace: to be fitted to, clean development data, clean test data."""
 MIXED_DEV, MIXED_CLEAN_DEV = f"law {MIXED}", "clean dev mixed"
