@@ -106,7 +106,7 @@ class Some(Kept):
 )
 def test_a_seed_has_the_rows_that_have_networks(tmp_path: Path, names: tuple[str, ...], left: int) -> None:
     some: Any = Some(tmp_path, *names)
-    plans = [cell.plan.seed for cell in small("drop", "base", "deep", "hydra").pieces(some)]
+    plans = [piece.of[0].seed for piece in small("drop", "base", "deep", "hydra").pieces(some)]
     assert (plans.count(0), plans.count(4)) == (3, left)
 
 

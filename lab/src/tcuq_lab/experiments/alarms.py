@@ -1,16 +1,7 @@
 """Experiment `alarms`: which alarm tells a shift that costs accuracy from clean time, and how soon.
 
-Limits come from clean development time, for one false alarm in 2,000 clean steps; the false alarms that came
-out on test data stand beside every delay. Columns that end in " (equal)" compare rankings: there, and only
-there, the limit of every row is such that false alarms on the clean time of that test stream come once in
-2,000 steps. That limit is chosen once, on all stretches of the stream; intervals take it as given and do not
-choose it again when stretches are drawn again, so they leave out what it would vary.
-
-An alarm is false when it begins on a clean step, 50 steps or more after a shift; one that comes back within
-50 steps is the same alarm, and one that lasts counts again every 150 clean steps. `clean on` counts every
-clean step, also those right after a shift. A shift is found when the alarm goes from off to on within it; one
-that was on already has to go off and on again. `collapse found` asks less, of faults of the sensor alone: is
-the alarm on at any step of them?
+Limits come from clean development time, for one false alarm in 2,000 clean steps, but in the columns that end
+in " (equal)"; `notes.json` says how those are to be read, and `metrics.alarms` what is counted.
 """
 
 from __future__ import annotations

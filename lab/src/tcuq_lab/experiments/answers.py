@@ -1,9 +1,4 @@
-"""Experiment `answers`: which answers are wrong, and how many errors are left.
-
-Rows that answer with a class of their own are judged by their own errors in `error AUROC` and `errors`; the
-column `prediction error AUROC` asks all of them for the risk of the plain network's prediction, so
-that it is about the same errors.
-"""
+"""Experiment `answers`: which answers are wrong, and how many errors are left."""
 
 from __future__ import annotations
 
@@ -17,15 +12,14 @@ import numpy as np
 from tcuq.log.quantize import quantize_probs
 
 from ..harness.declare import Case, Comparison, Metric, Play, Row
-from ..harness.figures import Mean
-from ..harness.intervals import Drawn, averaged, drawn
+from ..harness.intervals import Drawn, averaged
 from ..harness.laws import CLEAN_DEV, TOLD, UNTOLD
 from ..harness.types import Answers, Outputs
 from ..methods.method import Method, Scored
 from ..methods.tcuq import Ours, fitted
 from ..metrics import errors
 from ..metrics.drops import errors_alone
-from ..metrics.errors import AUROC, BLOCK, ERRORS, NINETY, PREDICTION_AUROC
+from ..metrics.errors import AUROC, ERRORS, NINETY, PREDICTION_AUROC
 from ..reproduce.rows import LEARNED, TUNED, UNFITTED, row_of
 from ..reproduce.units import ALL_TYPES, Unit, network_of
 from .experiment import StreamExperiment, notes_of, plays_of
@@ -78,10 +72,9 @@ def _of_types(case: Case) -> dict[str, Drawn]:
     by_type: dict[str, list[Drawn]] = {}
     for piece in case.truth.pieces():
         kind = case.truth.names[case.truth.sources[piece.start]].partition("/")[0]
-        parts, wrong = by_type.setdefault(kind, []), case.wrong[piece]
-        blocks = np.minimum(np.arange(len(wrong)) // BLOCK, max(1, len(wrong) // BLOCK) - 1)
+        parts = by_type.setdefault(kind, [])
         name = f"{case.streams.draws(f'type {kind}')} {len(parts)}"
-        parts.append(drawn(Mean(wrong, blocks), int(blocks[-1]) + 1, name))
+        parts.append(errors.by_blocks(case.wrong[piece], name))
     return {ERRORS: averaged([averaged(parts) for parts in by_type.values()])}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
@@ -69,11 +70,8 @@ class Variant(Ours):
 
     def watch(self, seen: Outputs) -> Answers:
         """Say risk, alarm and whether it answers."""
-        if not self.params.features:
-            seen = Outputs(seen.probs, None, stretches=seen.stretches)
-        steps, _ = run(self.params, seen)
-        answer = None if self.about == "prediction" else steps["answer"].astype(np.int64)
-        return Answers(steps["risk"], answer, steps["alarm"] > 0, accept=~steps["abstain"].astype(bool))
+        said = super().watch(seen if self.params.features else replace(seen, features=None))
+        return said._replace(answer=None) if self.about == "prediction" else said
 
     @property
     def choice(self) -> str:

@@ -95,17 +95,7 @@ def clock(task: str, dwell: float, recordings: Recordings) -> Figures:
         given = {"labels": part.y, "shifts": shifts, "rising": rising}
         given["right"] = lambda stream: ~stream.log(bank).errors()
     trial = recordings.setting.name == "trial"
-    found = clock_report(layouts=4 if trial else 20, dwell=dwell, **given)
-    yield {
-        "task": task,
-        "dwell": dwell,
-        "prevalence": found.prevalence,
-        "clock": found.forwards,
-        "reversed": found.backwards,
-        "standard error": found.spread,
-        "literal prev.": found.literal_prevalence,
-        "literal clock": found.literal,
-    }
+    yield {"task": task, "dwell": dwell, **clock_report(layouts=4 if trial else 20, dwell=dwell, **given)}
 
 
 def _recorded(backbone: str) -> tuple[dict[str, Any], dict[str, Any]]:

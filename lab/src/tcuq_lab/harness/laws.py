@@ -1,15 +1,8 @@
 """Which streams are shown: some to develop on, of changing pace or of a known law, and many to be judged on.
 
-Test streams of changing pace have other dwells and stretches of one pace than the development stream. Clean
-test data have its law: false alarms are asked for on such data.
-
 Mixed streams are a family of their own, as cameras and microphones give them: runs of heavy-tailed length, by
-a coin either one held object or new examples of a class (overlapping windows for sound), under shifts that
-last, set in slowly or recover, among them a benign one and faults of the sensor. One development stream and
-one clean log of such runs are fitted to for all of them, as a user has them. Some of them are mostly or
-all clean, some have a shift that comes and goes.
-
-Recordings are shown in their own order, track after track or trial after trial, with shifts laid over them;
+a coin either one held object or new examples of a class (overlapping windows for sound). One development
+stream and one clean log of such runs are fitted to for all of them. Recordings are shown in their own order;
 their development stream is of other tracks or of other people.
 
 A stream is a list of stretches. Each is drawn with a seed of its own and begins with an empty past, so that

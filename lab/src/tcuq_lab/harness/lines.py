@@ -85,10 +85,7 @@ def from_entries(content: Iterable[Mapping[str, Any]]) -> list[Line]:
 
 
 def plain(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the figures as strict JSON has them: null for undefined ones, a text for infinity.
-
-    Six digits are kept: fewer than the figures have, more than they are worth.
-    """
+    """Return figures as strict JSON has them: six digits, null for undefined ones, a text for infinity."""
     return [{name: strict(value) for name, value in line.items()} for line in lines]
 
 
