@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tcuq_lab.experiments.clock import clock_ranking, clock_report
+from tcuq_lab.experiments.studies import clock_ranking, clock_report
 from tcuq_lab.metrics import average_precision
 from tcuq_lab.metrics.drops import Band
 

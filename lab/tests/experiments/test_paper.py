@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from dataclasses import replace
 from functools import partial
@@ -22,9 +23,10 @@ from tcuq_lab.experiments.paper_rows import fit, fit_once, fit_place, learned
 from tcuq_lab.experiments.paper_streams import STRANGE, PaperPlan, PaperUnit
 from tcuq_lab.experiments.paper_table import PaperExperiment
 from tcuq_lab.experiments.registry import EXPERIMENTS
-from tcuq_lab.experiments.result_files import load_stream_result, result_text
+from tcuq_lab.experiments.result_files import result_text, unpacked
 from tcuq_lab.experiments.run import NoNetworks, run
 from tcuq_lab.harness.laws import StreamSizes
+from tcuq_lab.harness.lines import Found, from_entries
 from tcuq_lab.methods.paper import TcuqPaper, TcuqTs
 from tcuq_lab.reproduce.rows import row_of
 
@@ -187,7 +189,8 @@ def test_another_network_is_measured_by_its_confidence_and_by_the_monitor(
     found = run(spec, kept)  # type: ignore[arg-type]
     path = tmp_path / "backbones.json"
     path.write_text(result_text(spec, kept.setting, found))
-    about, lines = load_stream_result(path)
+    about = unpacked(path, json.loads(path.read_text()))
+    lines = Found(from_entries(about["lines"]))
     assert (
         about["setting"]["networks"] == {"vit": "cifar10"}
         and about["choices"]["vit-0"]["tcuq"]["dev"]["classes"] == 10

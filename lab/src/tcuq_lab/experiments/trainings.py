@@ -103,7 +103,6 @@ class TrainingsExperiment(SmallExperiment):
     paper: str = "ablations of temporal assistance"
     tasks: tuple[str, ...] = tuple(BACKBONES)
     format: ClassVar[str] = "tcuq-assistance"
-    names_torch: ClassVar[bool] = True
 
     def absent(self, recordings: Recordings) -> list[str]:
         """Return the tasks whose examples are not there."""
