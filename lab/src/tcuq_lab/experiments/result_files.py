@@ -25,7 +25,7 @@ from ..changes import FIELDS, named_lines
 from ..harness.lines import ENDS, IN_ORDER, strict
 from ..reproduce.run_size import RunSize
 from ..reproduce.versions import PROTOCOL
-from .paper_table import PaperExperiment
+from .paper import PaperExperiment
 from .run import Experiment, Outcome
 
 TABLES = "tables"
