@@ -148,12 +148,7 @@ def clock_report(
 
 
 def clock(task: str, dwell: float, recordings: Recordings) -> Figures:
-    """Give what the step number alone reaches on streams, which are also played backwards.
-
-    Average precision for drop events must be near their prevalence where clean and shifted stretches
-    alternate. On a literal stream, clean first and then worse and worse, it is high: such a stream proves
-    nothing of a method.
-    """
+    """Give what the step number alone reaches: chance on our streams, much on one that gets worse."""
     given: dict[str, Any] = {}
     if task != SIMULATED:
         from ..zoo.examples import record
@@ -178,11 +173,7 @@ def _recorded(backbone: str) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def projections(backbone: str, dwell: float, recordings: Recordings) -> Figures:
-    """Give the held-out AUROC of errors with each projection of wide features, and without features.
-
-    Nothing but the projection differs. The monitor has the signals of the paper, of which one reads
-    features; coefficients are fitted to some corruption types and judged on the others.
-    """
+    """Give the held-out AUROC of errors with each projection of wide features, and without features."""
     bank, about = _recorded(backbone)
     shifts = [source.split("/") for source in about["sources"] if source != "clean"]
     plan = Description(
@@ -206,10 +197,9 @@ def projections(backbone: str, dwell: float, recordings: Recordings) -> Figures:
 
 
 def distances(backbone: str, dwell: float, recordings: Recordings) -> Figures:
-    """Give AUROCs of shifts and of errors by the distance of features, plain, scaled and whitened.
+    """Give AUROCs of shifts and of errors by the distance of features from the center of a class.
 
-    The distance is the logarithm of the squared one from the center of a class, less its clean mean. Half
-    of the clean examples set the space.
+    Its logarithm is taken less the clean mean. Half of the clean examples set the space.
     """
     bank, about = _recorded(backbone)
     truth = np.array(about["labels"])
