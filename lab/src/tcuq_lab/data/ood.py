@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -51,13 +50,7 @@ def ood_name(task: str, part: str) -> str:
 
 
 def has_ood(task: str) -> bool:
-    """Return whether a task has OOD sets.
-
-    Examples
-    --------
-    >>> has_ood("signs"), has_ood("motion")
-    (True, False)
-    """
+    """Return whether a task has OOD sets."""
     return task in _TABLE
 
 
@@ -69,7 +62,7 @@ def load_ood(task: str, part: str) -> Dataset:
 def ood_labels(task: str, part: str) -> Labels:
     """Return the labels of `load_ood`, without decoding words."""
     name, whole = _find(task, part)
-    return _other(part, name).y if task == "speech_commands" else whole().y
+    return _other(part, name)[0] if task == "speech_commands" else whole().y
 
 
 def noise_of(part: str) -> npt.NDArray[np.int16]:
@@ -112,10 +105,6 @@ def _gray_cifar10() -> Dataset:
     return _resized(load_part("cifar10", "dev"), "cifar10", 28, True)
 
 
-def _wide_fashion() -> Dataset:
-    return _resized(load("fashion_mnist", "test"), "fashion_mnist", 32, False)
-
-
 def _held_out() -> Dataset:
     whole = load("tinyimagenet20", "val")
     rows = np.isin(whole.y, HELD_OUT)
@@ -124,15 +113,8 @@ def _held_out() -> Dataset:
     return Dataset("held_out", "val", whole.x[rows], y, whole.license, about)
 
 
-class _Other(NamedTuple):
-    """Rows of the other words and of the noise recordings, their labels, and who joins their sound."""
-
-    y: Labels
-    whole: Callable[[], Dataset]
-
-
-def _other(part: str, name: str) -> _Other:
-    """Return ten of the other words and three of the noise recordings: for dev the first ones by name.
+def _other(part: str, name: str) -> tuple[Labels, Callable[[], Dataset]]:
+    """Return ten of the other words and three of the noise recordings: labels, and who joins the sound.
 
     A fixed list, so that a folder that lacks a word cannot move the words of the test into dev.
     """
@@ -156,21 +138,21 @@ def _other(part: str, name: str) -> _Other:
         x = np.concatenate([speech.x[said], noise.x[heard]])
         return Dataset(name, split, x, y, speech.license, f"{speech.source}, {split}: {about}")
 
-    return _Other(y, whole)
+    return y, whole
 
 
 _Set = tuple[str, Callable[[], Dataset]]
 _FASHION: _Set = ("fashion_mnist", lambda: load("fashion_mnist", "test"))
 _OF_CIFAR10: dict[str, _Set] = {
-    "dev": ("fashion_mnist", _wide_fashion),
+    "dev": ("fashion_mnist", lambda: _resized(load("fashion_mnist", "test"), "fashion_mnist", 32, False)),
     "test": ("svhn", lambda: load("svhn", "test")),
 }
 _TABLE: dict[str, dict[str, _Set]] = {
     "mnist": {"dev": ("cifar10", _gray_cifar10), "test": _FASHION},
     "cifar10": _OF_CIFAR10,
     "speech_commands": {
-        "dev": ("other_a", lambda: _other("dev", "other_a").whole()),
-        "test": ("other_b", lambda: _other("test", "other_b").whole()),
+        "dev": ("other_a", lambda: _other("dev", "other_a")[1]()),
+        "test": ("other_b", lambda: _other("test", "other_b")[1]()),
     },
     "cifar10_animals": _OF_CIFAR10,
     "signs": _OF_CIFAR10,

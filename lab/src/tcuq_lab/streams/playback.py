@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -33,15 +33,12 @@ def part_labels(name: str, part: str) -> Labels:
 
 def labels_for(description: Description) -> tuple[Labels, dict[str, Labels]]:
     """Return what `build` needs for a description: labels, and those of the OOD sets by name."""
-    about = description
-    for each in about.ood:
-        accepted = ood_name(about.dataset, about.part)
+    task, part = description.dataset, description.part
+    for each in description.ood:
+        accepted = ood_name(task, part)
         if each.name != accepted:
-            raise ValueError(
-                f"OOD set {each.name!r} does not go with {about.dataset} {about.part}; {accepted} does"
-            )
-    ood = {each.name: ood_labels(about.dataset, about.part) for each in about.ood}
-    return part_labels(about.dataset, about.part), ood
+            raise ValueError(f"OOD set {each.name!r} does not go with {task} {part}; {accepted} does")
+    return part_labels(task, part), {each.name: ood_labels(task, part) for each in description.ood}
 
 
 class Shown(NamedTuple):
@@ -94,7 +91,7 @@ def inputs(
         chunks = steps(plan, data.y, {each.name: sets[each.name].y for each in about.ood}, size)
     else:
         _fits(plan, data, sets)
-        chunks = _parts(plan, size)
+        chunks = plan.chunks(size)
     if about.sliding is not None:
         if noise is None:
             raise ValueError("noise is not given; continuous sound needs seconds of noise")
@@ -148,12 +145,6 @@ def _fits(stream: Stream, data: Dataset, ood: Mapping[str, Dataset]) -> None:
         raise ValueError(f"{data.name} {data.split} has other labels than the stream was built from")
 
 
-def _parts(stream: Stream, size: int) -> Iterator[Chunk]:
-    for start in range(0, len(stream), size):
-        part = slice(start, start + size)
-        yield Chunk(stream.source[part], stream.index[part], stream.label[part], stream.shift[part])
-
-
 class _Show:
     """Shows chunks in their order."""
 
@@ -181,11 +172,6 @@ class _Show:
             if kind not in ("clean", "ood", FROZEN):
                 fresh = self._shaker is not None and kind in FRESH
                 index = steps[rows] if fresh else chunk.index[rows]
-                x[rows] = self._corrupted(x[rows], kind, int(which), index)
+                assert self._suite is not None  # a stream with corruptions has a suite
+                x[rows] = corrupt(x[rows], self._suite, kind, int(which), self._seed, index=index)
         return Shown(x, chunk.label, chunk.shift)
-
-    def _corrupted(
-        self, x: npt.NDArray[Any], kind: str, severity: int, index: npt.NDArray[np.int64]
-    ) -> npt.NDArray[Any]:
-        assert self._suite is not None  # a stream with corruptions has a suite
-        return corrupt(x, self._suite, kind, severity, self._seed, index=index)
