@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections import Counter
-from statistics import median
 from typing import Any
 
 import numpy as np
@@ -20,7 +18,7 @@ from tcuq.metrics import auroc
 from tcuq.monitor.cost import cost
 from tcuq_lab.harness.types import Outputs
 from tcuq_lab.methods import METHODS
-from tcuq_lab.methods.belief import Belief, BeliefStay, BeliefTold, Hmm, expected
+from tcuq_lab.methods.belief import BeliefStay, BeliefTold, Hmm, expected
 from tcuq_lab.methods.confidence import Stacked
 from tcuq_lab.methods.ensembles import DeepBelief
 from tcuq_lab.methods.method import Labeled, Method
@@ -28,13 +26,8 @@ from tcuq_lab.methods.paper import NoConformal, TcuqPaper, TcuqTs
 from tcuq_lab.methods.projection import projection
 from tcuq_lab.methods.rules import (
     Mean8,
-    MeanAnswer,
-    MeanPosterior,
-    Median,
     Ring,
     Streaming,
-    Suppress,
-    Vote,
     Vote8,
 )
 from tcuq_lab.methods.tcuq import Tcuq, TcuqStandard
@@ -97,84 +90,8 @@ def fitted() -> dict[str, Streaming]:
     return found
 
 
-def ragged(seed: int = 3) -> Outputs:
-    probs = np.random.default_rng(seed).dirichlet(np.full(4, 0.3), 60)
-    return Outputs(probs, stretches=np.repeat([4, 2, 9, 5], [1, 25, 4, 30]))
-
-
-def windows(seen: Outputs, last: int) -> list[list[int]]:
-    """Return for each step the steps that it may look at, itself last."""
-    pieces = [(piece.start, step) for piece in seen.pieces() for step in range(piece.start, piece.stop)]
-    return [list(range(max(start, step - last + 1), step + 1)) for start, step in pieces]
-
-
-def plain_score(kind: type[Method], seen: Outputs, setting: Any, window: list[int]) -> float:
-    probs, now = seen.probs, window[-1]
-    doubt, labels = 1 - probs.max(1), probs.argmax(1)
-    if kind is Vote:
-        return sum(labels[i] != labels[now] for i in window) / len(window) + setting["weight"] * doubt[now]
-    if kind is Median:
-        return median(doubt[i] for i in window)
-    if kind is Suppress:
-        return doubt[window].mean()
-    mean = probs[window].mean(0)
-    return 1 - (mean.max() if setting["answer"] == "mean" else mean[labels[now]])
-
-
-@pytest.mark.parametrize("kind", [Vote, MeanPosterior, MeanAnswer, Median, Suppress])
-def test_rules_are_plain_counts_means_and_medians(kind: type[Method]) -> None:
-    seen = ragged()
-    for setting in kind.grid:
-        wanted = [plain_score(kind, seen, setting, each) for each in windows(seen, setting["last"])]
-        found = kind().score(seen, setting)
-        np.testing.assert_allclose(found.score, wanted, rtol=0, atol=1e-12)
-        assert kind is MeanAnswer or found.probs is seen.probs
-
-
-def test_a_vote_is_the_majority_and_the_latest_of_equal_ones() -> None:
-    seen = TEST.observed
-    labels, found, ties = seen.probs.argmax(1).tolist(), Vote8().answer(seen), 0
-    for steps in windows(seen, 8):
-        last = [labels[step] for step in steps]
-        most = max(Counter(last).values())
-        tied = [label for label, count in Counter(last).items() if count == most]
-        ties += len(tied) > 1
-        assert found.predictions()[steps[-1]] == next(label for label in reversed(last) if label in tied)
-        against = 1 - most / len(last)
-        assert against <= found.score[steps[-1]] < against + 0.02 + 1e-9
-    assert ties > 50
-
-
 def errors(found: Method) -> npt.NDArray[np.bool_]:
     return np.asarray(found.answer(TEST.observed).predictions() != TEST.labels)
-
-
-def test_rules_answer_better_than_the_network_where_classes_stay() -> None:
-    rates = {}
-    for kind in (Vote8, Mean8, Belief, BeliefTold, Hmm):
-        found = kind()
-        found.fit(DEV)
-        rates[kind.name] = errors(found).mean()
-    assert max(rates.values()) < (TEST.observed.probs.argmax(1) != TEST.labels).mean()
-    assert rates["belief_told"] < min(rates["vote_8"], rates["mean_8"])
-
-
-@pytest.mark.parametrize(("dwell", "redraw"), [(None, 1 / 16), (12.0, 5 / 48), (1.0, 1.0), (1.25, 1.0)])
-def test_a_belief_is_a_bayes_filter(dwell: float | None, redraw: float) -> None:
-    found: Belief = Belief()
-    if dwell is not None:
-        found = BeliefTold()
-        found.tell(dwell)
-    answer, even, wanted = found.answer(TEST.observed), [1 / CLASSES] * CLASSES, []
-    for step, row in enumerate(TEST.observed.probs.astype(float).tolist()):
-        prior = even if step % STEPS == 0 else wanted[-1]
-        raw = [
-            ((1 - redraw) * each + redraw / CLASSES) * (p + 0.01 / CLASSES)
-            for each, p in zip(prior, row, strict=True)
-        ]
-        wanted.append([each / sum(raw) for each in raw])
-    np.testing.assert_allclose(answer.probs, wanted, rtol=1e-9)
-    np.testing.assert_allclose(answer.score, 1 - np.max(wanted, axis=1), rtol=0, atol=1e-12)
 
 
 def test_how_long_classes_stay_is_told_learned_or_chosen() -> None:

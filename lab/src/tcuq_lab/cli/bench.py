@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING
 
 from tcuq.base.errors import InputError
 from tcuq.cli.common import answer, note, progress
-from tcuq.cli.parser import declare
 from tcuq.cli.process import UsageError
 
-from .shared import forecast, options, recordings_of
+from .shared import forecast, recordings_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
-
-    from tcuq.cli.parser import Subparsers
 
     from ..benchmark.results import Result
     from ..experiments.benchmark import Outcome
@@ -31,51 +28,6 @@ NEXT = """Judge a method on recorded streams of three networks. Type one of thes
 An example of ten lines:
   tcuq-lab bench {example}
 docs/BENCHMARK.md says what a method is given and what it says."""
-
-
-def add(subparsers: Subparsers) -> None:
-    """Declare the command."""
-    parser = declare(
-        subparsers,
-        "bench",
-        "judge a method on the streams of the benchmark",
-        "tcuq-lab bench confidence\ntcuq-lab bench your_method.py --out results",
-        bench,
-        "tcuq-lab bench --table results/*.json",
-        about="Reads a method, which is a Python file with a function; docs/BENCHMARK.md says what it is "
-        "given and what it returns. Prints its scores, and with --out writes a result file for the "
-        "leaderboard.",
-    )
-    method = "a Python file, the name of a built-in method, or all for all built-in ones"
-    options(parser, ("methods", "METHOD", method), nargs="*")
-    options(
-        parser,
-        ("--streams", "DIR", "folder of the streams (default: lab/benchmark of the checkout)"),
-        ("--out", "DIR", "write a result file for each method there; with --make: the streams"),
-    )
-    group = parser.add_argument_group("leaderboard")
-    table = "print the leaderboard of the built-in methods and of these result files"
-    options(group, ("--table", "FILE", table), nargs="*")
-    page = "with --table: compare the table in this page with the new one; with all: also the results"
-    options(
-        group,
-        ("--only", "", "with --table: leave out the built-in methods"),
-        ("--page", "FILE", page),
-        ("--write", "", "with --page or --make: replace what is there"),
-        ("--check", "", "with --page: exit 1 when the page is out of date"),
-    )
-    group = parser.add_argument_group("making the streams again")
-    options(
-        group,
-        ("--make", "", "make the streams from recorded outputs of networks"),
-        ("--setting", "S", "with --make: size of the recordings", "full"),
-    )
-    options(group, ("--task", "T", "with --make: only this dataset; may be repeated"), action="append")
-    options(
-        group,
-        ("--weights", "DIR", "with --make: checkpoints (default: lab/weights of the checkout)"),
-        ("--cache", "DIR", "with --make: recordings (default: out/reproduce of the checkout)"),
-    )
 
 
 def bench(args: argparse.Namespace) -> int:

@@ -9,99 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tcuq.cli.common import answer, note, progress
-from tcuq.cli.parser import declare, declare_group
 from tcuq.cli.process import UsageError, tell
 
-from .shared import options
-
 if TYPE_CHECKING:
-    from tcuq.cli.parser import Subparsers
     from tcuq_device.graph.model import Graph
 
-TASKS = "mnist, speech_commands, cifar10"
 HEADROOMS = (1.0, 4.0)
-WEIGHTS = ("--weights", "DIR", "folder of networks (default: lab/weights)")
-RESULTS = ("--results", "DIR", "folder of results (default: lab/results/device)")
-
-
-def add(subparsers: Subparsers) -> None:
-    """Declare the command."""
-    actions = declare_group(
-        subparsers,
-        "boards",
-        "quantize our networks and measure methods on emulated boards",
-        "tcuq-lab boards replay --task mnist",
-        "tcuq-lab boards page",
-        about="Figures are those of the stored graphs in weights/int8. Nothing stored changes without "
-        "--write.",
-    )
-
-    def action(name: str, about: str, example: str, run: Any, then: str, write: str = "") -> Any:
-        parser = declare(actions, name, about, f"tcuq-lab boards {example}", run, then)
-        options(parser, ("--write", "", write or f"show what changed, then overwrite {name}.json"))
-        return parser
-
-    parser = action(
-        "bench",
-        "measure stock monitors on boards and compare with stored figures",
-        "bench --board stm32l432kc --check",
-        bench,
-        "tcuq device cost monitor.json",
-        "show what changed, then overwrite the stored figures",
-    )
-    board = "measure this board; may be repeated (default: one board for each processor core)"
-    options(parser, ("--board", "BOARD", board), action="append")
-    options(
-        parser,
-        ("--stored", "FILE", "stored figures (default: bench/monitors.json of the checkout)"),
-        ("--check", "", "exit 1 when a figure differs from the stored one"),
-    )
-    parser = action(
-        "quantize",
-        "turn trained weights into an int8 graph and compare it with the stored one",
-        "quantize lab/weights/cnn4-0.npz -o cnn4.graph.npz",
-        quantize,
-        "tcuq device cost cnn4.graph.npz",
-        "with --task: overwrite the stored graphs",
-    )
-    options(parser, ("weights_file", "WEIGHTS", "file of weights; its dataset must be at hand"), nargs="?")
-    options(parser, ("--features", "N", "project wider features to this many", 32), WEIGHTS)
-    parser.add_argument("-o", "--out", metavar="FILE", help="graph to write (.npz)")
-    options(parser, ("--task", "T", f"all networks of a task: {TASKS}"), action="append")
-    for name, about, run, steps in (
-        ("table", "measure all methods on both boards", table, 10),
-        ("replay", "run network and monitor on both boards and compare every step with Python", replay, 200),
-    ):
-        parser = action(name, about, f"{name} --task mnist", run, f"tcuq-lab boards {name} --write")
-        options(parser, ("--task", "T", f"one of {TASKS} (default: all); may be repeated"), action="append")
-        options(parser, ("--steps", "N", "inferences to run on each board", steps), WEIGHTS, RESULTS)
-    parser = action(
-        "accuracy",
-        "compare int8 with float on whole test sets",
-        "accuracy cnn4-0",
-        accuracy,
-        "tcuq-lab boards table --task mnist",
-    )
-    networks = ("networks", "NETWORK", "weights without .npz (default: those on boards)")
-    options(parser, networks, nargs="*", default=[])
-    reach = ("--headroom", "M,M", "how far features and logits reach beyond calibration (default: 1,4)")
-    options(parser, reach, default=HEADROOMS)
-    options(parser, WEIGHTS, RESULTS)
-    parser = action(
-        "page",
-        "compare docs/DEVICE.md with the result files, or write it",
-        "page",
-        write_page,
-        "tcuq-lab boards page --write",
-        "show what changed, then overwrite the page",
-    )
-    options(
-        parser,
-        ("--monitors", "FILE", "figures of monitors (default: bench/monitors.json)"),
-        ("--out", "FILE", "the page (default: docs/DEVICE.md of the checkout)"),
-        ("--check", "", "exit 1 when the page differs"),
-        RESULTS,
-    )
 
 
 def _say(args: argparse.Namespace) -> Callable[[str], None]:
@@ -345,12 +258,13 @@ def accuracy(args: argparse.Namespace) -> int:
     from ..boards.accuracy import NETWORKS, line, report
     from ..boards.steps import QuantizeSettings
 
-    part = bool(args.networks) or args.headroom != HEADROOMS
+    reach = args.headroom or HEADROOMS
+    part = bool(args.networks) or reach != HEADROOMS
     path = _results(args, "accuracy.json", part)
-    settings = [QuantizeSettings(headroom=each) for each in args.headroom]
+    settings = [QuantizeSettings(headroom=each) for each in reach]
     found = report(_weights(args), args.networks or NETWORKS, settings=settings, say=_say(args))
     answer(args, found, "\n".join(line(row) for row in found["networks"]))
-    if args.headroom == HEADROOMS:
+    if reach == HEADROOMS:
         _keep(args, path, found, part)
     else:
         note(args, f"not compared: {path} is of headrooms {', '.join(f'{each:g}' for each in HEADROOMS)}")
@@ -377,3 +291,7 @@ def _torch() -> None:
     from ..home import library
 
     library("torch", "to read networks")
+
+
+ACTIONS = {"bench": bench, "quantize": quantize, "table": table, "replay": replay, "accuracy": accuracy}
+ACTIONS["page"] = write_page

@@ -7,43 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from tcuq.base.errors import InputError
 from tcuq.cli.common import answer, note, progress
-from tcuq.cli.parser import declare, declare_group
 from tcuq.cli.process import complain
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from tcuq.cli.parser import Subparsers
-
-
-def add(subparsers: Subparsers) -> None:
-    """Declare the command."""
-    actions = declare_group(
-        subparsers,
-        "data",
-        "list, download and check datasets",
-        "TCUQ_DATA=data tcuq-lab data get mnist",
-        "TCUQ_DATA=data tcuq-lab data check mnist",
-        about="Datasets are in the folder that the variable TCUQ_DATA names.",
-    )
-    fetch, checked = "tcuq-lab data get mnist", "tcuq-lab data check mnist"
-    declare(actions, "list", "list datasets and what is present", "tcuq-lab data list", list_all, fetch)
-    get = declare(actions, "get", "download the official files of a dataset", fetch, get_one, checked)
-    get.add_argument("name", metavar="NAME", help="dataset; see 'tcuq-lab data list'")
-    sheet = "tcuq-lab corrupt sheet mnist --out sheet.png"
-    check = declare(actions, "check", "decode the files and count examples", checked, check_all, sheet)
-    check.add_argument("name", metavar="NAME", nargs="?", help="dataset (default: all that are present)")
-    pack = declare(
-        actions,
-        "pack",
-        "pack recordings of traffic signs (GTSRB) or of the wrist sensor (WHARF) from their own files",
-        "tcuq-lab data pack signs GTSRB/Training data/signs.npz",
-        pack_one,
-        "tcuq-lab data check signs",
-    )
-    pack.add_argument("name", metavar="NAME", help="signs, or motion")
-    pack.add_argument("folder", metavar="DIR", help="folder of the files as they are published")
-    pack.add_argument("out", metavar="FILE", help="file to write (.npz)")
 
 
 def pack_one(args: argparse.Namespace) -> int:
@@ -146,3 +113,6 @@ def _line(result: dict[str, Any]) -> str:
 
 def _counts(counts: list[int]) -> str:
     return str(counts[0]) if len(set(counts)) == 1 else " ".join(map(str, counts))
+
+
+ACTIONS = {"list": list_all, "get": get_one, "check": check_all, "pack": pack_one}

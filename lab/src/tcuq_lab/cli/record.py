@@ -6,44 +6,9 @@ import argparse
 from typing import TYPE_CHECKING
 
 from tcuq.cli.common import answer, note
-from tcuq.cli.parser import declare
 
 if TYPE_CHECKING:
-    from tcuq.cli.parser import Subparsers
-
-ABOUT = """\
-Every experiment of 'tcuq-lab reproduce' then runs from the files, without a GPU. Both commands must name
-the same --setting. An interrupted run resumes. Datasets are in the folder that the variable TCUQ_DATA names.
-
-A manifest has files, bytes and SHA-256 of every folder. Another GPU, processor or version of PyTorch may
-round differently: the checksums are for files that are copied, and figures are compared by
-'tcuq-lab reproduce'."""
-
-
-def add(subparsers: Subparsers) -> None:
-    """Declare the command."""
-    parser = declare(
-        subparsers,
-        "record",
-        "run all networks once over all examples and store their outputs",
-        "tcuq-lab record --setting full --device cuda --jobs 16",
-        record,
-        "tcuq-lab reproduce drop --setting full --jobs 16",
-        about=ABOUT,
-    )
-    option = parser.add_argument
-    option("--setting", default="full", metavar="S", help="size of the run: full (default), reduced or trial")
-    option("--task", action="append", metavar="T", help="only this dataset; may be repeated")
-    option("--seed", action="append", type=int, metavar="N", help="only this seed; may be repeated")
-    option("--row", action="append", metavar="M", help="only this method; may be repeated")
-    option("--no-streams", action="store_true", help="leave out held pictures and continuous sound")
-    option("--no-tables", action="store_true", help="leave out what only the tables of the paper show")
-    option("--device", default="auto", metavar="D", help="cpu, cuda or auto (default)")
-    option("--jobs", type=int, default=1, metavar="N", help="processes (default: 1)")
-    option("--weights", metavar="DIR", help="folder of checkpoints (default: lab/weights of the checkout)")
-    option("--cache", metavar="DIR", help="where files are kept (default: out/reproduce of the checkout)")
-    option("--manifest", metavar="FILE", help="where checksums go (default: recordings.json in the cache)")
-    option("--check", metavar="FILE", help="record nothing; compare the files with this manifest")
+    pass
 
 
 def record(args: argparse.Namespace) -> int:

@@ -6,16 +6,14 @@ import argparse
 from typing import TYPE_CHECKING
 
 from tcuq.cli.common import answer, note, progress
-from tcuq.cli.parser import declare
 from tcuq.cli.process import UsageError
 
-from .shared import forecast, options, recordings_of
+from .shared import forecast, recordings_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from tcuq.cli.parser import Subparsers
 
 ELSEWHERE = {
     "benchmark": ("Label-free monitors on the streams of the benchmark", ["bench", "all"]),
@@ -23,60 +21,8 @@ ELSEWHERE = {
 }
 """Tables of stored streams, and the command that each stands for."""
 TRY = "tcuq-lab reproduce answers --setting trial --task mnist --seed 0"
-ABOUT = """\
-Datasets are in the folder that the variable TCUQ_DATA names; 'tcuq-lab data get' fills it. Dwell is the
-mean number of steps for which a stream shows one class: 1 is a shuffled dataset. Network outputs come from
-'tcuq-lab record' with the same --setting, or are made when they are needed. An interrupted run resumes."""
 LONGEST = 100
 """Characters of a title in the list."""
-
-
-def add(subparsers: Subparsers) -> None:
-    """Declare the command."""
-    parser = declare(
-        subparsers,
-        "reproduce",
-        "run experiments, from checkpoints and datasets to tables",
-        TRY,
-        reproduce,
-        "tcuq-lab reproduce answers --write lab/results",
-        about=ABOUT,
-    )
-    names = ("names", "NAME", "experiments to run, or all; without a name: list them")
-    options(parser, names, nargs="*", default=[])
-    options(
-        parser,
-        ("--task", "T", "only this dataset; may be repeated"),
-        ("--dwell", "M", "only streams of this dwell; may be repeated"),
-        ("--seed", "N", "only networks of this seed; may be repeated"),
-        action="append",
-    )
-    options(
-        parser,
-        ("--setting", "S", "size: full, reduced or trial", "full"),
-        ("--weights", "DIR", "folder of checkpoints (default: lab/weights of the checkout)"),
-        ("--cache", "DIR", "intermediate results (default: out/reproduce of the checkout)"),
-        ("--device", "D", "cpu, cuda or auto", "auto"),
-        ("--write", "DIR", "write a result file for each experiment there, after showing what changed"),
-        ("--jobs", "N", "processes that compute figures (default: 1; in a trial 2)"),
-        ("--workers", "N", "processes that apply corruptions", 1),
-    )
-
-
-def add_labels(subparsers: Subparsers) -> None:
-    """Declare the command of the table of late labels."""
-    parser = declare(
-        subparsers,
-        "labels",
-        "measure error control by late labels on the streams of the benchmark",
-        "tcuq-lab labels",
-        labels,
-        "tcuq-lab labels --write",
-        about="Fits a monitor with max_error to each task of the benchmark, tells it labels of some steps "
-        "late, and compares what it accepts with rivals, in about a minute, without a dataset. Exits with 1 "
-        "where the figures differ from those stored.",
-    )
-    options(parser, ("--write", "", "replace the stored figures and the table in docs"))
 
 
 def labels(args: argparse.Namespace) -> int:

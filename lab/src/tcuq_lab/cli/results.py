@@ -6,32 +6,13 @@ import argparse
 from typing import TYPE_CHECKING
 
 from tcuq.cli.common import answer
-from tcuq.cli.parser import declare
 from tcuq.cli.process import UsageError
 
 if TYPE_CHECKING:
-    from tcuq.cli.parser import Subparsers
+    pass
 
 WIDEST = 160
 """Characters that are shown of a changed line: a row of a table may have a thousand."""
-
-
-def add(subparsers: Subparsers) -> None:
-    """Declare the command."""
-    parser = declare(
-        subparsers,
-        "results",
-        "compare the results pages with the result files, or write them",
-        "tcuq-lab results --check",
-        results,
-        "tcuq-lab results --write",
-    )
-    option = parser.add_argument
-    option("--results", metavar="DIR", help="folder of result files (default: lab/results of the checkout)")
-    option("--out", metavar="DIR", help="folder of the pages (default: docs of the checkout)")
-    option("--write", action="store_true", help="write RESULTS.md, results/ and the figures of README.md")
-    option("--check", action="store_true", help="exit 1 when a page differs from the result files")
-    option("--pack", action="store_true", help="first shorten new result files: figures go into CSV files")
 
 
 def results(args: argparse.Namespace) -> int:
@@ -86,7 +67,7 @@ def results(args: argparse.Namespace) -> int:
         lines.append("the pages match the result files")
     found = {"stale": stale, "written": [each.path for each in pages.values()] if args.write else []}
     answer(args, found, "\n".join(lines))
-    return int(bool(stale) and args.check)
+    return int(bool(stale and args.check))
 
 
 def _short(line: str) -> str:

@@ -7,95 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from tcuq.base.errors import InputError, placed
 from tcuq.cli.common import answer, given, need_files, note
-from tcuq.cli.parser import declare, declare_group
 from tcuq.cli.process import UsageError, complain
 
-from .shared import options
-
 if TYPE_CHECKING:
-    from tcuq.cli.parser import Parser, Subparsers
-
     from ..streams.description import Description, Shift
     from ..streams.stream import Stream
 
-LAYOUT_NAMES = "segments, ramp, starts_shifted, bursts, literal, stationary"
 _LAYOUT = ("mean", "minimum", "first", "length", "gap", "reversed", "down", "onset", "gradual", "shifted")
-
-
-def add(subparsers: Subparsers) -> None:
-    """Declare the command."""
-    example = "tcuq-lab stream make --dataset cifar10 --dwell 16 --kind fog --out s.json"
-    actions = declare_group(
-        subparsers,
-        "stream",
-        "describe, show and check streams of the lab",
-        example,
-        "tcuq-lab stream show s.json",
-        about="A stream is a small JSON file that says which examples of a dataset come in which order, and "
-        "which of them are corrupted. Datasets are in the folder that the variable TCUQ_DATA names.",
-    )
-    show, check = "tcuq-lab stream show s.json", "tcuq-lab stream check s.json"
-    _add_make(declare(actions, "make", "write the description of a stream", example, make_one, show))
-    for parser in (
-        declare(actions, "show", "summarize a stream", show, show_one, check),
-        declare(actions, "check", "rebuild a stream and compare digests", check, check_one, show),
-    ):
-        options(parser, ("file", "FILE", "description of a stream"))
-
-
-def _add_make(parser: Parser) -> None:
-    options(
-        parser,
-        ("--out", "FILE", "JSON file to write"),
-        ("--dataset", "NAME", "dataset: mnist, cifar10, speech_commands, tinyimagenet20"),
-        required=True,
-    )
-    options(
-        parser,
-        ("--part", "P", "part of the dataset: train, dev or test", "dev"),
-        ("--seed", "N", "seed of the stream", 0),
-        ("--steps", "N", "number of steps", 10000),
-    )
-    options(
-        parser.add_argument_group("how long a class stays"),
-        ("--dwell", "M", "mean steps of one class (default: 1, shuffled)"),
-        ("--heavy-tailed", "", "with --dwell: most runs are short, a few very long (Pareto)"),
-        ("--dwells", "M,M", "changing dwell: mean steps of one class in each stretch"),
-        ("--stretch", "N", "with --dwells: steps of a stretch (default: 400)"),
-        ("--runs", "N,N", "fixed run lengths of one class each, repeated"),
-        (
-            "--majority",
-            "SHARE",
-            "with --heavy-tailed: share of the steps that one class has, 0.5 or more (default: all alike)",
-        ),
-        ("--held", "", "pictures: one picture in each run, shaken at every step"),
-        (
-            "--held-share",
-            "SHARE",
-            "with --held: share of the runs that hold one picture; others show new ones (default: all)",
-        ),
-        ("--sliding", "", "sound: overlapping windows over continuous words"),
-        ("--hop", "N", "with --sliding: samples between windows (default: 3200)"),
-    )
-    corrupted = parser.add_argument_group("what is corrupted, and when")
-    kinds = ("--kind", "K", "corruption type; may be repeated (default: none)")
-    options(corrupted, kinds, action="append", default=[])
-    options(
-        corrupted,
-        ("--severity", "N,N", "severities (default: all)"),
-        ("--ood", "", "also show out-of-distribution (OOD) inputs"),
-        ("--layout", "L", f"one of {LAYOUT_NAMES}", "segments"),
-        ("--mean", "M", "mean steps of a segment or burst"),
-        ("--minimum", "N", "minimum steps of a segment or burst"),
-        ("--first", "F", "segments: the first is clean, shifted, or random"),
-        ("--reversed", "", "segments: in reverse order"),
-        ("--onset", "N", "segments: steps over which the severity rises"),
-        ("--gradual", "SHARE", "with --onset: share of the shifts that rise (default: all)"),
-        ("--shifted", "N,N", "segments: least and most steps of a shift (default: as clean segments)"),
-        ("--length", "N", "ramp: steps at each severity; starts_shifted: shifted steps at first"),
-        ("--down", "", "ramp: go down again"),
-        ("--gap", "M", "bursts: mean steps between two of them"),
-    )
 
 
 def make_one(args: argparse.Namespace) -> int:
@@ -261,3 +179,6 @@ def _lines(found: dict[str, Any]) -> list[str]:
     for name, each in found["sources"].items():
         lines.append(f"{name:<20} {each['steps']:,} steps of {each['examples']:,} examples")
     return lines
+
+
+ACTIONS = {"make": make_one, "show": show_one, "check": check_one}

@@ -6,69 +6,10 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from tcuq.cli.common import answer, given, note, progress
-from tcuq.cli.parser import declare
 from tcuq.cli.process import UsageError
 
-from .shared import options
-
 if TYPE_CHECKING:
-    from tcuq.cli.parser import Subparsers
-
-
-def add(subparsers: Subparsers) -> None:
-    """Declare the commands."""
-    _declare_networks(subparsers)
-    parser = declare(
-        subparsers,
-        "train",
-        "train a backbone on a dataset",
-        "tcuq-lab train resnet8 --out weights --members 7",
-        train_networks,
-        "tcuq-lab record --weights weights --task cifar10",
-        about="Writes a checkpoint for each network into a folder. Needs PyTorch.",
-    )
-    options(parser, ("config", "CONFIG", "name of a built-in configuration, or a JSON file"), nargs="+")
-    options(parser, ("--out", "FOLDER", "folder for the checkpoints"), required=True)
-    options(
-        parser,
-        ("--seed", "N", "seed of the first network (default: the configuration's)"),
-        ("--epochs", "N", "epochs (default: the configuration's)"),
-        ("--share", "SHARE", "share of the configuration's epochs"),
-        ("--name", "NAME", "name of the checkpoints (default: the configuration's)"),
-    )
-    changed = ("--set", "NAME=VALUE", "a setting of the recipe; may be repeated")
-    options(parser, changed, action="append", default=[], type=setting)
-    options(
-        parser,
-        ("--curves", "N", "store the losses of every Nth step in NAME-SEED.curves.json"),
-        ("--members", "N", "number of networks, with consecutive seeds", 1),
-        ("--device", "D", "cpu, cuda or auto", "auto"),
-        ("--workers", "N", "networks trained in parallel", 1),
-    )
-
-
-def _declare_networks(subparsers: Subparsers) -> None:
-    parser = declare(
-        subparsers,
-        "networks",
-        "list the stored networks, and measure them again",
-        "tcuq-lab networks lab/weights/resnet8-0.npz",
-        networks,
-        "tcuq-lab networks --write",
-        about="Without an option: compares weights/networks.csv with the cards of all networks. Needs "
-        "PyTorch, and datasets for all else.",
-    )
-    options(parser, ("files", "FILE", "measure the accuracy of these checkpoints again"), nargs="*")
-    options(
-        parser,
-        ("--choose", "", "choose, on dev examples, among networks of one recipe: weights/choices.json"),
-        ("--sample", "", "run all networks over a few dev examples: lab/recorded, for tests without data"),
-        ("--damage", "", "measure FILE under every corruption; without FILE: the page of all results"),
-        ("--weights", "DIR", "folder of checkpoints (default: lab/weights)"),
-        ("--examples", "N", "examples of --choose (1200), --sample (300) or --damage (2000)"),
-        ("--out", "PATH", "what --sample (a folder) or --damage (a file) compares and writes"),
-        ("--write", "", "show what changed, then overwrite"),
-    )
+    pass
 
 
 def networks(args: argparse.Namespace) -> int:
@@ -112,19 +53,6 @@ def networks(args: argparse.Namespace) -> int:
     else:
         keep(weights / "networks.csv", stored.table(weights))
     return 0
-
-
-def setting(text: str) -> tuple[str, Any]:
-    """Read NAME=VALUE; a value that is no number is a text."""
-    name, sign, value = text.partition("=")
-    if not (name and sign):
-        raise argparse.ArgumentTypeError(f"{text!r}, expected NAME=VALUE")
-    for kind in (int, float):
-        try:
-            return name, kind(value)
-        except ValueError:
-            pass
-    return name, value
 
 
 def train_networks(args: argparse.Namespace) -> int:

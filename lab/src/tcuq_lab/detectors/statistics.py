@@ -97,20 +97,13 @@ def two_sided_cusum(terms: Floats, allowance: float = 0.5) -> Floats:
 
 
 def page_hinkley(terms: Floats, allowance: float = 0.25, prior: int = 100) -> Floats:
-    """Return the sum of terms above their own running mean and an allowance.
-
-    The running mean starts at the clean mean with the weight of `prior` steps. It follows a change, so
-    a slow one is forgiven.
-    """
+    """Return the sum of terms above an allowance and their running mean, which `prior` clean steps begin."""
     mean = np.cumsum(terms, axis=-1) / (np.arange(1, terms.shape[-1] + 1) + prior)
     return cusum(terms - mean, allowance)
 
 
 def shiryaev_roberts(terms: Floats, shift: float = 1.0) -> Floats:
-    """Return the logarithm of R_t = (1 + R_{t-1}) * L_t from R = 0.
-
-    L_t is the likelihood ratio of a normal score whose mean has risen by `shift` standard deviations.
-    """
+    """Return log R_t, R_t = (1 + R_{t-1}) L_t from R = 0; L_t: a normal's mean has risen by `shift`."""
     ratio = shift * terms - shift**2 / 2
     walk = np.cumsum(ratio, axis=-1)
     return np.asarray(walk + np.logaddexp.accumulate(-(walk - ratio), axis=-1) if walk.size else walk)

@@ -40,8 +40,7 @@ CHOICES = "choices.json"
 def names_of(method: type[Method], backbone: str, seed: int, suffix: str = "") -> list[str]:
     """Return the names of the networks that a method takes, in its order.
 
-    Members of an ensemble have consecutive seeds, so that ensembles of neighboring seeds share members; after
-    the last of `STORED` networks comes the first, so that there are ensembles of as many seeds.
+    Members have consecutive seeds, and after the last of `STORED` networks comes the first.
     """
     others = ((seed + member) % STORED for member in range(1, method.members))
     return [f"{backbone}{suffix}-{number}" for number in (seed, *others)]

@@ -62,10 +62,7 @@ HALVED = ("features", "logits", "heads")
 
 
 def save_bank(path: str | Path, bank: Mapping[str, Outputs], *, compressed: bool = True) -> None:
-    """Write what was recorded of every source: features and logits as 16-bit floats, the rest as 32-bit ones.
-
-    One minus a posterior near 1, and risks at a high temperature, need all of their digits.
-    """
+    """Write what was recorded of every source; risks and small doubts need all digits of 32-bit floats."""
     arrays: dict[str, npt.NDArray[Any]] = {}
     for source, rows in bank.items():
         for column, values in _table(rows).items():
@@ -80,10 +77,7 @@ def save_bank(path: str | Path, bank: Mapping[str, Outputs], *, compressed: bool
 
 
 def put_arrays(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-    """Write arrays that can be made again as a whole file, or none; the disk is not waited for.
-
-    Thousands of files are written by many processes, each of which would else stand still for the disk.
-    """
+    """Write arrays as a whole file, or none; what can be made again need not wait for the disk."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, part = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:

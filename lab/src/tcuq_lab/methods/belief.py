@@ -23,8 +23,7 @@ class Belief(Streaming):
     """A belief over the classes: before each step the class may have changed, then the posterior is heard.
 
     The class is redrawn, evenly, with a chance of 1 in 16; the belief is multiplied by the posterior plus
-    0.01 / L and brought to a sum of 1. Its class is the one believed in most, its score 1 less that belief.
-    Nothing is tuned, and nothing is told.
+    0.01 / L and brought to a sum of 1. The score is 1 less the largest belief.
     """
 
     name = "belief"
@@ -121,12 +120,9 @@ Doubles = npt.NDArray[np.float64]
 class Hmm(Belief):
     """A hidden Markov model of the class; the answer is its filtered belief.
 
-    The class is redrawn, evenly, with some chance at each step; what is heard is the posterior at some
-    temperature. Both numbers are learned by expectation maximization (Baum and Welch) on the development
-    stream, whose labels are not read: states and switches are expected from the whole stream, then
-    the chance is the share of expected redraws, and the temperature the one under which posteriors
-    predict the expected states best. That is a generalized step: posteriors stand for likelihoods, so the
-    likelihood of the stream under a temperature is not known.
+    The class is redrawn, evenly, with some chance, and the posterior is heard at some temperature. Both are
+    learned without labels by expectation maximization (Baum and Welch) on the development stream; posteriors
+    stand for likelihoods, so the temperature is the one under which they predict the expected states best.
     """
 
     name = "hmm"

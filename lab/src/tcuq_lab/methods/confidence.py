@@ -41,11 +41,7 @@ GOLDEN = (5**0.5 - 1) / 2
 
 
 class Temperature(Method):
-    """The doubt of posteriors whose logits are divided by one temperature.
-
-    The temperature has the least negative log-likelihood on clean development examples; there is nothing
-    else to tune. Answers stay the same, posteriors do not.
-    """
+    """The doubt of posteriors at the temperature of the least clean negative log-likelihood."""
 
     name = "temperature"
     temperature: float | None = None
@@ -78,10 +74,7 @@ def likelihood(logits: npt.NDArray[Any], y: npt.NDArray[np.int64], temperature: 
 
 
 def fitted(logits: npt.NDArray[Any], y: npt.NDArray[np.int64]) -> float:
-    """Return the temperature, 0.01 to 100, of the least negative log-likelihood.
-
-    The likelihood is convex in the inverse temperature, so it has one valley, and a golden section finds it.
-    """
+    """Return the temperature, 0.01 to 100, of the least negative log-likelihood, which has one valley."""
     if not len(y):
         raise ValueError("no examples; a temperature is fitted to one or more")
     low, high = np.log(COLDEST), np.log(HOTTEST)
@@ -102,10 +95,8 @@ def fitted(logits: npt.NDArray[Any], y: npt.NDArray[np.int64]) -> float:
 class Conformal(Method):
     """Split conformal on the doubt 1 - max p; the score is 1 minus the p-value.
 
-    The p-value of a step is (1 + clean development examples with at least its doubt) / (1 + all of them).
-    Ties count in full and nothing is drawn at random, so that among examples like the clean ones a p-value is
-    at most a level with at most that chance. No labels are used, and nothing is tuned. As a ranking it is
-    BASE up to ties; what it adds is the unit, in which a threshold can be told beforehand.
+    The p-value is (1 + clean development examples with at least its doubt) / (1 + all of them): among
+    examples like them it is at most a level with at most that chance. As a ranking it is BASE up to ties.
     """
 
     name = "conformal"
@@ -140,10 +131,7 @@ L2 = 1.0
 
 
 def calibrated_bias(logits: Doubles, share: float) -> float:
-    """Return the bias under which the mean logistic of some logits is a share.
-
-    The share lies between 0 and 1, and is neither; the logits are without any bias.
-    """
+    """Return the bias under which the mean logistic of some logits is a share, neither 0 nor 1."""
     # Beyond these ends every step is on one side of the share; the mean rises with the bias in between.
     center = float(np.log(share / (1 - share)))
     low, high = center - float(logits.max()), center - float(logits.min())
@@ -157,11 +145,7 @@ def calibrated_bias(logits: Doubles, share: float) -> float:
 
 
 class ConfidenceNorm(Method):
-    """A memoryless regression of errors on two figures of a step.
-
-    The figures are the log odds of the largest posterior and the log of the norm of the features (the
-    penultimate layer). They are weighed on a labeled development stream; the score is the chance of an error.
-    """
+    """A regression of errors on the log odds of the largest posterior and the log norm of the features."""
 
     name = "confidence_norm"
     coef: Doubles | None = None

@@ -21,11 +21,7 @@ if TYPE_CHECKING:
 
 
 class Rowwise(Method):
-    """A method that records a risk an example and setting, in `extra["risks"]` (n, settings).
-
-    A bank of such columns is smaller than one of what several networks say. Answers are the same in every
-    setting, so that settings are ranked on the same errors.
-    """
+    """A method that records a risk an example and setting, in `extra["risks"]` (n, settings)."""
 
     reads_features = False
     columns: ClassVar[tuple[Mapping[str, Any], ...]] = ()
@@ -91,10 +87,9 @@ class Deep(Rowwise):
 
 
 class EarlyExit(Rowwise):
-    """The mean posterior of all exits and the head.
+    """The mean posterior of all exits and the head, which the risk may leave out.
 
-    The risk is taken over the same members or without the head; the answer is always that of all. What tells
-    members apart keeps the head, since a network may have a single exit, and is tried on warmer posteriors.
+    What tells members apart keeps the head, since a network may have a single exit.
     """
 
     name = "early_exit"
@@ -135,12 +130,7 @@ FEWER = 3
 
 
 class Hydra(Method):
-    """The mean posterior of the heads, and the kinds of `members.risk`.
-
-    All heads or the first `FEWER` are used, for the answer, the risk and the cost alike. What tells heads
-    apart is also tried on warmer posteriors. The temperature at which heads were taught is a matter of the
-    weights: see `tcuq_lab.methods.suffix_of`.
-    """
+    """The mean posterior of all heads or the first `FEWER`, for the answer, the risk and the cost alike."""
 
     name = "hydra"
     recipe = "hydra"
@@ -178,10 +168,9 @@ class Hydra(Method):
 
 
 class McDropout(Rowwise):
-    """The mean posterior of passes with dropout, and the settings of `members.risk`.
+    """The mean posterior of passes with dropout.
 
-    What is dropped for an example depends on the seed, on its row among the examples that are recorded
-    together, on the pass and on the layer; not on batches, nor on the device. So row k of two sources meets
+    What is dropped depends on seed, row, pass and layer, not on batches, so that row k of two sources meets
     the same masks. Features are the mean over passes.
     """
 

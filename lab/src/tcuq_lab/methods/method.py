@@ -159,10 +159,7 @@ class Method(ABC):
         """Learn from what was recorded of clean development examples, before any stream is seen."""
 
     def ready(self, x: npt.NDArray[Any], y: npt.NDArray[np.int64]) -> None:
-        """Learn from clean development examples alone, before anything is recorded.
-
-        Only methods whose networks or grid cannot do without it differ from `learn` here.
-        """
+        """Learn from clean examples before anything is recorded, where recording cannot do without."""
         if type(self).learn is not Method.learn:
             from ..zoo.outputs import place_of
 
@@ -190,8 +187,7 @@ class Method(ABC):
     def fit(self, dev: Labeled) -> None:
         """Keep the setting whose scores find the method's own errors best, and drops of accuracy if asked.
 
-        Where settings answer differently, errors differ too, and one that errs more may rank its errors
-        better: there the area under risk and coverage decides.
+        Where settings answer differently, errors do too: there the area under risk and coverage decides.
         """
         measure = self.measure or objective
 

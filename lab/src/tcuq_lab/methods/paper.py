@@ -60,9 +60,8 @@ NOW = _setting(signals=("doubt",), lags=())
 class TcuqPaper(Tcuq):
     """Risk of the integer core, under the four signals of the paper.
 
-    Settings: `signals` (None: those of the profile), `lags`, `blend` and `l2` as in `tcuq.fit`; `features`,
-    the projection that features wider than 32 go through, or None for posteriors alone. The first setting
-    looks at no past. Steps are held out by kind of shift, or by segment where kinds are not told apart.
+    Settings are those of `tcuq.fit`, and `features`: the projection that features wider than 32 go through,
+    or None for posteriors alone. Steps are held out by kind of shift, or by segment without kinds.
     """
 
     name = "tcuq_paper"
@@ -265,10 +264,7 @@ def no_memory(signals: FitState) -> Params:
 
 
 def always(signals: FitState, shuffle: bool = False) -> Params:
-    """Return a monitor with one head over all signals, as if classes stayed on every stream.
-
-    The belief behind `disbelief` still learns how long classes stay: the core has no other.
-    """
+    """Return a monitor with one head over all signals, as if classes stayed on every stream."""
     parts = [_with_past(part, 1.0) for part in _parts(signals)[: 1 + shuffle]]
     return _one_head(signals, signals.params.signals, parts, BELIEF)
 
@@ -284,10 +280,7 @@ def weighing(signals: FitState, names: Sequence[str], choose: bool = False) -> P
 
 
 def fixed_gate(params: Params, share: float) -> Params:
-    """Return a monitor whose past counts by the same share on every stream.
-
-    Both heads are made the mixture of the two, so that nothing is left to decide between.
-    """
+    """Return a monitor whose past counts by the same share everywhere: both heads are the mixture."""
     instant, steady = params.instant, params.coef
     assert instant is not None and steady is not None
     mixed = {name: (1 - share) * instant.coef.get(name, 0.0) + share * steady[name] for name in steady}

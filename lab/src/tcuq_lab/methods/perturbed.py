@@ -42,10 +42,8 @@ def gradient(
 class Perturbed(Rowwise):
     """A method that looks at an input and at one moved by epsilon times the sign of a gradient.
 
-    The step epsilon is the one of `EPSILONS` with the largest mean confidence on clean development examples;
-    no shifted and no foreign example has a say. Answers and posteriors are those of the input as it is. A
-    setting's risk is that of the moved input; with `gain` 1, its change by the step is added, since a
-    familiar input is meant to gain more.
+    The step is the one of `EPSILONS` with the largest mean confidence on clean development examples. A
+    setting's risk is that of the moved input; with `gain` 1, its change by the step is added.
     """
 
     epsilon: float | None = None
@@ -126,10 +124,8 @@ ODIN_KINDS = ("max", "energy", "entropy", "margin")
 class Odin(Perturbed):
     """One minus the largest tempered posterior of an input that was moved to raise its logarithm.
 
-    Temperature and step are chosen on clean development examples alone. The temperature ranks the network's
-    own errors there best, by 1 - max of the tempered posterior of the input as it is; the largest mean
-    confidence, by which the step is chosen, would always be that of the lowest temperature. Other kinds of
-    risk: the free energy -T log sum exp and the entropy at that temperature, the margin between logits.
+    The temperature is the one that ranks the network's errors on clean examples best: the largest mean
+    confidence, by which the step is chosen, would always be that of the lowest temperature.
     """
 
     name = "odin"
@@ -177,11 +173,7 @@ class Odin(Perturbed):
 
 
 class OdinEnergy(Odin):
-    """The free energy of the moved input; clean examples alone decide, since no other kind is tried.
-
-    The temperature is the one at which the energy of inputs as they are ranks errors best: where that of the
-    posterior is high, the energy is little more than the mean logit.
-    """
+    """The free energy of the moved input, at the temperature at which it ranks errors best."""
 
     name = "odin_energy"
     bank = "odin_energy"
@@ -196,11 +188,7 @@ GODIN_KINDS = ("h", "g", "energy", "max")
 
 
 class Godin(Perturbed):
-    """How far the largest class similarity h of a moved input is from 1.
-
-    The step is towards a larger max h. Other kinds of risk: 1 - g (g is meant to be the chance that an input
-    is of the distribution), the free energy of the logits h / g, and 1 minus their largest posterior.
-    """
+    """How far the largest class similarity h of an input, moved to raise it, is from 1."""
 
     name = "godin"
     recipe = "godin"
@@ -233,10 +221,7 @@ class Godin(Perturbed):
 
 
 class GodinEnergy(Godin):
-    """The free energy of the logits h / g of the moved input, at the step of G-ODIN; nothing else is chosen.
-
-    There is no temperature: g stands for it, and is learned.
-    """
+    """The free energy of the logits h / g of the moved input; g stands for a temperature, and is learned."""
 
     name = "godin_energy"
     columns = Godin.grid

@@ -22,10 +22,7 @@ COUNTER = 2
 
 
 def pasts(age: Ints, last: int) -> Iterator[tuple[Ints, Ints]]:
-    """Give, for each lag from 1 to `last` - 1, the steps that reach back so far and those they reach.
-
-    Summed lag by lag, a step gets the same wherever its segment lies; running sums do not promise that.
-    """
+    """Give each lag's steps and those they reach: a sum lag by lag is the same wherever a segment lies."""
     for lag in range(1, last):
         now = np.flatnonzero(age >= lag)
         if not len(now):
@@ -87,11 +84,7 @@ TIE = 0.02
 
 
 class Vote(Ring):
-    """Share of the last predictions that differ from the current one.
-
-    `weight` is how much 1 - max p adds to the share. A vote knows few values, so a small weight orders equal
-    ones; a weight of 1 sums both.
-    """
+    """Share of the last predictions that differ from the current one, and a `weight` of 1 - max p."""
 
     name = "vote"
     grid: ClassVar[tuple[Mapping[str, Any], ...]] = (
@@ -117,10 +110,7 @@ LASTS = (1, 2, 3, 4, 6, 8, 16, 32)
 
 
 class MeanPosterior(Ring):
-    """1 - the mean of the last posteriors at the answered class.
-
-    `answer` says whether the answer is that of the network ("own") or of the mean ("mean").
-    """
+    """1 - the mean of the last posteriors at the answer, that of the network or of the mean itself."""
 
     name = "mean_posterior"
     grid: ClassVar[tuple[Mapping[str, Any], ...]] = every(last=LASTS, answer=("own",))
@@ -195,11 +185,7 @@ NUDGE = 1e-6
 
 
 class Vote8(Vote):
-    """Answers with the majority of the last eight predictions; of equal ones, with the one seen latest.
-
-    The score is the share of votes against the answer; 1 less the current posterior of the answer orders
-    equal shares.
-    """
+    """Answers with the majority of the last eight predictions; of equal ones, with the one seen latest."""
 
     name = "vote_8"
     own_answer = True

@@ -68,11 +68,7 @@ def _key(setting: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
 
 
 class Tcuq(Streaming):
-    """Risk of the integer core.
-
-    The first setting of the grid is kept unless another one does better in the `objective`, by `WORTH`, on
-    steps that the coefficients were not fitted to.
-    """
+    """Risk of the integer core; a later setting is kept if it does better, by `WORTH`, on held-out steps."""
 
     keeps_fit: ClassVar[bool] = True
     """Whether `fit_record` holds all that `fit` finds, so that `restore` may take its place."""
@@ -179,10 +175,7 @@ class Tcuq(Streaming):
         return self.fitted.log(self.posteriors(seen), seen)
 
     def altered(self, **changes: Any) -> Tcuq:
-        """Return a method like this one, with something changed in its best setting that looks at the past.
-
-        It is fitted to the same stream; the choice of that setting is not made again.
-        """
+        """Return a method with something changed in its best setting that looks at the past."""
         base = type(self)
         inside = {name: value for name, value in changes.items() if name in SETTINGS}
         besides = {name: value for name, value in changes.items() if name not in SETTINGS}
@@ -245,8 +238,7 @@ class Tcuq(Streaming):
 class TcuqStandard(Tcuq):
     """What `tcuq.fit` makes of a development stream by default, speaking of the network's prediction.
 
-    Features are taken as they are; only those that are wider than a monitor takes go through a projection to
-    the directions of most variance of clean steps.
+    Only features that are wider than a monitor takes go through a projection.
     """
 
     name = "tcuq_standard"

@@ -49,11 +49,7 @@ def recently(marked: Bools, steps: int = SETTLE) -> Bools:
 
 
 def false_starts(on: Bools, settled: Bools) -> Bools:
-    """Return where a false alarm is counted, (..., K, T).
-
-    It is where one begins, on a settled clean step after `SETTLE` steps without alarm, and after every
-    `AGAIN` settled clean steps in which an alarm stays on or comes back, however it began.
-    """
+    """Return where a false alarm is counted, (..., K, T): where one begins, and again while it lasts."""
     before = recently(on)
     held = (on | before) & settled
     place = np.arange(on.shape[-1], dtype=np.int32)
@@ -136,10 +132,7 @@ class Scene:
 
     @cached_property
     def reached(self) -> Ints:
-        """Source that the shift of each step has at its strongest, the last in `names`.
-
-        One that sets in slowly begins weak, and one that goes slowly ends so.
-        """
+        """Source of each step's shift at its strongest, the last in `names`; slow ones begin and end weak."""
         changes = np.ones(self.shifted.shape, dtype=bool)
         changes[:, 1:] = self.shifted[:, 1:] != self.shifted[:, :-1]
         runs = np.cumsum(changes.ravel()) - 1

@@ -29,11 +29,7 @@ def accuracy(predicted: npt.ArrayLike, labels: npt.ArrayLike) -> float:
 
 
 def macro_f1(predicted: npt.ArrayLike, labels: npt.ArrayLike, classes: int) -> float:
-    """Return the mean F1 over the classes that are predicted or true at some step.
-
-    A class that is neither predicted nor true has no F1 and is left out; one that is only predicted, or
-    only true, counts as 0. A label below 0 is a false positive of the class predicted there.
-    """
+    """Return the mean F1 over the classes that are predicted or true at some step."""
     count = integer("classes", classes, 1, 1_000_000)
     chosen, truth = _pair(predicted, labels, count - 1)
     hits = np.bincount(chosen[chosen == truth], minlength=count)
@@ -64,10 +60,7 @@ def _posteriors(probs: npt.ArrayLike, labels: npt.ArrayLike) -> tuple[Floats, In
 
 
 def nll(probs: npt.ArrayLike, labels: npt.ArrayLike) -> float:
-    """Return the mean of -log(posterior of the true class), in nats.
-
-    A posterior below 1e-12 counts as 1e-12, so that one step costs at most 27.6.
-    """
+    """Return the mean of -log(posterior of the true class), in nats; one below 1e-12 counts as 1e-12."""
     rows, truth = _posteriors(probs, labels)
     chosen = rows[np.arange(len(rows)), truth]
     return float(np.abs(np.log(np.maximum(chosen, FLOOR))).mean())

@@ -54,10 +54,7 @@ class Band:
 
     @property
     def most_right(self) -> int:
-        """Most right answers in a window that still make a drop event.
-
-        Without any spread the clean level itself would be a drop; then one answer less is needed.
-        """
+        """Most right answers in a window of a drop event; without spread the clean level makes none."""
         if self.sigma == 0:
             return int(np.ceil(self.m * self.mu - 1e-9)) - 1
         return int(np.floor(self.m * self.limit + 1e-9))  # 0.6 stays 0.6 after 0.9 - 3 * 0.1 in floats
@@ -180,11 +177,7 @@ def reaches(marked: npt.ArrayLike, m: int, segments: npt.ArrayLike | None = None
 
 
 def stretches(kinds: npt.ArrayLike, segments: npt.ArrayLike | None = None) -> list[slice]:
-    """Return the shifted stretches that begin after a clean step of their own segment.
-
-    A stretch at the start of a segment is left out: nothing changed there that could be detected. It ends
-    at the first clean step or with the segment; a change from one kind to another does not end it.
-    """
+    """Return the shifted stretches that begin after a clean step of their own segment, of any kinds."""
     shifted = wholes("kinds", kinds, low=0) > 0
     found = []
     for piece in pieces(len(shifted), segments):

@@ -19,11 +19,7 @@ NAN = float("nan")
 
 
 def average_precision(score: npt.ArrayLike, positive: npt.ArrayLike) -> float:
-    """Return the step-wise area under the precision-recall curve.
-
-    The sum, over the distinct scores from the highest down, of the precision at or above that score
-    times the recall it adds. Tied scores are one threshold; nothing is interpolated.
-    """
+    """Return the step-wise area under the precision-recall curve; tied scores are one threshold."""
     values, truth = numbers("score", score), flags("positive", positive)
     same_length("score", values, "positive", truth)
     if not truth.any():
@@ -43,24 +39,14 @@ def prevalence(positive: npt.ArrayLike) -> float:
 
 
 def precision_lift(score: npt.ArrayLike, positive: npt.ArrayLike) -> float:
-    """Return how much of the way from prevalence to 1 the average precision goes.
-
-    (average precision - prevalence) / (1 - prevalence): 1 for a perfect ranking, exactly 0 for a constant
-    score, below 0 for a ranking that is worse. It makes streams of different prevalence comparable,
-    as the average precision itself is not. A random ranking without ties has a mean slightly above 0.
-    """
+    """Return how much of the way from prevalence to 1 the average precision goes; 0 of a constant score."""
     base = prevalence(positive)
     area = average_precision(score, positive)
     return (area - base) / (1 - base) if base < 1 else NAN
 
 
 def aurc(score: npt.ArrayLike, wrong: npt.ArrayLike) -> float:
-    """Return the area under the risk-coverage curve.
-
-    The mean, over k = 1 to n, of the error rate among the k safest steps. With ties it equals the mean
-    of that number over all orders of the tied steps, since the even share is the mean share at each k
-    and the area is linear in it. It lies between 0 and 1; a constant score gives the error rate.
-    """
+    """Return the area under the risk-coverage curve: the mean, over k, of the error of the k safest steps."""
     return float(risk_coverage(score, wrong).error.mean())
 
 
@@ -83,11 +69,7 @@ def exceedance_deviation(flagged: npt.ArrayLike, level: float) -> float:
 
 
 def threshold_spread(threshold: npt.ArrayLike, stretches: Iterable[slice]) -> float:
-    """Return the pooled standard deviation of a threshold within stationary stretches.
-
-    The squared distances to the mean of the own stretch, summed over all stretches and divided by
-    (steps - stretches), under a root: levels that differ between stretches add nothing.
-    """
+    """Return the standard deviation of a threshold, pooled over stretches about their own means."""
     values = numbers("threshold", threshold)
     not_empty("threshold", values)
     parts = [values[stretch] for stretch in stretches]

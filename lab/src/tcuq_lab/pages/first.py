@@ -146,11 +146,7 @@ def alarm_cell(field: Field, place: Place, row: str) -> str:
 
 
 def best_alarm(field: Field, place: Place) -> Line | None:
-    """Return the rival of one pass that finds most.
-
-    Its false alarms come at most half as often again as asked for, or at most as often as ours, where there
-    is such a rival.
-    """
+    """Return the rival of one pass that finds most, with false alarms as asked for, or as ours, or of all."""
     mine = field.get(*place, ALARM, FALSE)
     most = max(1.5 * ASKED, mine.value if mine else math.inf)
     kept = []
