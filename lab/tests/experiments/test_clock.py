@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tcuq_lab.experiments.clock import clock_ranking, clock_report
+from tcuq_lab.experiments.studies import clock_ranking, clock_report
 from tcuq_lab.metrics import average_precision
 from tcuq_lab.metrics.drops import Band
 
@@ -13,10 +13,10 @@ from tcuq_lab.metrics.drops import Band
 @pytest.mark.parametrize("dwell", [1, 16])
 def test_the_clock_is_at_chance_on_alternating_streams_and_good_on_a_literal_one(dwell: float) -> None:
     found = clock_report(layouts=20, steps=10_000, dwell=dwell)
-    assert abs(found.forwards - found.prevalence) < 0.03
-    assert abs(found.backwards - found.prevalence) < 0.03
-    assert 0.4 < found.prevalence < 0.7
-    assert found.literal > 0.9 > found.literal_prevalence + 0.3
+    assert abs(found["clock"] - found["prevalence"]) < 0.03
+    assert abs(found["reversed"] - found["prevalence"]) < 0.03
+    assert 0.4 < found["prevalence"] < 0.7
+    assert found["literal clock"] > 0.9 > found["literal prev."] + 0.3
 
 
 def test_the_clock_ranks_late_drops_first() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from dataclasses import replace
 from functools import partial
@@ -17,14 +18,14 @@ from kept_recordings import TINY, Kept
 
 from tcuq.metrics import auroc
 from tcuq_lab.experiments import backbones, paper_metrics
-from tcuq_lab.experiments.paper import PAPER
+from tcuq_lab.experiments.paper import PAPER, PaperExperiment
 from tcuq_lab.experiments.paper_rows import fit, fit_once, fit_place, learned
 from tcuq_lab.experiments.paper_streams import STRANGE, PaperPlan, PaperUnit
-from tcuq_lab.experiments.paper_table import PaperExperiment
 from tcuq_lab.experiments.registry import EXPERIMENTS
-from tcuq_lab.experiments.result_files import load_stream_result, result_text
+from tcuq_lab.experiments.result_files import result_text, unpacked
 from tcuq_lab.experiments.run import NoNetworks, run
 from tcuq_lab.harness.laws import StreamSizes
+from tcuq_lab.harness.lines import Found, from_entries
 from tcuq_lab.methods.paper import TcuqPaper, TcuqTs
 from tcuq_lab.reproduce.rows import row_of
 
@@ -106,7 +107,7 @@ class Some(Kept):
 )
 def test_a_seed_has_the_rows_that_have_networks(tmp_path: Path, names: tuple[str, ...], left: int) -> None:
     some: Any = Some(tmp_path, *names)
-    plans = [cell.plan.seed for cell in small("drop", "base", "deep", "hydra").pieces(some)]
+    plans = [piece.of[0].seed for piece in small("drop", "base", "deep", "hydra").pieces(some)]
     assert (plans.count(0), plans.count(4)) == (3, left)
 
 
@@ -187,7 +188,8 @@ def test_another_network_is_measured_by_its_confidence_and_by_the_monitor(
     found = run(spec, kept)  # type: ignore[arg-type]
     path = tmp_path / "backbones.json"
     path.write_text(result_text(spec, kept.setting, found))
-    about, lines = load_stream_result(path)
+    about = unpacked(path, json.loads(path.read_text()))
+    lines = Found(from_entries(about["lines"]))
     assert (
         about["setting"]["networks"] == {"vit": "cifar10"}
         and about["choices"]["vit-0"]["tcuq"]["dev"]["classes"] == 10

@@ -91,7 +91,7 @@ class Result:
 
 def load_result(path: str | Path) -> Result:
     """Return a result file."""
-    return result_of(path, read_content(path, FORMAT, "the benchmark"))
+    return result_of(path, read_content(path, FORMAT, "a result of the benchmark"))
 
 
 def result_of(path: str | Path, content: Mapping[str, Any]) -> Result:
@@ -128,12 +128,12 @@ def result_of(path: str | Path, content: Mapping[str, Any]) -> Result:
         raise ValueError(f"{path}: {error}") from None
 
 
-def load_results(paths: Sequence[str | Path], streams: str | None = None) -> list[Result]:
+def load_results(paths: Sequence[str | Path]) -> list[Result]:
     """Return result files that were all made with the same streams."""
     found: list[Result] = []
     for path in paths:
         each = load_result(path)
-        wanted = streams or (found[0].streams if found else each.streams)
+        wanted = found[0].streams if found else each.streams
         if each.streams != wanted:
             raise ValueError(
                 f"{path}: made with the streams {each.streams[:12]}, expected {wanted[:12]}: run "

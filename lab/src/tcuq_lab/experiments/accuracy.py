@@ -31,7 +31,7 @@ from ..metrics.drops import errors_alone
 from ..metrics.windows import BIAS, ERROR, accuracy
 from ..reproduce.rows import row_of
 from ..reproduce.units import Unit
-from .experiment import StreamExperiment, plays_of
+from .experiment import StreamExperiment, notes_of, plays_of
 
 OURS, ANSWER = "tcuq", "tcuq answer"
 OF_WINDOW = "window mean"
@@ -160,12 +160,6 @@ COMPARISONS = tuple(
     for ours in (OURS, ANSWER)
     for rival in (*RIVALS, f"{ours}, {OF_WINDOW}")
 )
-NOTES = (
-    "`GDE` compares the plain network with the other four members of the ensemble together, as no single "
-    "second network is recorded; agreement with four is a little higher than with one.",
-    "`COT` takes the class mix of the development stream for that of every window of 200 steps, as its paper "
-    "does; where classes stay, few windows have it. `BBSE` estimates the mix of each window.",
-)
 SPEC = StreamExperiment(
     "accuracy",
     "How accurate is the classifier now",
@@ -173,5 +167,5 @@ SPEC = StreamExperiment(
     plays,
     (measured,),
     COMPARISONS,
-    notes=NOTES,
+    notes=notes_of("accuracy"),
 )

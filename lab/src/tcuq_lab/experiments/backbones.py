@@ -42,14 +42,7 @@ BASE, TCUQ, ACCURACY = "base", "tcuq", "accuracy"
 
 @dataclass(frozen=True)
 class BackbonePlan(UnitPlan):
-    """Streams of one of these networks.
-
-    Examples
-    --------
-    >>> plan = BackbonePlan("cifar10", 0, backbone="vit")
-    >>> plan.network, plan.laws, len(plan.stretches("test class 16"))
-    ('vit-0', ('class 1', 'class 16'), 12)
-    """
+    """Streams of one of these networks."""
 
     backbone: str = ""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -24,29 +24,21 @@ from .paper_streams import PaperUnit
 FORMAT = "tcuq fit 1"
 
 
-class Said(NamedTuple):
-    """What a row says to a stream, beside what its alarm adds up."""
-
-    answers: Answers
-    evidence: Floats
-
-
 class PaperRow:
     """A fitted method, which begins every stretch afresh."""
 
     def __init__(self, method: Any, network: NetworkRow | None = None) -> None:
         self.method, self.network = method, network
 
-    def answered(self, seen: Outputs) -> Said:
-        """Return what it says to one stretch."""
+    def evidence(self, seen: Outputs) -> Floats:
+        """Return what its alarm adds up on one stretch."""
         found = self.method.answer(seen)
-        risk = found.score.astype(np.float64)
-        evidence = risk if found.evidence is None else found.evidence.astype(np.float64)
-        return Said(Answers(risk, found.predictions()), evidence)
+        return np.asarray(found.score if found.evidence is None else found.evidence, dtype=np.float64)
 
     def watch(self, seen: Outputs) -> Answers:
         """Say risk and class."""
-        return together([self.answered(each).answers for each in seen.split()])
+        said = [self.method.answer(each) for each in seen.split()]
+        return together([Answers(each.score.astype(np.float64), each.predictions()) for each in said])
 
 
 class Posteriors(PaperRow):

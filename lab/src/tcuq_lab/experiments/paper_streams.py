@@ -96,7 +96,7 @@ class PaperUnit(Unit):
 
     def evidence_of(self, method: Any, role: str, network: Network) -> list[Any]:
         """Return what a method gives alarms on each stretch of a stream."""
-        return [method.answered(each).evidence for each in self.outputs(role, network).split()]
+        return [method.evidence(each) for each in self.outputs(role, network).split()]
 
     def _built(self, role: str) -> list[Stream]:
         if role not in self._streams:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
@@ -36,7 +37,7 @@ from ..metrics.errors import (
 from ..reproduce.rows import ASSISTED
 from ..reproduce.units import PLAIN, SHUFFLED, Unit
 from .answers import INT8, Int8
-from .experiment import StreamExperiment
+from .experiment import StreamExperiment, notes_of
 
 ABSTAINED, ANSWERED, RISK_CHANGE = "abstained", "errors answered", "risk change"
 PACED = "class 16"
@@ -69,11 +70,8 @@ class Variant(Ours):
 
     def watch(self, seen: Outputs) -> Answers:
         """Say risk, alarm and whether it answers."""
-        if not self.params.features:
-            seen = Outputs(seen.probs, None, stretches=seen.stretches)
-        steps, _ = run(self.params, seen)
-        answer = None if self.about == "prediction" else steps["answer"].astype(np.int64)
-        return Answers(steps["risk"], answer, steps["alarm"] > 0, accept=~steps["abstain"].astype(bool))
+        said = super().watch(seen if self.params.features else replace(seen, features=None))
+        return said._replace(answer=None) if self.about == "prediction" else said
 
     @property
     def choice(self) -> str:
@@ -398,26 +396,6 @@ COMPARISONS = (
     Comparison(INT8, FLOAT_CONFIDENCE, PREDICTION_AUROC),
     *(Comparison(ASSISTED.label, PLAIN_NETWORK, column) for column in (PREDICTION_AUROC, ERRORS)),
 )
-NOTES = (
-    "`shuffled steps` has the steps of class 1 in random order, so that neither classes nor shifts stay. On "
-    "class 1 itself shifts last: how doubtful recent steps were tells much even where classes do not stay.",
-    "The belief behind the signal disbelief weighs six experts by how well they predict. The core has no "
-    "switch for it: with `memory, always` the heads have no gate, but the belief still learns the pace. "
-    "That head learns from the log alone, the two heads from log and shuffle; `memory, always, and shuffle` "
-    "learns from both.",
-    "The expert of the class mix cannot be turned off, so what it adds is not measured.",
-    "Rows `only X` weigh the odds of the current posterior and X. Those without disbelief lean on the "
-    "confidence, as does `without disbelief`; they keep the gate.",
-    "Lags and window read nothing in the standard profile, which has no signal that looks back by a lag: "
-    "`other lags and window` shows that no risk changes.",
-    "`labels, N steps` is fitted without labels where N steps hold too few errors to learn from, as the "
-    "message of the fit advises; the choices say where.",
-    "`clean, N steps` is fitted without labels to N clean steps. Without errors to learn from, its ranking "
-    "hardly depends on N by construction, so it is judged by its alarm: `found` and `clean on`.",
-    "What int8 networks cost, beside int8 posteriors and features, is measured in docs/DEVICE.md.",
-    "`plain network` and `assisted network` are of the seeds that have both.",
-)
-"""What could not be taken out, and how rows are to be read."""
 SPEC = StreamExperiment(
     "questions",
     "What each part of the monitor adds",
@@ -425,6 +403,6 @@ SPEC = StreamExperiment(
     plays,
     (),
     COMPARISONS,
-    notes=NOTES,
+    notes=notes_of("questions"),
     tasks=(*BACKBONES, *SMALL),
 )

@@ -29,15 +29,19 @@ class Outcome(NamedTuple):
     about: dict[str, Any]
 
 
+class Piece(NamedTuple):
+    """What is measured at once and kept in one file."""
+
+    name: str  # as progress shows it
+    of: tuple[Any, ...]
+
+
 class NoNetworks(ValueError):
     """No seed of an experiment has the networks that it measures."""
 
 
 class Experiment(ABC):
-    """What all experiments have, which are dataclasses; `registry` names them.
-
-    What is measured at once and kept in one file is a piece. It has a `name`, as progress shows it.
-    """
+    """What all experiments have, which are dataclasses; `registry` names them."""
 
     name: str
     title: str
@@ -84,13 +88,6 @@ class Experiment(ABC):
 
     def prepare(self, todo: Sequence[Any], recordings: Recordings) -> None:  # noqa: B027
         """Make what several processes would otherwise each make."""
-
-
-class Piece(NamedTuple):
-    """A piece of a small experiment."""
-
-    name: str
-    of: tuple[Any, ...]  # what `measured` is given
 
 
 class SmallExperiment(Experiment):

@@ -45,13 +45,7 @@ class Variant(NamedTuple):
 
 
 def variants(backbone: str) -> list[Variant]:
-    """Return the networks that are trained of a backbone.
-
-    Examples
-    --------
-    >>> [each.suffix for each in variants("mobilenetv2")][:3]
-    ['', '_assisted_exits2', '_assisted_exits4']
-    """
+    """Return the networks that are trained of a backbone."""
     if backbone == "mobilenetv2":
         counts = [Variant(("exits",), f"_assisted_exits{count}", {"exits": count}) for count in EXITS]
         return [Variant(("exits",), "", {}), *counts]
@@ -103,7 +97,6 @@ class TrainingsExperiment(SmallExperiment):
     paper: str = "ablations of temporal assistance"
     tasks: tuple[str, ...] = tuple(BACKBONES)
     format: ClassVar[str] = "tcuq-assistance"
-    names_torch: ClassVar[bool] = True
 
     def absent(self, recordings: Recordings) -> list[str]:
         """Return the tasks whose examples are not there."""

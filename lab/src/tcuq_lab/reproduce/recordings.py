@@ -245,13 +245,7 @@ def stream_sources(task: str, part: str, setting: RunSize) -> list[str]:
 
 
 def beside_sources() -> list[str]:
-    """Return the sources beside those of a suite; frozen input is none, as it depends on the step before.
-
-    Examples
-    --------
-    >>> beside_sources()
-    ['attenuated/1', 'blank/1', 'saturated/1']
-    """
+    """Return the sources beside those of a suite; frozen input is none, as it depends on the step before."""
     return [f"{kind}/1" for kind in BESIDE if kind != FROZEN]
 
 
@@ -269,13 +263,7 @@ def first_of(y: npt.NDArray[np.int64], most: int) -> npt.NDArray[np.int64]:
 
 
 def file_of(source: str) -> str:
-    """Return the name of the file of a source.
-
-    Examples
-    --------
-    >>> file_of("fog/3")
-    'fog_3.npz'
-    """
+    """Return the name of the file of a source."""
     return source.replace("/", "_") + ".npz"
 
 
