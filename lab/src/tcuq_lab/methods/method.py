@@ -38,7 +38,9 @@ MODULES = {
 
 def networks_of(name: str, networks: Sequence[nn.Module], recipe: str, members: int) -> tuple[nn.Module, ...]:
     """Return the networks of a method, none or as many as it needs."""
-    if len(networks) not in (0, members):
+    if not networks:
+        return ()
+    if len(networks) != members:
         raise ValueError(f"{name} is given {len(networks)} networks, expected {members} of recipe {recipe}")
     home, kind = MODULES[known("recipe", recipe, MODULES)]
     accepted = getattr(import_module(home, __package__), kind)
