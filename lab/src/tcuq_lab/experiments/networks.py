@@ -23,7 +23,8 @@ from ..harness.laws import BACKBONES
 from ..harness.types import Outputs
 from ..methods import METHODS, SUFFIXES, WEAKENED, load_networks, method, names_of, suffix_of
 from ..methods.banks import load_bank, record_banks, save_bank
-from ..methods.method import Method
+from ..methods.method import Labeled, Method
+from ..metrics.drops import errors_alone
 from ..zoo.examples import form_of, inputs_of
 
 FIELDS = "network,seed,recipe,parameters,multiply_adds,epochs,dev_accuracy,test_accuracy,weights"
@@ -131,14 +132,12 @@ def _quality(each: Method, bank: Mapping[str, Outputs], y: npt.NDArray[np.int64]
     rows = list(bank.values())
     extra = {name: np.concatenate([row.extra[name] for row in rows]) for name in rows[0].extra}
     seen = Outputs(np.concatenate([row.probs for row in rows]), None, extra)
-    best, right = -1.0, np.zeros(0, dtype=bool)
-    for setting in each.grid:  # examples in the order of a dataset are no stream: drops mean nothing here
-        found = each.score(seen, setting)
-        answered = found.predictions() == np.tile(y, len(rows))
-        quality = auroc(found.score, ~answered)
-        if quality > best:
-            best, right = quality, answered
-    return best, float(right[: len(y)].mean())
+    labels = np.tile(y, len(rows))
+    each.measure = errors_alone  # examples in the order of a dataset are no stream: drops mean nothing here
+    each.fit(Labeled(seen, labels, np.zeros(len(labels), np.uint8)))
+    found = each.answer(seen)
+    wrong = found.predictions() != labels
+    return auroc(found.score, wrong), float(1 - wrong[: len(y)].mean())
 
 
 def sample(weights: str, folder: Path, write: bool, examples: int = 300) -> Iterator[tuple[Path, str]]:
