@@ -1,4 +1,4 @@
-"""The stored networks: their cards, how one of several was chosen, a sample of outputs, what corruptions do."""
+"""The stored networks: their cards, how one of several was chosen, a sample of outputs, and their damage."""
 
 from __future__ import annotations
 
