@@ -6,6 +6,7 @@ import hashlib
 import json
 import wave
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from small_trainings import SMALL  # noqa: E402
 from tcuq_lab.data import text  # noqa: E402
 from tcuq_lab.data.official import KEYWORDS  # noqa: E402
 from tcuq_lab.zoo.config import config_from, shipped  # noqa: E402
-from tcuq_lab.zoo.make import find_config, load_parts, train_all  # noqa: E402
+from tcuq_lab.zoo.make import check_config, find_config, load_parts, train_all  # noqa: E402
 from tcuq_lab.zoo.outputs import outputs  # noqa: E402
 from tcuq_lab.zoo.weights import load_weights  # noqa: E402
 
@@ -48,6 +49,26 @@ def test_the_matrix_gives_the_configurations_that_the_weights_were_trained_by() 
     # Of the 52 files that the matrix replaced; stored checkpoints name these configurations.
     digest = "b4ae8281b1745ac9af553eee78b654a41185d258f256fcded4e088ca4665be05"
     assert hashlib.sha256(content.encode()).hexdigest() == digest
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"dataset": "text"},
+            r"dscnn cannot take text: input is \(1, 64\), expected \(n, height",
+        ),
+        ({"dataset": "cifar"}, "dataset 'cifar' is unknown; did you mean cifar10"),
+        ({"options": {"width": "wide"}}, "option width of dscnn is 'wide', expected an integer, 1 to 4096"),
+        (
+            {"backbone": "vit", "options": {"channels": 1}},
+            "picture is 49 x 10, expected 32 x 32, for",
+        ),
+    ],
+)
+def test_a_backbone_that_does_not_go_with_its_dataset_is_refused(changes: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=f"^t: .*{message}"):
+        check_config(config_from({**SMALL, **changes}))
 
 
 def hydra(**changes: object) -> dict[str, object]:

@@ -36,13 +36,7 @@ SHARES = tuple(np.linspace(0.1, 1.0, 46).tolist())
 
 
 class Scale(NamedTuple):
-    """How real values become int8: (q - zero) * scale.
-
-    Examples
-    --------
-    >>> Scale(0.5, -128).quantized(np.array([-3.0, 1.2, 500.0])).tolist()
-    [-128, -126, 127]
-    """
+    """How real values become int8: (q - zero) * scale."""
 
     scale: float
     zero: int
@@ -103,13 +97,7 @@ class Seen:
 
 
 def spanning(low: float, high: float) -> Scale:
-    """Return a scale that covers a range and represents 0.
-
-    Examples
-    --------
-    >>> spanning(-1.0, 254.0)
-    Scale(scale=1.0, zero=-127)
-    """
+    """Return a scale that covers a range and represents 0."""
     low, high = min(low, 0.0), max(high, 0.0)
     scale = (high - low) / 255 or 1.0
     return Scale(scale, int(np.clip(round(-128 - low / scale), -128, 127)))

@@ -94,13 +94,7 @@ class Trace:
 
 
 def read_by(layer: Layer) -> tuple[str, ...]:
-    """Return the tensors that a layer reads.
-
-    Examples
-    --------
-    >>> read_by(Sum("a", "b", "c"))
-    ('a', 'b')
-    """
+    """Return the tensors that a layer reads."""
     return (layer.first, layer.second) if isinstance(layer, Sum) else (layer.source,)
 
 

@@ -1,19 +1,9 @@
 """OOD sets: examples that are none of the classes of a task, and that no network is ever trained on.
 
-What is seen in development differs from what is seen in the test:
-
-| task            | dev                                                   | test                          |
-| --------------- | ----------------------------------------------------- | ----------------------------- |
-| mnist           | CIFAR-10, dev part, gray, 28 x 28                     | Fashion-MNIST, test           |
-| cifar10         | Fashion-MNIST, test, 32 x 32, three equal channels    | SVHN, test                    |
-| speech_commands | ten `OTHER_WORDS` of validation, noise recordings 1-3 | the other ten of test, 4-6    |
-| tinyimagenet20  | SVHN, train, 64 x 64                                  | val of the 4 held-out classes |
-| text            | chunks of module pydoc                                | chunks of module subprocess   |
-
-Fashion-MNIST serves as a test set for MNIST and in development for CIFAR-10: two tasks with networks of
-their own, so nothing is learned for one from the test of the other. The packed form of SVHN has few digits
-(486 in its test split), so that streams show them again and again: a rate on them is as sure as that many
-distinct examples make it, however long the stream; see `distinct_interval`.
+What is seen in development differs from what is seen in the test, see `_TABLE`. Fashion-MNIST serves as a
+test set for MNIST and in development for CIFAR-10: two tasks with networks of their own, so nothing is
+learned for one from the test of the other. The packed form of SVHN has few digits (486 in its test split): a
+rate on them is as sure as that many examples make it, however long the stream; see `distinct_interval`.
 """
 
 from __future__ import annotations

@@ -10,9 +10,11 @@ from typing import Any
 
 from tcuq.base.atomic_files import write_whole
 from tcuq.base.checks import integer, known_only, put
+from tcuq.base.errors import located
+from tcuq.base.json_text import from_json
 
 from .dwell import LAWS, Dwell, Geometric
-from .fields import check_digest, check_name, chosen, listed, made, plain, read_object
+from .fields import check_digest, check_name, chosen, listed, made, once, plain
 from .held import Held
 from .layout import LAYOUTS, Condition, Layout, Literal, Piece, cut
 from .sliding import Sliding
@@ -150,10 +152,6 @@ class Description:
         content |= {name: value for name in ("labels", "digest") if (value := getattr(self, name))}
         return content
 
-    def to_json(self) -> str:
-        """Return the text of the file."""
-        return json.dumps(self.to_dict(), indent=2, allow_nan=False) + "\n"
-
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Description:
         """Build from the content of a file; unknown fields and versions are refused."""
@@ -178,24 +176,15 @@ class Description:
                 values[name] = made(name, way, values[name])
         return cls(**values)
 
-    @classmethod
-    def from_json(cls, text: str) -> Description:
-        """Build from the text of a file."""
-        return cls.from_dict(read_object(text))
-
     def save(self, path: str | Path) -> None:
         """Write the file, whole or not at all."""
-        write_whole(path, self.to_json())
+        write_whole(path, json.dumps(self.to_dict(), indent=2, allow_nan=False) + "\n")
 
     @classmethod
     def load(cls, path: str | Path) -> Description:
         """Read a file."""
-        try:
-            return cls.from_json(Path(path).read_text(encoding="utf-8"))
-        except UnicodeDecodeError:
-            raise ValueError(f"{path}: not a stream (not text)") from None
-        except (ValueError, TypeError) as error:
-            raise ValueError(f"{path}: {error}") from None
+        with located(str(path)):
+            return cls.from_dict(from_json(Path(path).read_bytes(), pairs=once))
 
 
 def _all(name: str, values: Any, kind: type[Any]) -> tuple[Any, ...]:

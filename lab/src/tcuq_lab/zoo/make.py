@@ -7,6 +7,7 @@ import json
 import os
 import platform
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ import torch
 
 from tcuq._version import VERSION
 from tcuq.base.checks import integer, known
+from tcuq.base.errors import located
 
 from ..data import present
 from ..data.parts import PARTS, base_of, load_part, split_of
@@ -81,12 +83,10 @@ def train_all(
     for each in configs:
         check_config(each)
     plans = [each.with_(seed=each.seed + number) for each in configs for number in range(count)]
-    names = [file_of(plan) for plan in plans]
-    for name in names:
-        if names.count(name) > 1:
-            raise ValueError(
-                f"network {Path(name).stem} is asked for more than once, expected each name and seed once"
-            )
+    twice = [name for name, times in Counter(map(file_of, plans)).items() if times > 1]
+    if twice:
+        what = f"network {Path(twice[0]).stem} is asked for more than once"
+        raise ValueError(f"{what}, expected each name and seed once")
     target = Path(folder)
     if target.exists() and not target.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
@@ -188,27 +188,13 @@ def train_one(
 
 
 def file_of(config: Config) -> str:
-    """Return the name of the file of a network.
-
-    Examples
-    --------
-    >>> file_of(Config("small", "mnist", "cnn4", epochs=1, batch=8, rate=0.1, seed=2))
-    'small-2.npz'
-    """
+    """Return the name of the file of a network."""
     return f"{config.name}-{config.seed}.npz"
 
 
 def check_config(config: Config) -> None:
-    """Refuse a configuration whose backbone, recipe and dataset do not go together.
-
-    Examples
-    --------
-    >>> check_config(Config("small", "text", "cnn4", epochs=1, batch=8, rate=0.1))
-    Traceback (most recent call last):
-    ...
-    ValueError: small: cnn4 cannot take text: input is (1, 64), expected (n, height, width, 1), ...
-    """
-    try:
+    """Refuse a configuration whose backbone, recipe and dataset do not go together."""
+    with located(config.name):
         plan = recipe(config.recipe, config.settings, config.smoothing)
         plan.needs(config.seed)
         form = form_of(config.dataset)
@@ -220,8 +206,6 @@ def check_config(config: Config) -> None:
             except (ValueError, RuntimeError) as error:
                 line = str(error).splitlines()[0]
                 raise ValueError(f"{config.backbone} cannot take {config.dataset}: {line}") from None
-    except ValueError as error:
-        raise ValueError(f"{config.name}: {error}") from None
 
 
 def check_data(dataset: str) -> None:
@@ -273,8 +257,9 @@ def in_turns(plans: Sequence[Config], folder: Path) -> list[list[int]]:
                 f"{file_of(plan)} learns from {', '.join(missing)}, neither in {folder} nor asked for"
             )
         for name in files:
-            taught = asked[name].dataset if name in asked else _dataset(folder / name)
-            if taught not in (None, plan.dataset):
+            config = load_weights(folder / name)[1].get("config", {}) if name not in asked else {}
+            taught = asked[name].dataset if name in asked else config.get("dataset", plan.dataset)
+            if taught != plan.dataset:
                 raise ValueError(f"{file_of(plan)} is of {plan.dataset}; its teacher {name} is of {taught}")
     turns: list[list[int]] = []
     left = list(range(len(plans)))
@@ -286,8 +271,3 @@ def in_turns(plans: Sequence[Config], folder: Path) -> list[list[int]]:
         turns.append(turn)
         left = [number for number in left if number not in turn]
     return turns
-
-
-def _dataset(path: Path) -> str | None:
-    name = load_weights(path)[1].get("config", {}).get("dataset")
-    return None if name is None else str(name)

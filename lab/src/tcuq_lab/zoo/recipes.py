@@ -133,14 +133,7 @@ class Exits(nn.Module):
 
 
 def stage_widths(network: Backbone) -> list[int]:
-    """Return the number of channels that every stage gives.
-
-    Examples
-    --------
-    >>> from tcuq_lab.zoo.backbones import resnet8
-    >>> stage_widths(resnet8())
-    [16, 32, 64]
-    """
+    """Return the number of channels that every stage gives."""
     was = network.training
     with torch.no_grad():
         # Norms must not learn from it.
