@@ -19,8 +19,15 @@ from kept_recordings import TINY, Kept
 from tcuq.metrics import auroc
 from tcuq_lab.experiments import backbones, paper_metrics
 from tcuq_lab.experiments.paper import PAPER, PaperExperiment
-from tcuq_lab.experiments.paper_rows import fit, fit_once, fit_place, learned
-from tcuq_lab.experiments.paper_streams import STRANGE, PaperPlan, PaperUnit
+from tcuq_lab.experiments.paper_streams import (
+    STRANGE,
+    PaperPlan,
+    PaperUnit,
+    fit,
+    fit_once,
+    fit_place,
+    learned,
+)
 from tcuq_lab.experiments.registry import EXPERIMENTS
 from tcuq_lab.experiments.result_files import result_text, unpacked
 from tcuq_lab.experiments.run import NoNetworks, run

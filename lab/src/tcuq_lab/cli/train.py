@@ -17,7 +17,6 @@ def networks(args: argparse.Namespace) -> int:
     import json
 
     from ..changes import put
-    from ..experiments import damage
     from ..experiments import networks as stored
     from ..home import folder
 
@@ -31,11 +30,11 @@ def networks(args: argparse.Namespace) -> int:
     if args.damage:
         for path in args.files:
             with progress(args) as bar:
-                found = damage.damage(path, bar, **few)
-            answer(args, found, damage.damage_table(found))
+                found = stored.damage(path, bar, **few)
+            answer(args, found, stored.damage_table(found))
             keep(args.out or pages / f"{found['dataset']}.json", json.dumps(found, indent=1) + "\n")
         if not args.files:
-            keep(pages / "README.md", damage.damage_page(pages))
+            keep(pages / "README.md", stored.damage_page(pages))
     elif args.choose:
         chosen = dict(stored.choices(str(weights), **few))
         answer(args, chosen, "\n".join(f"{name}: {each}" for name, each in chosen.items()))

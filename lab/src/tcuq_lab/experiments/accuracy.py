@@ -25,13 +25,13 @@ from ..harness.types import Answers, Outputs
 from ..methods.confidence import Stacked
 from ..methods.estimates import ATC, DOC, ESTIMATES, GDE, MEAN_CONFIDENCE, OTHER, Estimate, Estimated
 from ..methods.method import Scored
-from ..methods.tcuq import Ours, fitted, run
+from ..methods.tcuq import Ours, run
 from ..metrics.alarms import RUN_LENGTH
 from ..metrics.drops import errors_alone
 from ..metrics.windows import BIAS, ERROR, accuracy
 from ..reproduce.rows import row_of
 from ..reproduce.units import Unit
-from .experiment import StreamExperiment, notes_of, plays_of
+from .experiment import StreamExperiment, monitor_of, notes_of, plays_of
 
 OURS, ANSWER = "tcuq", "tcuq answer"
 OF_WINDOW = "window mean"
@@ -62,8 +62,7 @@ class Expected(Ours):
 
 
 def _ours(about: str, window: bool, unit: Unit, role: str) -> Expected:
-    log, clean = unit.dev(role, True).log(), unit.clean_log(role)
-    params = fitted(log, clean, role == DEV, about=about, run_length=RUN_LENGTH)
+    params = monitor_of(unit, role, explain=role == DEV, about=about, run_length=RUN_LENGTH)
     return Expected(params, about, window)
 
 

@@ -6,7 +6,6 @@ in " (equal)"; `notes.json` says how those are to be read, and `metrics.alarms` 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -21,24 +20,18 @@ from ..harness.laws import DEV, TOLD, UNTOLD, fit_shown
 from ..harness.types import CLEAN, Dev
 from ..methods.confidence import ConfidenceNorm
 from ..methods.method import labeled
-from ..methods.tcuq import Ours, fitted
+from ..methods.tcuq import Ours
 from ..metrics.alarms import EQUAL, FALSE, RATIO, RUN_LENGTH, alarm, alarm_equal
 from ..reproduce.rows import row_of
 from ..reproduce.units import Unit, network_of
-from .experiment import StreamExperiment, notes_of, plays_of
+from .experiment import StreamExperiment, monitor_of, notes_of, plays_of
 
 NOT_EQUAL = "less than half of the equal rate"
 """Streams and rows, among the choices, whose false alarms stay far below the rate asked for at any limit."""
 
 
-def _ours(labels: bool, **options: Any) -> Callable[[Unit, str], Ours]:
-    def fit(unit: Unit, role: str) -> Ours:
-        dev, clean = unit.dev(role, labels), unit.clean_log(role)
-        if not labels and dev.clean is not None:
-            clean = dev.clean.log()
-        return Ours(fitted(dev.log(), clean, run_length=RUN_LENGTH, **options), movable=True)
-
-    return fit
+def _ours(unit: Unit, role: str, labels: bool = True, **options: Any) -> Ours:
+    return Ours(monitor_of(unit, role, labels, run_length=RUN_LENGTH, **options), movable=True)
 
 
 def _rival(rival: Rival, unit: Unit, role: str) -> Alarm:
@@ -58,9 +51,9 @@ def _confidence_norm(dev: Dev) -> Scorer:
 def rows(unit: Unit) -> list[Row]:
     """Return the rows whose networks are there; a run of a few streams is for the plain network."""
     ours = [
-        Row("tcuq", _ours(True, about="prediction")),
-        Row("tcuq no labels", _ours(False)),
-        Row("tcuq proved", _ours(True, about="prediction", alarm="proved")),
+        Row("tcuq", partial(_ours, about="prediction")),
+        Row("tcuq no labels", partial(_ours, labels=False)),
+        Row("tcuq proved", partial(_ours, about="prediction", alarm="proved")),
     ]
     kept = [
         each for each in RIVALS if unit.has(row_of(each.row)) and not (unit.plan.only and each.row == "deep")

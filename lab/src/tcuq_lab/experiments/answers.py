@@ -16,13 +16,13 @@ from ..harness.intervals import Drawn, averaged
 from ..harness.laws import CLEAN_DEV, TOLD, UNTOLD
 from ..harness.types import Answers, Outputs
 from ..methods.method import Method, Scored
-from ..methods.tcuq import Ours, fitted
+from ..methods.tcuq import Ours
 from ..metrics import errors
 from ..metrics.drops import errors_alone
 from ..metrics.errors import AUROC, ERRORS, NINETY, PREDICTION_AUROC
 from ..reproduce.rows import LEARNED, TUNED, UNFITTED, row_of
 from ..reproduce.units import ALL_TYPES, Unit, network_of
-from .experiment import StreamExperiment, notes_of, plays_of
+from .experiment import StreamExperiment, monitor_of, notes_of, plays_of
 
 TCUQ, TCUQ_ANSWER, TCUQ_BARE = "tcuq", "tcuq answer", "tcuq no labels"
 INT8 = "int8 confidence"
@@ -55,13 +55,11 @@ def scored(name: str, unit: Unit, role: str) -> Scored:
 
 
 def _labeled(about: str, unit: Unit, role: str) -> Ours:
-    return Ours(fitted(unit.dev(role, True).log(), unit.clean_log(role), about=about), about)
+    return Ours(monitor_of(unit, role, about=about), about)
 
 
 def _bare(unit: Unit, role: str) -> Ours:
-    dev = unit.dev(role, False)
-    assert dev.clean is not None
-    first, second = (fitted(dev.log(), dev.clean.log(), about=each) for each in ("answer", "prediction"))
+    first, second = (monitor_of(unit, role, False, about=each) for each in ("answer", "prediction"))
     return Ours(first, "answer", second)
 
 

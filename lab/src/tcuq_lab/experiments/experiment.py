@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+from tcuq import Params
+
 from ..data import present
 from ..harness.declare import Comparison, Inverse, Measured, Metric, Play, Row, combined
 from ..harness.intervals import LEVEL, REPLICATES
@@ -27,6 +29,7 @@ from ..harness.lines import FORMAT, entries, from_entries
 from ..harness.measure import measure
 from ..harness.store import KEPT, load, save
 from ..harness.types import CLEAN
+from ..methods.tcuq import fitted
 from ..reproduce.recordings import Recordings
 from ..reproduce.rows import Row as NetworkRow
 from ..reproduce.run_size import RunSize
@@ -50,6 +53,14 @@ def plays_of(unit: Unit, fits: tuple[str, ...] = FITS, types: str = "") -> Itera
     for fit in fits_of(plan.type_law) if types == "fits" else (UNTOLD,) if types else ():
         for name in () if plan.only else (*(f"type {each}" for each in plan.types), ALL_TYPES):
             yield Play(name, name, fit, plan.fitted_on(plan.type_law, fit))
+
+
+def monitor_of(unit: Unit, role: str, labels: bool = True, **options: Any) -> Params:
+    """Return the monitor that is fitted to a development stream and the clean log that goes with it."""
+    dev, clean = unit.dev(role, labels), unit.clean_log(role)
+    if not labels and dev.clean is not None:
+        clean = dev.clean.log()
+    return fitted(dev.log(), clean, **options)
 
 
 def notes_of(name: str, **given: Any) -> tuple[str, ...]:

@@ -26,8 +26,7 @@ from ..reproduce.units import ONCE, Unit
 from . import paper_metrics as metrics
 from .drops import mean
 from .experiment import StreamExperiment
-from .paper_rows import Clock, altered, fit, fit_posteriors, rows_of
-from .paper_streams import STRANGE, UNSEEN, PaperPlan, PaperUnit
+from .paper_streams import STRANGE, UNSEEN, Clock, PaperPlan, PaperUnit, altered, fit, fit_posteriors, rows_of
 from .run import NoNetworks, Outcome
 
 Line = dict[str, Any]

@@ -40,8 +40,7 @@ from ..metrics import (
 )
 from ..metrics.drops import Band, clean_band
 from .drops import Ranking, drops, from_blocks, interval
-from .paper_rows import PaperRow
-from .paper_streams import CHOSEN, UNSEEN
+from .paper_streams import CHOSEN, UNSEEN, PaperRow
 
 Figures = dict[str, Drawn]
 RUN_LENGTH = 1000.0
