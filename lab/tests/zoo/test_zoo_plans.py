@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import wave
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="pip install torch")
 
 from small_trainings import SMALL  # noqa: E402
+from sounds import write_wav  # noqa: E402
 
 from tcuq_lab.data import text  # noqa: E402
 from tcuq_lab.data.official import KEYWORDS  # noqa: E402
@@ -28,12 +28,9 @@ def words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A data folder with four clips a keyword, of the layout of Speech Commands."""
     root, rng = tmp_path / "data" / "speech_commands_v0.01", np.random.default_rng(0)
     for number, word in enumerate(KEYWORDS):
-        (root / word).mkdir(parents=True)
         for name in "abcd":
             tone = 4000 * np.sin(np.arange(16000) * (0.05 + 0.1 * number)) + rng.normal(0, 400, 16000)
-            with wave.open(str(root / word / f"{name}.wav"), "wb") as file:
-                file.setparams((1, 2, 16000, 0, "NONE", ""))
-                file.writeframes(tone.astype("<i2").tobytes())
+            write_wav(root / word / f"{name}.wav", tone.astype("<i2"))
     for name, letter in (("validation", "c"), ("testing", "d")):
         (root / f"{name}_list.txt").write_text("".join(f"{word}/{letter}.wav\n" for word in KEYWORDS))
     monkeypatch.setenv("TCUQ_DATA", str(tmp_path / "data"))

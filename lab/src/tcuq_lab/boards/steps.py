@@ -27,7 +27,7 @@ from tcuq_device.graph.steps import (
     Step,
 )
 
-from .trace import INPUT, Convolution, Dropping, Floats, Layer, Matrix, Mean, Sum, Trace, read_by
+from .trace import INPUT, Convolution, Dropping, Floats, Layer, Linear, Mean, Sum, Trace, read_by
 
 SAMPLE = 1 << 16
 """Values of a tensor that a scale is chosen by."""
@@ -184,7 +184,7 @@ class Steps:
         """Add a layer of the trace."""
         if INPUT in read_by(layer) and (not isinstance(layer, Convolution) or layer.depthwise):
             raise ValueError(f"{layer.target} reads the input, expected a Conv2d with one group there")
-        if isinstance(layer, (Convolution, Matrix)):
+        if isinstance(layer, Linear):
             self._linear(layer)
         elif isinstance(layer, Sum):
             self._sum(layer)
@@ -212,7 +212,7 @@ class Steps:
     def _put(self, name: str, scale: float, zero: int) -> None:
         self.tensors[name] = Tensor(name, self.seen[name].shape, float(scale), zero)
 
-    def _linear(self, layer: Convolution | Matrix) -> None:
+    def _linear(self, layer: Linear) -> None:
         source = self.tensors[layer.source]
         scale, zero = self._scale(layer.target, layer.top)
         real = self._from_input(layer, source) if layer.source == INPUT else self._from_inner(layer, source)
@@ -235,7 +235,7 @@ class Steps:
         weights: Int8 = rounded.astype(np.int8)
         self._put(layer.target, scale, zero)
         at = (layer.source, layer.target)
-        if isinstance(layer, Matrix):
+        if not isinstance(layer, Convolution):
             self.steps.append(Dense(*at, weights, bias, multiplier))
             return
         stride = (layer.stride, layer.stride)
@@ -246,11 +246,11 @@ class Steps:
             turned = np.ascontiguousarray(weights.transpose(0, 2, 3, 1))
             self.steps.append(Conv(*at, turned, bias, multiplier, stride, layer.padding, real.pad))
 
-    def _from_inner(self, layer: Convolution | Matrix, source: Tensor) -> _Real:
+    def _from_inner(self, layer: Linear, source: Tensor) -> _Real:
         pad: Int8 = np.full(source.shape[-1], source.zero, dtype=np.int8)
         return _Real(layer.weights, layer.bias, pad, self.seen[layer.source].mean)
 
-    def _from_input(self, layer: Convolution | Matrix, source: Tensor) -> _Real:
+    def _from_input(self, layer: Linear, source: Tensor) -> _Real:
         """Return a layer that takes the input as it is: its normalization becomes weights and bias."""
         mean, std = self.traced.mean, self.traced.std
         assert isinstance(layer, Convolution)

@@ -8,15 +8,13 @@ from math import isqrt
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from tcuq.base.checks import integer, number, put
 from tcuq.recording.rand import ONE
 
-from .chains import Chain, DrawnRuns, Paced, Redrawn, Runs
+from .chains import Chain, Chances, DrawnRuns, Integers, Paced, Redrawn, Runs
 from .fields import listed
 
-Integers = npt.NDArray[np.int64]
 LONGEST = 1_000_000
 MOST_RUNS = 100_000
 LONGEST_DRAWN = 10_000
@@ -117,7 +115,7 @@ class Pareto(Law):
         """Return the law for examples that are none of the classes."""
         return Pareto(self.mean, self.longest)
 
-    def reaches(self) -> npt.NDArray[np.uint64]:
+    def reaches(self) -> Chances:
         """Return the chances that a run reaches 2 steps, 3 steps, up to the longest, in 2**64ths."""
         wanted = ONE * Fraction(self.mean)
         low, high = 0, SCALES  # the mean is too small at `low`

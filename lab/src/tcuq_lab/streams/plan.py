@@ -10,14 +10,12 @@ import numpy.typing as npt
 
 from tcuq.recording.rand import Numbers
 
-from .chains import Picker, Queue, RecordedRuns
+from .chains import Integers, Picker, Queue, RecordedRuns
 from .description import Description
 from .dwell import Recorded
 from .held import HeldExamples
 from .layout import Literal, Piece
 from .sliding import SlidingExamples
-
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ import os
 import platform
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,13 +24,12 @@ from ..data.parts import PARTS, base_of, load_part, split_of
 from ..parallel import side_by_side
 from .config import Config, config_from, load_config, shipped
 from .curves import Curves, curves_of, read_curves, write_curves
-from .examples import form_of, inputs_of
+from .examples import Progress, form_of, inputs_of
 from .heads import recipe
 from .outputs import accuracy, core, used
 from .train import Examples, fresh, steps_per_epoch, train
 from .weights import load_weights, round_weights, save_weights
 
-Progress = Callable[[int, int, str], None]
 Job = list[tuple[int, Config]]
 
 

@@ -20,6 +20,7 @@ from .backbone import Backbone
 from .backbones import backbone
 from .config import Augment, Config
 from .curves import Curves
+from .examples import Progress
 from .heads import recipe
 from .recipes import Batch
 from .weights import load_weights
@@ -62,9 +63,6 @@ def _erased(x: Tensor, side: int, draw: torch.Generator) -> Tensor:
         (columns >= left) & (columns < left + side)
     )[:, None, :]
     return x.masked_fill(inside[:, None], 0.0)
-
-
-Progress = Callable[[int, int, str], None]
 
 
 class Examples(NamedTuple):
