@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -48,8 +49,8 @@ KINDS: Mapping[str, Any] = MappingProxyType(
 """Type of a value by what stands for it in the help; all else is text."""
 
 
-def command(subparsers: Subparsers, name: str, told: Mapping[str, Any], run: Any) -> None:
-    """Declare a command as it is told; one that has actions is given a function for each.
+def command(subparsers: Subparsers, name: str, told: Mapping[str, Any]) -> None:
+    """Declare a command as it is told, and its actions; the module that runs it is imported only then.
 
     What is not given is None, flags too, so that `tcuq.cli.common.given` leaves it out.
     """
@@ -58,8 +59,13 @@ def command(subparsers: Subparsers, name: str, told: Mapping[str, Any], run: Any
     if "actions" in told:
         actions = declare_group(subparsers, name, *words, then, about)
         for each, inner in told["actions"].items():
-            command(actions, each, inner, run[each])
+            command(actions, each, inner)
         return
+
+    def run(args: argparse.Namespace) -> Any:
+        module, function = told["run"].split(".")
+        return getattr(import_module(f".{module}", __package__), function)(args)
+
     parser = declare(subparsers, name, *words, run, then, about)
     for title, rows in told.get("options", {}).items():
         group = parser.add_argument_group(title) if title else parser
