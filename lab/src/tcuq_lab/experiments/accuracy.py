@@ -1,9 +1,7 @@
 """Experiment `accuracy`: how near estimates of the accuracy come to the true one, in windows of 200 steps.
 
-Every estimate is judged by the accuracy of the answers that it is about: those of the plain network, of an
-ensemble, or of the monitor. Row `tcuq` speaks of the network's prediction, as most rivals do; `tcuq answer`
-speaks of the monitor's own answer. Estimates of the literature see the steps of the window alone. The
-monitor's is what it says at the last step, from all that it saw.
+Every estimate is judged by the accuracy of the answers that it is about. Those of the literature see the
+steps of the window alone; the monitor's is what it says at the last step, from all that it saw.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Experiment `backbones`: the monitor behind deeper networks, a vision transformer, a transformer of text.
-
-Each is watched on shuffled streams and on streams of class dwell 16, by its confidence and by the standard
-monitor fitted to a development stream of changing pace. Nothing is tuned for any of them.
-"""
+"""Experiment `backbones`: the monitor behind deeper networks, a vision transformer, a transformer of text."""
 
 from __future__ import annotations
 
