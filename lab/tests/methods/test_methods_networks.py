@@ -23,6 +23,7 @@ from tcuq_lab.methods.ensembles import POSTNET_KINDS, risks  # noqa: E402
 from tcuq_lab.methods.method import Method  # noqa: E402
 from tcuq_lab.methods.perturbed import EPSILONS, Odin, gradient  # noqa: E402
 from tcuq_lab.methods.rules import Streaming  # noqa: E402
+from tcuq_lab.methods.tcuq import Tcuq  # noqa: E402
 from tcuq_lab.zoo import outputs as passes  # noqa: E402
 from tcuq_lab.zoo.config import config_from  # noqa: E402
 from tcuq_lab.zoo.outputs import (  # noqa: E402
@@ -36,7 +37,7 @@ from tcuq_lab.zoo.outputs import (  # noqa: E402
 from tcuq_lab.zoo.train import Examples, train  # noqa: E402
 from tcuq_lab.zoo.weights import save_weights  # noqa: E402
 
-NETWORK = [name for name, kind in METHODS.items() if not issubclass(kind, (Streaming, ConfidenceNorm))]
+NETWORK = [name for name, kind in METHODS.items() if not issubclass(kind, (Streaming, Tcuq, ConfidenceNorm))]
 
 
 def corners(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -194,7 +194,7 @@ def test_the_standard_monitor_is_what_fit_gives_by_default(fitted: dict[str, Str
         added = np.clip(head.bias + signals[:, places] @ slow, -head.clip, head.clip) * steps["novelty"]
         np.testing.assert_allclose(found.evidence[piece], added - head.allowance, atol=0.02)
     with pytest.raises(ValueError, match="tcuq_standard is not fitted; a development stream is needed first"):
-        TcuqStandard().state()
+        _ = TcuqStandard().needs
 
 
 def test_no_conformal_has_the_same_scores_and_a_frozen_threshold(fitted: dict[str, Streaming]) -> None:

@@ -25,7 +25,6 @@ def build_parser() -> Parser:
     from tcuq import __version__
     from tcuq.cli.parser import Parser, epilog
 
-    from . import bench, boards, corrupt, data, record, reproduce, results, stream, train
     from .shared import command
 
     parser = Parser(
@@ -45,21 +44,8 @@ def build_parser() -> Parser:
         "--version", action="version", version=f"tcuq-lab {__version__}", help="show the version and exit"
     )
     subparsers = parser.add_commands("commands, in the order in which you need them", "COMMAND")
-    commands = {
-        "bench": bench.bench,
-        "labels": reproduce.labels,
-        "data": data.ACTIONS,
-        "corrupt": corrupt.ACTIONS,
-        "stream": stream.ACTIONS,
-        "networks": train.networks,
-        "train": train.train_networks,
-        "record": record.record,
-        "reproduce": reproduce.reproduce,
-        "results": results.results,
-        "boards": boards.ACTIONS,
-    }
     for name, told in json.loads(files(__package__).joinpath("commands.json").read_text("utf-8")).items():
-        command(subparsers, name, told, commands[name])
+        command(subparsers, name, told)
     return parser
 
 

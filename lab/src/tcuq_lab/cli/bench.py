@@ -3,20 +3,43 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
+from tcuq.base.atomic_files import write_whole
+from tcuq.base.checks import known
 from tcuq.base.errors import InputError
 from tcuq.cli.common import answer, note, progress
 from tcuq.cli.process import UsageError
 
+from ..benchmark.entries import BUILT_IN, built_in, load_entry
+from ..benchmark.files import LIST, arrays_of, content_digest, content_of, load, save
+from ..benchmark.make import SEED, TASKS, about, made
+from ..benchmark.results import (
+    TRACKS,
+    Result,
+    beside,
+    leaderboard,
+    load_results,
+    placed,
+    rank_line,
+    ranked,
+    result_of,
+    result_text,
+    same_figures,
+    screen,
+    stored,
+)
+from ..changes import update
+from ..data import present
+from ..experiments.benchmark import Outcome, run
+from ..harness.laws import RECORDED
+from ..harness.lines import entries, plain
+from ..home import NoCheckout, folder, home
+from ..reproduce.run_size import run_size
+from ..reproduce.units import PLAIN
 from .shared import forecast, recordings_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from ..benchmark.results import Result
-    from ..experiments.benchmark import Outcome
 
 RESULTS = "results"
 """Folder of the built-in results, beside the streams."""
@@ -50,9 +73,6 @@ def bench(args: argparse.Namespace) -> int:
         return _make(args)
     if args.methods:
         return _run(args)
-    from ..benchmark.entries import BUILT_IN
-    from ..home import NoCheckout, home
-
     try:
         example = str(home() / "examples" / "bench_method.py")
     except NoCheckout:
@@ -64,9 +84,6 @@ def bench(args: argparse.Namespace) -> int:
 
 def _folder(given: str | None) -> Path:
     """Return the folder of the streams, or say where to get them."""
-    from ..benchmark.files import LIST
-    from ..home import NoCheckout, folder
-
     try:
         found = folder(given, "benchmark")
     except NoCheckout:
@@ -85,16 +102,6 @@ def _folder(given: str | None) -> Path:
 
 
 def _run(args: argparse.Namespace) -> int:
-    import json
-    from pathlib import Path
-
-    from tcuq.base.atomic_files import write_whole
-
-    from ..benchmark.entries import BUILT_IN, built_in, load_entry
-    from ..benchmark.files import load
-    from ..benchmark.results import beside, rank_line, result_of, result_text, same_figures, screen, stored
-    from ..experiments.benchmark import run
-
     names = list(BUILT_IN) if args.methods == ["all"] else list(dict.fromkeys(args.methods))
     stems = [Path(name).stem for name in names]
     for number, name in enumerate(names):
@@ -134,11 +141,6 @@ def _run(args: argparse.Namespace) -> int:
 
 def _renewed(args: argparse.Namespace, results: Sequence[Result], files: Mapping[Path, str]) -> int:
     """Compare new result files and the table of results with what is stored, and replace it if asked to."""
-    from pathlib import Path
-
-    from ..benchmark.results import leaderboard, placed
-    from ..changes import update
-
     page = Path(args.page)
     changes = [update(path, text) for path, text in files.items()]
     changes.append(update(page, placed(page.read_text(encoding="utf-8"), leaderboard(results))))
@@ -156,8 +158,6 @@ def _renewed(args: argparse.Namespace, results: Sequence[Result], files: Mapping
 
 
 def _summary(outcome: Outcome) -> dict[str, object]:
-    from ..harness.lines import entries, plain
-
     head = outcome.interval()
     return {
         "excess" if outcome.entry.told else "relative_errors": dict(zip(ENDS, head, strict=False)),
@@ -168,9 +168,6 @@ def _summary(outcome: Outcome) -> dict[str, object]:
 
 
 def _table(args: argparse.Namespace) -> int:
-    from ..benchmark.results import TRACKS, beside, leaderboard, load_results, ranked, stored
-    from ..home import NoCheckout, folder
-
     results = load_results(args.table)
     if not args.only:
         try:
@@ -198,16 +195,6 @@ def _table(args: argparse.Namespace) -> int:
 
 
 def _make(args: argparse.Namespace) -> int:
-    from tcuq.base.checks import known
-
-    from ..benchmark.files import arrays_of, content_digest, content_of, save
-    from ..benchmark.make import SEED, TASKS, about, made
-    from ..data import present
-    from ..harness.laws import RECORDED
-    from ..home import folder
-    from ..reproduce.run_size import run_size
-    from ..reproduce.units import PLAIN
-
     setting = run_size(args.setting)
     asked = [known("task", task, TASKS) for task in args.task or ()]
     if not args.out and (args.task or setting.name != "full"):

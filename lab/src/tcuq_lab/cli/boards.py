@@ -4,15 +4,30 @@ from __future__ import annotations
 
 import argparse
 import json
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from tcuq.base.checks import integer
 from tcuq.cli.common import answer, note, progress
 from tcuq.cli.process import UsageError, tell
+from tcuq_device.boards import board
+from tcuq_device.cli.shared import energy, span
+from tcuq_device.cost.agree import first_difference
+from tcuq_device.graph.model import Graph
+from tcuq_device.graph.storage import load_graph, save_graph
 
-if TYPE_CHECKING:
-    from tcuq_device.graph.model import Graph
+from ..boards import costs
+from ..boards.costs import result
+from ..changes import put
+from ..experiments.boards import BOARDS, SPEC
+from ..experiments.run import run
+from ..home import folder, library
+from ..pages.device import page
+from ..reproduce.recordings import Recordings
+from ..reproduce.run_size import run_size
 
 HEADROOMS = (1.0, 4.0)
 
@@ -22,15 +37,11 @@ def _say(args: argparse.Namespace) -> Callable[[str], None]:
 
 
 def _weights(args: argparse.Namespace) -> Path:
-    from ..home import folder
-
     return folder(args.weights, "weights")
 
 
 def _results(args: argparse.Namespace, file: str, part: bool = False) -> Path:
     """Return where figures are stored; what cannot be written is refused before minutes of work."""
-    from ..home import folder
-
     return _writable(args, folder(args.results, "results/device") / file, part)
 
 
@@ -44,18 +55,11 @@ def _writable(args: argparse.Namespace, path: Path, part: bool) -> Path:
 
 def _keep(args: argparse.Namespace, path: Path, found: dict[str, Any], part: bool) -> None:
     """Say how figures differ from the stored ones, and store them when told to."""
-    from ..changes import put
-
     put(path, json.dumps(found, indent=1, allow_nan=False) + "\n", args.write, _say(args), part)
 
 
 def bench(args: argparse.Namespace) -> int:
     """Measure stock monitors, and compare; store only when told to."""
-    from tcuq_device.boards import board
-
-    from ..boards import costs
-    from ..home import folder
-
     for name in args.board or ():
         board(name)  # refused before anything is built
     path = _writable(args, folder(args.stored, "../bench/monitors.json"), bool(args.board))
@@ -100,8 +104,6 @@ def _stale(stored: Sequence[Mapping[str, Any]], found: Sequence[Mapping[str, Any
 
 def _monitors(found: Mapping[str, Any]) -> str:
     """Return the figures of monitors as a table for people."""
-    from tcuq_device.cli.shared import energy, span
-
     lines = [
         f"{found['compiler']}; {found['emulator']}",
         "flash and RAM: what a monitor adds to a firmware with a network; instructions: counted; "
@@ -141,9 +143,6 @@ def quantize(args: argparse.Namespace) -> int:
 
 
 def _quantize_one(args: argparse.Namespace) -> int:
-    from tcuq.base.checks import integer
-    from tcuq_device.graph.storage import save_graph
-
     from ..boards.graphs import narrowed, quantize_file, stored_path
 
     integer("--features", args.features, 1, 32)
@@ -162,8 +161,6 @@ def _quantize_one(args: argparse.Namespace) -> int:
 
 
 def _quantize_tasks(args: argparse.Namespace) -> int:
-    from tcuq_device.graph.storage import save_graph
-
     from ..boards.graphs import FOLDER, TaskGraphs
 
     home = _weights(args)
@@ -185,8 +182,6 @@ def _quantize_tasks(args: argparse.Namespace) -> int:
 
 def _compared(graph: Graph, path: Path) -> tuple[int | None, str]:
     """Return how many values differ from a stored graph, and that in words."""
-    from tcuq_device.graph.storage import load_graph
-
     from ..boards.graphs import difference
 
     if not path.exists():
@@ -199,16 +194,7 @@ def _compared(graph: Graph, path: Path) -> tuple[int | None, str]:
 
 def table(args: argparse.Namespace) -> int:
     """Measure all methods, as `tcuq-lab reproduce boards` does, but everything anew."""
-    import tempfile
-    from dataclasses import replace
-
     _torch()
-    from ..boards.costs import result
-    from ..experiments.boards import SPEC
-    from ..experiments.run import run
-    from ..reproduce.recordings import Recordings
-    from ..reproduce.run_size import run_size
-
     path = _results(args, "table.json", bool(args.task))
     chosen = replace(SPEC.narrowed(args.task or (), ()), steps=args.steps)
     with tempfile.TemporaryDirectory() as kept, progress(args) as bar:
@@ -222,13 +208,8 @@ def table(args: argparse.Namespace) -> int:
 
 def replay(args: argparse.Namespace) -> int:
     """Compare boards with Python, step by step; exit 1 where they differ."""
-    from tcuq_device.boards import board
-    from tcuq_device.cost.agree import first_difference
-
     _torch()
-    from ..boards.costs import result
     from ..boards.lineup import line_up
-    from ..experiments.boards import BOARDS, SPEC
 
     path, weights = _results(args, "replay.json", bool(args.task)), _weights(args)
     result("replay", [])  # its tools are refused before minutes of work
@@ -273,10 +254,6 @@ def accuracy(args: argparse.Namespace) -> int:
 
 def write_page(args: argparse.Namespace) -> int:
     """Say how the page differs from what the files give, and write it when told to."""
-    from ..changes import put
-    from ..home import folder
-    from ..pages.device import page
-
     home = folder(args.results, "results/device")
     path = folder(args.out, "../docs/DEVICE.md").resolve()
     text = page(home, folder(args.monitors, "../bench/monitors.json").resolve())
@@ -288,10 +265,4 @@ def write_page(args: argparse.Namespace) -> int:
 
 
 def _torch() -> None:
-    from ..home import library
-
     library("torch", "to read networks")
-
-
-ACTIONS = {"bench": bench, "quantize": quantize, "table": table, "replay": replay, "accuracy": accuracy}
-ACTIONS["page"] = write_page

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import argparse
+import io
+import json
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+
+from tcuq.base.atomic_files import write_whole
 from tcuq.base.errors import InputError, wrong_value
 from tcuq.cli.common import answer, need_files, progress
+from tcuq.io.sources import check_target
 
-if TYPE_CHECKING:
-    from ..corruptions import Suite
+from ..corruptions import Suite, suite, suite_of, suites
+from ..corruptions.official import corrupted
+from ..corruptions.sheet import draw, own_picture, png
+from ..data import load, splits
 
 
 def list_all(args: argparse.Namespace) -> int:
     """List suites and their kinds."""
-    from ..corruptions import suite, suites
-
     chosen = [suite(name) for name in ([args.suite] if args.suite else suites())]
     lines = []
     for each in chosen:
@@ -47,13 +53,6 @@ def _role(suite: Suite, name: str) -> str:
 
 def draw_sheet(args: argparse.Namespace) -> int:
     """Draw a contact sheet."""
-    from tcuq.base.atomic_files import write_whole
-    from tcuq.io.sources import check_target
-
-    from ..corruptions import suite_of
-    from ..corruptions.sheet import draw, own_picture, png
-    from ..data import load, splits
-
     need_files(args, "--out")
     suite = suite_of(args.dataset)
     check_target(args.out)
@@ -77,18 +76,6 @@ def draw_sheet(args: argparse.Namespace) -> int:
 
 def make_one(args: argparse.Namespace) -> int:
     """Write a corrupted split."""
-    import io
-    import json
-
-    import numpy as np
-
-    from tcuq.base.atomic_files import write_whole
-    from tcuq.io.sources import check_target
-
-    from ..corruptions import suite_of
-    from ..corruptions.official import corrupted
-    from ..data import splits
-
     need_files(args, "--out")
     suite = suite_of(args.dataset)
     setting = suite.setting(args.kind, args.severity)
@@ -107,6 +94,3 @@ def make_one(args: argparse.Namespace) -> int:
     write_whole(args.out, file.getvalue())
     answer(args, {"file": args.out, "examples": len(made.x), **about}, f"wrote {args.out}: {made.source}")
     return 0
-
-
-ACTIONS = {"list": list_all, "sheet": draw_sheet, "make": make_one}

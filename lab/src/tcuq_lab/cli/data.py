@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from tcuq.base.errors import InputError
 from tcuq.cli.common import answer, note, progress
 from tcuq.cli.process import complain
 
-if TYPE_CHECKING:
-    from pathlib import Path
+from ..data.dataset import data_folder, entry, load, names, present, splits
+from ..data.download import get
+from ..data.pack import pack
 
 
 def pack_one(args: argparse.Namespace) -> int:
     """Pack recordings."""
-    from ..data.pack import pack
-
     said = pack(args.name, args.folder, args.out)
     answer(args, {"file": args.out}, said)
     return 0
@@ -24,8 +26,6 @@ def pack_one(args: argparse.Namespace) -> int:
 
 def list_all(args: argparse.Namespace) -> int:
     """List the datasets."""
-    from ..data.dataset import data_folder, entry, names, present
-
     folder: Path | None = None
     try:
         folder = data_folder()
@@ -47,9 +47,6 @@ def list_all(args: argparse.Namespace) -> int:
 
 def get_one(args: argparse.Namespace) -> int:
     """Fetch a dataset."""
-    from ..data.dataset import data_folder, entry
-    from ..data.download import get
-
     known = entry(args.name)
     folder = data_folder(make=True)
     with progress(args) as bar:
@@ -65,8 +62,6 @@ def get_one(args: argparse.Namespace) -> int:
 
 def check_all(args: argparse.Namespace) -> int:
     """Decode what is there."""
-    from ..data.dataset import data_folder, names, present, splits
-
     folder = data_folder()
     wanted = names() if args.name is None else (args.name,)
     pairs = [(name, split) for name in wanted for split in splits(name) if present(name, split, folder)]
@@ -86,10 +81,6 @@ def check_all(args: argparse.Namespace) -> int:
 
 
 def _checked(name: str, split: str) -> dict[str, Any]:
-    import numpy as np
-
-    from ..data.dataset import load
-
     result: dict[str, Any] = {"name": name, "split": split, "error": None}
     try:
         found = load(name, split)
@@ -113,6 +104,3 @@ def _line(result: dict[str, Any]) -> str:
 
 def _counts(counts: list[int]) -> str:
     return str(counts[0]) if len(set(counts)) == 1 else " ".join(map(str, counts))
-
-
-ACTIONS = {"list": list_all, "get": get_one, "check": check_all, "pack": pack_one}

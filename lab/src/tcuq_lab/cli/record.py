@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+import time
+from pathlib import Path
 
+from tcuq.base.atomic_files import write_whole
+from tcuq.base.checks import integer, known
 from tcuq.cli.common import answer, note
 
-if TYPE_CHECKING:
-    pass
+from ..experiments.paper import PAPER
+from ..home import library
+from ..reproduce.recorder import available, checksums, differing, manifest, record_all, rows_of
+from ..reproduce.rows import TASKS, row_of
+from ..reproduce.run_size import run_size
+from .shared import forecast, recordings_of
 
 
 def record(args: argparse.Namespace) -> int:
     """Make all recordings, and say what they took."""
-    import time
-    from pathlib import Path
-
-    from tcuq.base.atomic_files import write_whole
-    from tcuq.base.checks import integer, known
-
-    from ..experiments.paper import PAPER
-    from ..home import library
-    from ..reproduce.recorder import available, checksums, differing, manifest, record_all, rows_of
-    from ..reproduce.rows import TASKS, row_of
-    from ..reproduce.run_size import run_size
-    from .shared import forecast, recordings_of
-
     jobs, setting = integer("jobs", args.jobs, 1, 256), run_size(args.setting)
     recordings = recordings_of(args, setting)
     cache = Path(recordings.folder)

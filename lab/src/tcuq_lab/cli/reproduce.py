@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
 
+from tcuq.base.atomic_files import write_whole
+from tcuq.base.checks import integer, known
 from tcuq.cli.common import answer, note, progress
 from tcuq.cli.process import UsageError
 
+from ..benchmark.files import load
+from ..changes import update
+from ..experiments import labels as late
+from ..experiments.registry import ALONE, EXPERIMENTS
+from ..experiments.result_files import result_text
+from ..experiments.run import NoNetworks, run
+from ..harness.lines import plain
+from ..home import folder, home
+from ..pages.words import lasting
+from ..reproduce.run_size import run_size
+from . import main
 from .shared import forecast, recordings_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
 
 ELSEWHERE = {
     "benchmark": ("Label-free monitors on the streams of the benchmark", ["bench", "all"]),
@@ -27,41 +39,21 @@ LONGEST = 100
 
 def labels(args: argparse.Namespace) -> int:
     """Measure, compare and, if asked to, store."""
-    import json
-
-    from tcuq.base.atomic_files import write_whole
-
-    from ..benchmark.files import load
-    from ..experiments.labels import on_page, run, table
-    from ..home import home
-
     stored, page = home() / "results" / "late" / "labels.json", home().parent / "docs" / "LABELS.md"
     with progress(args) as bar:
-        rows = run(load(home() / "benchmark"), bar)
+        rows = late.run(load(home() / "benchmark"), bar)
     text = json.dumps({"command": "tcuq-lab labels --write", "rows": rows}, indent=0) + "\n"
     same = stored.exists() and stored.read_text(encoding="utf-8") == text
     if args.write:
         write_whole(stored, text)
-        write_whole(page, on_page(page.read_text(encoding="utf-8"), table(rows)))
+        write_whole(page, late.on_page(page.read_text(encoding="utf-8"), late.table(rows)))
         note(args, f"wrote {stored} and {page}")
-    answer(args, {"same": same, "rows": rows}, table(rows))
+    answer(args, {"same": same, "rows": rows}, late.table(rows))
     return 0 if same or args.write else 1
 
 
 def reproduce(args: argparse.Namespace) -> int:
     """Run experiments and print their tables."""
-    from dataclasses import replace
-    from pathlib import Path
-
-    from tcuq.base.checks import integer, known
-
-    from ..changes import update
-    from ..experiments.registry import ALONE, EXPERIMENTS
-    from ..experiments.result_files import result_text
-    from ..experiments.run import NoNetworks, run
-    from ..harness.lines import plain
-    from ..reproduce.run_size import run_size
-
     found = EXPERIMENTS
     if not args.names:
         listed = {name: {"title": each.title, "paper": each.paper} for name, each in found.items()}
@@ -75,8 +67,6 @@ def reproduce(args: argparse.Namespace) -> int:
     integer("workers", args.workers, 1, 256)
     elsewhere = [name for name in args.names if name in ELSEWHERE]
     if elsewhere:
-        from . import main
-
         if len(elsewhere) < len(args.names):
             raise UsageError(f"{elsewhere[0]} has other options: run it by itself")
         return max(main(ELSEWHERE[name][1]) for name in elsewhere)
@@ -118,8 +108,6 @@ def reproduce(args: argparse.Namespace) -> int:
 
 def _device(name: str) -> str:
     """Return the device that networks run on; without PyTorch only what is recorded can be used."""
-    from importlib.util import find_spec
-
     if find_spec("torch") is None:
         return "cpu"
     from ..zoo.make import find_device
@@ -129,9 +117,6 @@ def _device(name: str) -> str:
 
 def _listed(titles: Mapping[str, str]) -> str:
     """Return a line for each experiment: its name, its title, the time and size of the stored run."""
-    from ..home import folder
-    from ..pages.words import lasting
-
     results = folder(None, "results")
     name_width, title_width = (max(map(len, texts), default=0) for texts in (titles, titles.values()))
     lines = []
@@ -146,8 +131,6 @@ def _listed(titles: Mapping[str, str]) -> str:
 
 def _last_run(path: Path) -> tuple[float, str] | None:
     """Return seconds and setting that a result file tells; None where it tells none."""
-    import json
-
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         return float(found["seconds"]), str(found["setting"]["name"])

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
+from tcuq.base.atomic_files import write_whole
 from tcuq.cli.common import answer
 from tcuq.cli.process import UsageError
 
-if TYPE_CHECKING:
-    pass
+from ..changes import update
+from ..experiments.result_files import pack
+from ..home import folder
+from ..pages import FOLDER, README, build_pages, build_readme
 
 WIDEST = 160
 """Characters that are shown of a changed line: a row of a table may have a thousand."""
@@ -17,13 +19,6 @@ WIDEST = 160
 
 def results(args: argparse.Namespace) -> int:
     """Show what would change in the pages; write them if asked to."""
-    from tcuq.base.atomic_files import write_whole
-
-    from ..changes import update
-    from ..experiments.result_files import pack
-    from ..home import folder
-    from ..pages import FOLDER, README, build_pages, build_readme
-
     if args.check and (args.write or args.pack):
         raise UsageError("--check excludes --write and --pack: it writes nothing")
     source, out = folder(args.results, "results"), folder(args.out, "../docs")

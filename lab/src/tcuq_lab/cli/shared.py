@@ -7,11 +7,14 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from tcuq.cli.common import comma_list, note, progress
 from tcuq.cli.parser import declare, declare_group
+
+from ..home import folder
 
 if TYPE_CHECKING:
     from tcuq.cli.parser import Subparsers
@@ -46,8 +49,8 @@ KINDS: Mapping[str, Any] = MappingProxyType(
 """Type of a value by what stands for it in the help; all else is text."""
 
 
-def command(subparsers: Subparsers, name: str, told: Mapping[str, Any], run: Any) -> None:
-    """Declare a command as it is told; one that has actions is given a function for each.
+def command(subparsers: Subparsers, name: str, told: Mapping[str, Any]) -> None:
+    """Declare a command as it is told, and its actions; the module that runs it is imported only then.
 
     What is not given is None, flags too, so that `tcuq.cli.common.given` leaves it out.
     """
@@ -56,8 +59,13 @@ def command(subparsers: Subparsers, name: str, told: Mapping[str, Any], run: Any
     if "actions" in told:
         actions = declare_group(subparsers, name, *words, then, about)
         for each, inner in told["actions"].items():
-            command(actions, each, inner, run[each])
+            command(actions, each, inner)
         return
+
+    def run(args: argparse.Namespace) -> Any:
+        module, function = told["run"].split(".")
+        return getattr(import_module(f".{module}", __package__), function)(args)
+
     parser = declare(subparsers, name, *words, run, then, about)
     for title, rows in told.get("options", {}).items():
         group = parser.add_argument_group(title) if title else parser
@@ -77,7 +85,6 @@ def option(group: Any, names: str, value: str, said: str, type: str = "", **more
 
 def recordings_of(args: argparse.Namespace, setting: RunSize, *more: Any) -> Recordings:
     """Return what networks said, in the folders that --weights and --cache name."""
-    from ..home import folder
     from ..reproduce.recordings import Recordings
 
     weights, cache = folder(args.weights, "weights"), folder(args.cache, "../out/reproduce")

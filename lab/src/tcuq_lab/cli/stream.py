@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tcuq.base.errors import InputError, placed
 from tcuq.cli.common import answer, given, need_files, note
 from tcuq.cli.process import UsageError, complain
 
-if TYPE_CHECKING:
-    from ..streams.description import Description, Shift
-    from ..streams.stream import Stream
+from ..corruptions import suite_of
+from ..data.ood import ood_name
+from ..data.parts import split_of
+from ..streams.description import Description, Ood, Shift
+from ..streams.dwell import LAWS
+from ..streams.fields import chosen
+from ..streams.held import Held
+from ..streams.layout import LAYOUTS
+from ..streams.playback import check_media, known_kinds, labels_for
+from ..streams.sliding import Sliding
+from ..streams.stream import Mismatch, Stream, build, overview, seal
 
 _LAYOUT = ("mean", "minimum", "first", "length", "gap", "reversed", "down", "onset", "gradual", "shifted")
 
 
 def make_one(args: argparse.Namespace) -> int:
     """Write a description with digests."""
-    from ..corruptions import suite_of
-    from ..data.ood import ood_name
-    from ..data.parts import split_of
-    from ..streams.description import Description, Ood
-    from ..streams.dwell import LAWS
-    from ..streams.fields import chosen
-    from ..streams.held import Held
-    from ..streams.layout import LAYOUTS
-    from ..streams.playback import check_media, labels_for
-    from ..streams.sliding import Sliding
-    from ..streams.stream import build, seal
-
     need_files(args, "--out")
     law = _law(args)
     if args.hop is not None and not args.sliding:
@@ -84,9 +80,6 @@ def _law(args: argparse.Namespace) -> dict[str, Any]:
 
 def _shifts(args: argparse.Namespace) -> tuple[tuple[Shift, ...], list[str]]:
     """Return the shifts that were asked for, and those of them that only tests may show."""
-    from ..corruptions import suite_of
-    from ..streams.description import Shift
-
     if not args.kind:
         if args.severity is not None:
             raise UsageError("--severity without --kind, expected at least one kind")
@@ -112,8 +105,6 @@ def show_one(args: argparse.Namespace) -> int:
 
 def check_one(args: argparse.Namespace) -> int:
     """Rebuild a stream and compare."""
-    from ..streams.stream import Mismatch
-
     try:
         description, stream = _rebuilt(args)
     except Mismatch as error:
@@ -132,11 +123,6 @@ def check_one(args: argparse.Namespace) -> int:
 
 
 def _rebuilt(args: argparse.Namespace) -> tuple[Description, Stream]:
-    from ..corruptions import suite_of
-    from ..streams.description import Description
-    from ..streams.playback import check_media, known_kinds, labels_for
-    from ..streams.stream import Mismatch, build
-
     need_files(args, "FILE")
     description = Description.load(args.file)
     try:
@@ -153,8 +139,6 @@ def _rebuilt(args: argparse.Namespace) -> tuple[Description, Stream]:
 
 
 def _found(path: str, description: Description, stream: Stream) -> dict[str, Any]:
-    from ..streams.stream import overview
-
     content = description.to_dict()
     names = ("dataset", "part", "seed", "dwell", "layout", "held", "sliding", "digest")
     return {"file": path, **{name: content.get(name) for name in names}, **overview(stream)}
@@ -179,6 +163,3 @@ def _lines(found: dict[str, Any]) -> list[str]:
     for name, each in found["sources"].items():
         lines.append(f"{name:<20} {each['steps']:,} steps of {each['examples']:,} examples")
     return lines
-
-
-ACTIONS = {"make": make_one, "show": show_one, "check": check_one}

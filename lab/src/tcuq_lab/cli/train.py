@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+import json
+from typing import Any
 
+from tcuq.base.checks import number
 from tcuq.cli.common import answer, given, note, progress
 from tcuq.cli.process import UsageError
 
-if TYPE_CHECKING:
-    pass
+from ..changes import put
+from ..experiments import networks as stored
+from ..home import folder, library
 
 
 def networks(args: argparse.Namespace) -> int:
     """Do one of the things with stored networks; nothing stored changes without being told to."""
-    import json
-
-    from ..changes import put
-    from ..experiments import networks as stored
-    from ..home import folder
 
     def keep(path: Any, text: str) -> None:
         put(path, text, args.write, lambda line: note(args, line))
@@ -56,11 +54,7 @@ def networks(args: argparse.Namespace) -> int:
 
 def train_networks(args: argparse.Namespace) -> int:
     """Train the members."""
-    from ..home import library
-
     library("torch", "for training")
-    from tcuq.base.checks import number
-
     from ..zoo.make import find_config, train_all
 
     if args.name is not None and len(args.config) > 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,7 @@ class Temperature(Method):
 
     name = "temperature"
     temperature: float | None = None
+    needs = MappingProxyType({"stored": 1})
 
     def learn(self, clean: Outputs, y: npt.NDArray[np.int64]) -> None:
         """Fit the temperature."""
@@ -59,10 +61,6 @@ class Temperature(Method):
             )
         probs = softmax(seen.extra["logits"], self.temperature)
         return Answer(probs, unsure(probs))
-
-    def needs(self) -> dict[str, Any]:
-        """Store the temperature."""
-        return {"stored": 1}
 
 
 def likelihood(logits: npt.NDArray[Any], y: npt.NDArray[np.int64], temperature: float) -> float:
@@ -114,7 +112,8 @@ class Conformal(Method):
             raise ValueError("conformal has no clean doubts; learn() with development examples is needed")
         return Answer(seen.probs, 1 - p_values(self.clean, unsure(seen.probs)))
 
-    def needs(self) -> dict[str, Any]:
+    @property
+    def needs(self) -> Mapping[str, Any]:
         """Store the clean doubts."""
         return {"stored": 0 if self.clean is None else len(self.clean)}
 
@@ -172,7 +171,8 @@ class ConfidenceNorm(Method):
         logit = x[:, 0] * self.coef[0] + x[:, 1] * self.coef[1] + self.bias
         return Answer(seen.probs, 1 / (1 + np.exp(-logit)))
 
-    def needs(self) -> dict[str, Any]:
+    @property
+    def needs(self) -> Mapping[str, Any]:
         """Take the norm and weigh; store two coefficients and a bias."""
         from ..zoo.outputs import core
 

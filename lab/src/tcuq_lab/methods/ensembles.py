@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
@@ -179,6 +180,7 @@ class McDropout(Rowwise):
     bank = "mc_dropout"
     grid = GRID
     passes, seed = 10, 0
+    needs = MappingProxyType({"repeats": passes})  # masks are drawn by the device and are not counted
 
     def record(self, x: npt.NDArray[Any], device: str = "cpu") -> Outputs:
         """Run the network `passes` times, each with masks of its own."""
@@ -196,10 +198,6 @@ class McDropout(Rowwise):
                 logits.append(torch.stack([each[0].float() for each in found], dim=1).cpu().numpy())
                 features.append(torch.stack([each[1].float() for each in found]).mean(0).cpu().numpy())
         return together(np.concatenate(logits), np.concatenate(features), self.grid)
-
-    def needs(self) -> dict[str, Any]:
-        """Run all passes; masks are drawn by the device and are not counted."""
-        return {"repeats": self.passes}
 
 
 POSTNET_KINDS = ("max", "evidence", "differential", "entropy", "expected", "information", "deviation",
@@ -227,7 +225,8 @@ class PostNet(Rowwise):
         mean = alpha / alpha.sum(axis=1, keepdims=True)
         return Outputs(mean, features, {"risks": risks(alpha)})
 
-    def needs(self) -> dict[str, Any]:
+    @property
+    def needs(self) -> Mapping[str, Any]:
         """Leave out the linear head, which is not used; a flow measures and moves a point a class."""
         from ..zoo.heads import Posterior
         from ..zoo.outputs import parameters
@@ -278,7 +277,8 @@ class DeepBelief(Deep):
         found = believed(seen, setting)
         return Answer(found, unsure(found))
 
-    def needs(self) -> dict[str, Any]:
+    @property
+    def needs(self) -> Mapping[str, Any]:
         """Store the stay, and keep a belief a class."""
         from ..zoo.outputs import core
 

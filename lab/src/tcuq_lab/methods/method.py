@@ -38,11 +38,6 @@ MODULES = {
 
 def networks_of(name: str, networks: Sequence[nn.Module], recipe: str, members: int) -> tuple[nn.Module, ...]:
     """Return the networks of a method, none or as many as it needs."""
-    if not isinstance(networks, Sequence):
-        raise TypeError(
-            f"{name} is given a {type(networks).__name__}, expected "
-            f"a sequence of {members} of recipe {recipe}"
-        )
     if not networks:
         return ()
     if len(networks) != members:
@@ -56,7 +51,7 @@ def networks_of(name: str, networks: Sequence[nn.Module], recipe: str, members: 
 
 
 def check_clean(name: str, x: npt.NDArray[Any], y: npt.NDArray[np.int64]) -> None:
-    """Refuse examples that cannot be clean ones: of no class, or without a label each.
+    """Refuse examples that cannot be clean ones: none, or of no class.
 
     Examples
     --------
@@ -67,8 +62,6 @@ def check_clean(name: str, x: npt.NDArray[Any], y: npt.NDArray[np.int64]) -> Non
     """
     if not len(x):
         raise ValueError(f"{name} is given no examples, expected one clean development example or more")
-    if len(x) != len(y):
-        raise ValueError(f"{name} is given {len(y)} labels, expected {len(x)}, one an example")
     if y.min() < 0:
         raise ValueError(
             f"{name} is given an example of class {y.min()}, expected 0 or more, clean examples alone"
@@ -224,7 +217,8 @@ class Method(ABC):
         """Return the networks that a device runs."""
         return self.loaded()
 
-    def needs(self) -> dict[str, Any]:
+    @property
+    def needs(self) -> Mapping[str, Any]:
         """Return what a step needs beside a pass through every network, as `zoo.outputs.counted` takes it."""
         return {}
 
@@ -232,7 +226,7 @@ class Method(ABC):
         """Return what a step costs, for a prepared input of a shape (channels, height, width)."""
         from ..zoo.outputs import counted
 
-        return counted(self.deployed(), shape, **self.needs())
+        return counted(self.deployed(), shape, **self.needs)
 
 
 HORIZON = 200

@@ -44,8 +44,7 @@ def signals_of(params: Params, log: Log) -> tuple[npt.NDArray[np.float64], npt.N
     """Return the core's signals in use (T, k) as floats, and which steps have a past to speak of."""
     _, values = run_over(Monitor(params), log, signals=True)
     settled = np.ones(len(log), dtype=bool)
-    for piece in log.pieces():
-        settled[piece.start] = False
+    settled[[piece.start for piece in log.pieces()]] = False
     return values[:, [NUMBER[name] for name in params.signals]], settled
 
 
@@ -67,7 +66,7 @@ class TcuqPaper(Tcuq):
     name = "tcuq_paper"
     choice: ClassVar[str | None] = "tcuq_paper"
     decided: ClassVar[Mapping[str, Any]] = {"level": "budget", "budget": 0.1, "run_length": 1000}
-    grid: ClassVar[tuple[Mapping[str, Any], ...]] = (
+    grid = (
         NOW,
         _setting(),
         _setting(blend=1.0),
@@ -93,28 +92,15 @@ class TcuqPaper(Tcuq):
             rest = past & ~inside
             if wrong[rest].any() and not wrong[rest].all():
                 coef, bias = fit_logistic(values[rest], wrong[rest], setting["l2"], -COEF_LIMIT)
-                by_name = dict(zip(params.signals, coef.tolist(), strict=True))
-                trial = params.replace(coef=by_name, bias=_within(bias))
-                risk = run_over(Monitor(trial), log)["risk"]
+                risk = run_over(Monitor(_learned(params, coef, bias)), log)["risk"]
                 found.append(measure(risk, wrong, dev.kinds, dev.observed.stretches, inside))
         known = [each for each in found if np.isfinite(each)]
         return float(np.mean(known)) if known else 0.0
 
     def _params(self, log: Log, setting: Mapping[str, Any]) -> Params:
-        return fit(
-            log,
-            profile="paper",
-            force=True,
-            options=FitOptions(
-                signals=setting["signals"],
-                lags=setting["lags"],
-                blend=setting["blend"],
-                l2=setting["l2"],
-                explain=False,
-                drop_unused=False,  # variants are compared at the same cost
-            ),
-            **self.decided,
-        )
+        told = {name: setting[name] for name in ("signals", "lags", "blend", "l2")}
+        options = FitOptions(**told, explain=False, drop_unused=False)  # variants cost the same
+        return fit(log, profile="paper", force=True, options=options, **self.decided)
 
     def _labeled(self, dev: Labeled, setting: Mapping[str, Any]) -> tuple[Log, Projection | None]:
         seen, kind = dev.observed, setting["features"]
@@ -142,7 +128,7 @@ class TcuqPaper(Tcuq):
         from ..zoo.outputs import core
 
         width = min(WIDTH, core(self.network).width)
-        return self._start(self.changed(self.setting), self.classes, width)
+        return self._start(self.changed(self.setting), core(self.network).classes, width)
 
 
 MOST_DEBT = 16_000.0
@@ -175,9 +161,10 @@ class TcuqTs(TcuqPaper):
         """Return the posteriors at the temperature."""
         return softmax(_logs(seen.probs), self.temperature)
 
-    def stored(self) -> int:
-        """Return the constants, the temperature among them."""
-        return super().stored() + 1
+    @property
+    def needs(self) -> Mapping[str, Any]:
+        """Store the temperature too."""
+        return {**super().needs, "stored": super().needs["stored"] + 1}
 
 
 def _logs(probs: Floats) -> Floats:
@@ -235,9 +222,12 @@ class Nonnegative(TcuqPaper):
         """Learn the coefficients again within their bounds; threshold and alarm follow."""
         values, past = signals_of(params, log)
         coef, bias = fit_logistic(values[past], log.errors()[past], params.notes["fit"]["l2"], 0.0)
-        by_name = dict(zip(params.signals, coef.tolist(), strict=True))
-        learned = params.replace(coef=by_name, bias=_within(bias))
-        return _limited(learned, log, self.decided["run_length"])
+        return _limited(_learned(params, coef, bias), log, self.decided["run_length"])
+
+
+def _learned(params: Params, coef: npt.NDArray[np.float64], bias: float) -> Params:
+    """Return a monitor with a head in the order of its signals."""
+    return params.replace(coef=dict(zip(params.signals, coef.tolist(), strict=True)), bias=_within(bias))
 
 
 VARIANTS: tuple[type[TcuqPaper], ...] = (TcuqTs, NoTemporal, NoConformal, FrozenWeights, Nonnegative)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -47,6 +48,7 @@ class Perturbed(Rowwise):
     """
 
     epsilon: float | None = None
+    needs: Mapping[str, Any] = MappingProxyType({"repeats": 3, "gradient": True, "stored": 1})
 
     def __init__(self, networks: Sequence[nn.Module] = ()) -> None:
         super().__init__(networks)
@@ -111,10 +113,6 @@ class Perturbed(Rowwise):
                     run.append(plain(network(inputs + step * slope.sign())))
         return [joined(run) for run in runs]
 
-    def needs(self) -> dict[str, Any]:
-        """Run two passes and a gradient; store the step."""
-        return {"repeats": 3, "gradient": True, "stored": 1}
-
 
 TEMPERATURES = (1000.0, 100.0, 10.0, 5.0, 2.0, 1.0)
 """Temperatures that are tried; the usual one first, which wins a tie."""
@@ -132,6 +130,7 @@ class Odin(Perturbed):
     bank = "odin"
     grid = tuple({"kind": kind, "gain": gain} for gain in (0.0, 1.0) for kind in ODIN_KINDS)
     temperature: float = TEMPERATURES[0]
+    needs: Mapping[str, Any] = MappingProxyType({**Perturbed.needs, "stored": 2})
 
     def confidence(self, found: tuple[Tensor, ...]) -> Tensor:
         """Return the log of the largest tempered posterior."""
@@ -166,10 +165,6 @@ class Odin(Perturbed):
         quality = [auroc(self.doubt(logits, warm), wrong) for warm in TEMPERATURES]
         self.temperature = TEMPERATURES[int(np.argmax(np.nan_to_num(quality)))]
         super().ready(x, y)
-
-    def needs(self) -> dict[str, Any]:
-        """Store the temperature too."""
-        return {**super().needs(), "stored": 2}
 
 
 class OdinEnergy(Odin):
@@ -211,13 +206,14 @@ class Godin(Perturbed):
             return np.asarray(1 - found[3][:, 0].astype(np.float64))
         return energy(found[0]) if kind == "energy" else unsure(softmax(found[0]))
 
-    def needs(self) -> dict[str, Any]:
+    @property
+    def needs(self) -> Mapping[str, Any]:  # type: ignore[override]
         """Leave out the linear head of the backbone; h is a product in every run, and has the gradient."""
         from ..zoo.outputs import core, parameters
 
         body = core(self.network)
         more = (3 * body.classes - 1) * body.width
-        return {**super().needs(), "more": more, "stored": 1 - parameters(body.head)}
+        return {**Perturbed.needs, "more": more, "stored": 1 - parameters(body.head)}
 
 
 class GodinEnergy(Godin):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -58,7 +58,8 @@ class Streaming(Method):
         """Return the constants that a device stores: the numbers of the setting that was kept."""
         return sum(isinstance(value, (int, float)) for value in self.setting.values())
 
-    def needs(self) -> dict[str, Any]:
+    @property
+    def needs(self) -> Mapping[str, Any]:
         """Store the constants, and keep the memory."""
         return {"stored": self.stored(), "state": self.state()}
 
@@ -87,7 +88,7 @@ class Vote(Ring):
     """Share of the last predictions that differ from the current one, and a `weight` of 1 - max p."""
 
     name = "vote"
-    grid: ClassVar[tuple[Mapping[str, Any], ...]] = (
+    grid = (
         *every(last=(1, 3, 5, 9, 17), weight=(TIE,)),
         *every(last=(5, 9, 17), weight=(1.0,)),
     )
@@ -113,7 +114,7 @@ class MeanPosterior(Ring):
     """1 - the mean of the last posteriors at the answer, that of the network or of the mean itself."""
 
     name = "mean_posterior"
-    grid: ClassVar[tuple[Mapping[str, Any], ...]] = every(last=LASTS, answer=("own",))
+    grid = every(last=LASTS, answer=("own",))
 
     def score(self, seen: Outputs, setting: Mapping[str, Any]) -> Answer:
         """Answer with the network's posteriors, or with their means."""
@@ -132,14 +133,14 @@ class MeanAnswer(MeanPosterior):
 
     name = "mean_answer"
     own_answer = True
-    grid: ClassVar[tuple[Mapping[str, Any], ...]] = every(last=LASTS, answer=("mean",))
+    grid = every(last=LASTS, answer=("mean",))
 
 
 class Median(Ring):
     """Median of 1 - max p over the last steps."""
 
     name = "median"
-    grid: ClassVar[tuple[Mapping[str, Any], ...]] = every(last=(1, 3, 5, 7, 9, 13, 17, 33))
+    grid = every(last=(1, 3, 5, 7, 9, 13, 17, 33))
 
     def score(self, seen: Outputs, setting: Mapping[str, Any]) -> Answer:
         """Answer with the network's own posteriors and the median."""
@@ -166,9 +167,7 @@ class Suppress(Ring):
     """
 
     name = "suppress"
-    grid: ClassVar[tuple[Mapping[str, Any], ...]] = tuple(
-        {"last": last, "threshold": THRESHOLD, "silence": 2 * last} for last in LASTS
-    )
+    grid = tuple({"last": last, "threshold": THRESHOLD, "silence": 2 * last} for last in LASTS)
 
     def score(self, seen: Outputs, setting: Mapping[str, Any]) -> Answer:
         """Answer with the network's own posteriors and the averaged doubt, during silence too."""
@@ -189,7 +188,7 @@ class Vote8(Vote):
 
     name = "vote_8"
     own_answer = True
-    grid: ClassVar[tuple[Mapping[str, Any], ...]] = every(last=(LAST,), weight=(TIE,))
+    grid = every(last=(LAST,), weight=(TIE,))
 
     def score(self, seen: Outputs, setting: Mapping[str, Any]) -> Answer:
         """Answer with the shares of the votes."""
@@ -213,4 +212,4 @@ class Mean8(MeanAnswer):
     """Answers with the mean of the last eight posteriors; the score is 1 less its largest value."""
 
     name = "mean_8"
-    grid: ClassVar[tuple[Mapping[str, Any], ...]] = every(last=(LAST,), answer=("mean",))
+    grid = every(last=(LAST,), answer=("mean",))

@@ -27,7 +27,6 @@ from ..metrics.alarms import candidates, rested_sums
 from ..metrics.drops import Measure, objective
 from .method import Answer, Floats, Labeled, Method
 from .projection import Projection, projection
-from .rules import Streaming
 
 if TYPE_CHECKING:
     from torch import nn
@@ -67,7 +66,7 @@ def _key(setting: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
     return tuple(sorted(setting.items()))
 
 
-class Tcuq(Streaming):
+class Tcuq(Method):
     """Risk of the integer core; a later setting is kept if it does better, by `WORTH`, on held-out steps."""
 
     keeps_fit: ClassVar[bool] = True
@@ -199,21 +198,14 @@ class Tcuq(Streaming):
         parts = [np.asarray(run_over(Monitor(self.params), log.take(piece))) for piece in seen.pieces()]
         return np.concatenate(parts)
 
-    def state(self) -> int:
-        """Return the bytes of the monitor, with 32-bit pointers."""
-        return cost(self._deployed()).ram_bytes
-
-    def stored(self) -> int:
-        """Return the numbers of the exported `tcuq_params_t`, and the constants of the projection."""
+    @property
+    def needs(self) -> Mapping[str, Any]:
+        """Store the numbers of the exported `tcuq_params_t`, keep the monitor, project the features."""
         params, through = self._deployed(), self._through()
-        lag_count = 1  # implied by the list of lags here, a field there
-        scale = int(params.features > 0)
-        return _count(params.integers()) + lag_count + scale + (0 if through is None else through.parameters)
-
-    def needs(self) -> dict[str, Any]:
-        """Project the features beside."""
-        through = self._through()
-        return {**super().needs(), "more": 0 if through is None else through.multiply_adds}
+        more, stored = (0, 0) if through is None else (through.multiply_adds, through.parameters)
+        # The count of the lags is implied by their list here; features have a scale.
+        stored += _count(params.integers()) + 1 + int(params.features > 0)
+        return {"stored": stored, "state": cost(params).ram_bytes, "more": more}
 
     def _deployed(self) -> Params:
         """Return what a device is given."""
@@ -243,7 +235,7 @@ class TcuqStandard(Tcuq):
 
     name = "tcuq_standard"
     decided: ClassVar[Mapping[str, Any]] = {"about": "prediction"}
-    grid: ClassVar[tuple[Mapping[str, Any], ...]] = ({"signals": None, "features": "all"},)
+    grid = ({"signals": None, "features": "all"},)
 
     def score(self, seen: Outputs, setting: Mapping[str, Any]) -> Answer:
         """Answer as `TcuqPaper` does, with a fresh monitor for each segment: what it learns outlives a reset.

@@ -13,19 +13,11 @@ from .plots import printed_loss
 from .words import NOT_RUN, SPACE, fill, grid, listed, listing, percent, plain, row_name, task_name
 
 BESIDE = f"{SPACE}/{SPACE}"
-NAMES = {"base": "network alone", "tcuq": "network and tcuq"}
-BOARDS = {"stm32f767zi": "Big-MCU, STM32F767ZI", "stm32l432kc": "Small-MCU, STM32L432KC"}
+FIRMWARES, BOARDS, SAID = (listing("names")[of] for of in ("firmwares", "boards", "said"))
+"""Names on boards, and what is said of more than one table."""
 OURS = ("tcuq_paper", "tcuq")
 THREE = ("mnist", "speech_commands", "cifar10")
 OOD = "AUROC, OOD inputs for 16 steps or more"
-SAID = {
-    "of_drops": "The paper averages over all corruption types, ours over types that no fit has seen. Drop "
-    "events are not equally frequent, which moves every AUPRC: compare orders, not levels.",
-    "calibrated": "A monitor that leaves the network as it is cannot change its posteriors: F1, Brier score "
-    "and NLL of tcuq are those of plain confidence here by construction.",
-    "small": "16 of the 200 classes of TinyImageNet, 800 test pictures",
-}
-"""What is said of more than one table."""
 
 
 class Section(NamedTuple):
@@ -164,7 +156,7 @@ def _energy_table(sources: Sources) -> str:
     for row in sources.boards.get("paper", {}).get("energy", ()):
         _, cycles = _measured(sources, row["board"], row["task"], row["method"])
         estimate = f"{SPACE}to{SPACE}".join(f"{end / 1000:.2f}" for end in cycles.get("microjoules", ()))
-        method = NAMES.get(row["method"], row_name(row["method"]))
+        method = FIRMWARES.get(row["method"], row_name(row["method"]))
         place = f"{BOARDS[row['board']]}, {task_name(row['task'])}: {method}"
         rows.append([place, f"{row['mj']:g}", estimate])
     return grid(["energy, mJ", "paper", "ours, estimate"], rows) if rows else ""
@@ -181,7 +173,7 @@ def _board_row(sources: Sources, board: str, task: str, method: str) -> list[str
     ]
     times = [f"{row['ms']:g}" if row.get("ms") else "\u2013" for row in theirs]
     return [
-        f"{task_name(task)}: {NAMES.get(method, row_name(method))}",
+        f"{task_name(task)}: {FIRMWARES.get(method, row_name(method))}",
         plain(float(ours["flash"]["total"]) / 1024, 1) + (", does not fit" if "over" in ours else ""),
         *sizes,
         f"{SPACE}to{SPACE}".join(f"{end:.0f}" for end in cycles.get("milliseconds", ())),
