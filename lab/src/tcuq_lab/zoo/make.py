@@ -5,22 +5,20 @@ from __future__ import annotations
 import errno
 import json
 import os
-import platform
 import time
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 
-from tcuq._version import VERSION
 from tcuq.base.checks import integer, known
 from tcuq.base.errors import located
 
 from ..data import present
 from ..data.parts import PARTS, base_of, load_part, split_of
+from ..home import versions
 from ..parallel import side_by_side
 from .config import Config, config_from, load_config, shipped
 from .curves import Curves, curves_of, read_curves, write_curves
@@ -169,12 +167,7 @@ def train_one(
         "losses": [round(loss, 4) for loss in losses],
         "device": device,
         "seconds": round(seconds, 1),
-        "versions": {
-            "tcuq": VERSION,
-            "torch": torch.__version__,
-            "numpy": np.__version__,
-            "python": platform.python_version(),
-        },
+        "versions": {**versions(), "torch": torch.__version__},
     }
     for name, held in (("dev", parts.dev), ("test", parts.test)):
         card[f"{name}_accuracy"] = accuracy(module, held.x.numpy(), held.y.numpy(), device)
