@@ -93,16 +93,13 @@ def train_all(
     for dataset in dict.fromkeys(plan.dataset for plan in plans):
         check_data(dataset)
     cards: dict[int, dict[str, Any]] = {}
-    if side == 1:
-        # What a network learns from is of the same dataset, so that each is loaded once.
-        for job in _jobs(plans, [number for turn in turns for number in turn], 1):
-            cards |= _job(job, target, where, every, progress)
-    else:
-        jobs = [_jobs(plans, turn, side) for turn in turns]
-        for done in side_by_side(jobs, side, _job, target, where, every):
-            cards |= done
-            if progress is not None:
-                progress(len(cards), len(plans), "networks")
+    if side == 1:  # what a network learns from is of the same dataset, so that each is loaded once
+        turns = [[number for turn in turns for number in turn]]
+    jobs = [_jobs(plans, turn, side) for turn in turns]
+    for done in side_by_side(jobs, side, _job, target, where, every, progress if side == 1 else None):
+        cards |= done
+        if progress is not None and side > 1:
+            progress(len(cards), len(plans), "networks")
     return [cards[number] for number in range(len(plans))]
 
 
@@ -125,7 +122,7 @@ def _jobs(plans: Sequence[Config], turn: Sequence[int], side: int) -> list[Job]:
 
 
 def _job(
-    plans: Job, folder: Path, device: str, curves: int | None, progress: Progress | None = None
+    plans: Job, folder: Path, device: str, curves: int | None, progress: Progress | None
 ) -> dict[int, dict[str, Any]]:
     parts = load_parts(plans[0][1].dataset)
     folder.mkdir(parents=True, exist_ok=True)
