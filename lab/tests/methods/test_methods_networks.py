@@ -179,10 +179,10 @@ def test_dropout_by_masks_is_dropout(trained: dict[str, list[nn.Module]]) -> Non
     inputs = core(network).prepare(torch.from_numpy(AGAIN[:4]))
     with torch.inference_mode():
         ours = torch.stack([sampled(network, inputs, 0, n, 5)[0].softmax(1) for n in range(200)])
-        network.sampling(True)
+        network.drops.train()
         torch.manual_seed(0)
         theirs = torch.stack([network(inputs)[0].softmax(1) for _ in range(200)])
-        network.sampling(False)
+        network.eval()
         still = network(inputs)[0].softmax(1)
     error = (theirs.std(0) ** 2 / 100).sqrt().clamp_min(1e-4)
     assert ((ours.mean(0) - theirs.mean(0)).abs() < 5 * error).all()

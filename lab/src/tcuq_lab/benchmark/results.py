@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,13 +12,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tcuq._version import VERSION
 from tcuq.base.checks import integer
 from tcuq.metrics import Interval
 
 from ..harness.intervals import LEVEL, REPLICATES, Drawn, difference
 from ..harness.lines import Found, entries, from_entries, plain, read_content
 from ..harness.types import CLEAN, MAX_ERROR
+from ..home import versions
 from ..metrics.alarms import CLEAN_ON, DELAY, FALSE, FOUND
 from ..metrics.errors import ACCEPTED, AUROC, ERRORS, EXCESS, NINETY, RELATIVE, WRONG
 from ..metrics.windows import ERROR
@@ -49,7 +48,7 @@ def result_text(outcome: Outcome, streams: str, command: str) -> str:
         "method": {"file": entry.source, "sha256": entry.sha256},
         "streams": streams,
         "command": command,
-        "versions": {"tcuq": VERSION, "numpy": np.__version__, "python": platform.python_version()},
+        "versions": versions(),
         "timing": {
             "fit_seconds": round(outcome.fit_seconds, 2),
             "step_microseconds": round(outcome.step_microseconds, 1),

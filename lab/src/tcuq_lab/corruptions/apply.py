@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
@@ -12,6 +10,7 @@ import numpy.typing as npt
 
 from tcuq.base.checks import integer
 
+from ..parallel import workers as pool_of
 from .draws import Draws
 from .suite import Suite
 from .suite import suite as find
@@ -70,8 +69,7 @@ def _run(jobs: Iterator[Job], workers: int, alone: bool) -> Iterator[npt.NDArray
     if workers == 1 or alone:
         yield from map(_chunk, jobs)
         return
-    # A fresh interpreter a worker: forking a process that has threads is not safe.
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+    with pool_of(workers) as pool:
         yield from pool.map(_chunk, jobs)
 
 

@@ -29,14 +29,11 @@ from ..metrics import (
     average_precision,
     brier,
     brier_per_class,
-    budget_utilization,
     ece,
-    exceedance_deviation,
     macro_f1,
     nll,
     precision_lift,
     risk_at_coverage,
-    threshold_spread,
 )
 from ..metrics.drops import Band, clean_band
 from .drops import Ranking, drops, from_blocks, interval
@@ -374,8 +371,8 @@ def rates(case: Case) -> Figures:
     logs = [audited(case, role) for role in (CLEAN_TEST, *roles)]
     clean = logs[0]
     bursts = [int(worst_window(each.steps["abstain"], [WINDOW])[0]) for each in logs]
-    flags = [exceedance_deviation(each.steps["flagged"], params.level) for each in logs]
-    used = [budget_utilization(each.steps["abstain"], params.budget) for each in logs]
+    flags = [abs(float(each.steps["flagged"].mean()) - params.level) for each in logs]
+    used = [float(each.steps["abstain"].mean()) / params.budget for each in logs]
     bounds = [params.flag_bound(len(each.steps)) for each in logs]
     settled = slice(int(params.warmup or 0), len(clean.steps))
     fields = params.integers()
@@ -392,7 +389,7 @@ def rates(case: Case) -> Figures:
         "budget_share worst": max(used),
         "window_abstentions worst": max(bursts),
         "window_bound all": int(params.burst + WINDOW * fields["budget_num"] // fields["budget_den"]),
-        "threshold_spread clean": threshold_spread(clean.steps["threshold"], [settled]),
+        "threshold_spread clean": float(np.std(clean.steps["threshold"][settled], ddof=1)),
         "window_change first": window_change(case, params),
     }
     return {name: figure(value) for name, value in values.items()}

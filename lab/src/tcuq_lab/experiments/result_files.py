@@ -11,18 +11,14 @@ from __future__ import annotations
 import csv
 import io
 import json
-import platform
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from tcuq._version import VERSION
-
 from ..changes import FIELDS, named_lines
 from ..harness.lines import ENDS, IN_ORDER, strict
+from ..home import versions
 from ..reproduce.run_size import RunSize
 from ..reproduce.versions import PROTOCOL
 from .paper import PaperExperiment
@@ -52,11 +48,7 @@ CURVE, CURVE_POINTS = "exit_1", 61
 
 def result_text(experiment: Experiment, setting: RunSize, outcome: Outcome) -> str:
     """Return the result file of a whole experiment, one line per figure."""
-    versions = {"tcuq": VERSION, "numpy": np.__version__, "python": platform.python_version()}
-    if isinstance(experiment, PaperExperiment) and find_spec("torch") is not None:
-        from torch import __version__ as torch
-
-        versions["torch"] = str(torch).partition("+")[0]
+    torch = isinstance(experiment, PaperExperiment) and find_spec("torch") is not None
     head = experiment.head(setting, outcome)
     about = {
         "format": experiment.format,
@@ -67,7 +59,7 @@ def result_text(experiment: Experiment, setting: RunSize, outcome: Outcome) -> s
         "setting": head["setting"],
         **({"recording": head["recording"]} if "recording" in head else {}),
         "protocol": PROTOCOL,
-        "versions": versions,
+        "versions": versions(torch),
         **({"notes": head["notes"]} if "notes" in head else {}),
         **outcome.about,
     }

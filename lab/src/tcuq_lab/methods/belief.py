@@ -37,7 +37,7 @@ class Belief(Streaming):
 
     def state(self) -> int:
         """Return the bytes of a belief a class."""
-        return BYTES * self.classes
+        return BYTES * self.body.classes
 
 
 def redraw_of(setting: Mapping[str, Any], classes: int) -> float:

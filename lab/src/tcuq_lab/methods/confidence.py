@@ -174,9 +174,7 @@ class ConfidenceNorm(Method):
     @property
     def needs(self) -> Mapping[str, Any]:
         """Take the norm and weigh; store two coefficients and a bias."""
-        from ..zoo.outputs import core
-
-        return {"more": core(self.network).width + 2, "stored": 3}
+        return {"more": self.body.width + 2, "stored": 3}
 
 
 def figures(seen: Outputs) -> npt.NDArray[np.float64]:

@@ -280,6 +280,4 @@ class DeepBelief(Deep):
     @property
     def needs(self) -> Mapping[str, Any]:
         """Store the stay, and keep a belief a class."""
-        from ..zoo.outputs import core
-
-        return {"stored": 1, "state": BYTES * core(self.network).classes}
+        return {"stored": 1, "state": BYTES * self.body.classes}

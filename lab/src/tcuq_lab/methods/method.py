@@ -20,6 +20,7 @@ from ..metrics.drops import Measure, objective
 if TYPE_CHECKING:
     from torch import nn
 
+    from ..zoo.backbone import Backbone
     from ..zoo.outputs import MethodCost
     from ..zoo.outputs import Outputs as Said
 
@@ -147,6 +148,13 @@ class Method(ABC):
     def network(self) -> nn.Module:
         """The first network."""
         return self.loaded()[0]
+
+    @property
+    def body(self) -> Backbone:
+        """The backbone of the first network."""
+        from ..zoo.outputs import core
+
+        return core(self.network)
 
     def learn(self, clean: Outputs, y: npt.NDArray[np.int64]) -> None:  # noqa: B027
         """Learn from what was recorded of clean development examples, before any stream is seen."""

@@ -125,10 +125,7 @@ class TcuqPaper(Tcuq):
         """Return what a device is given; with stock coefficients, which take as much room, before a fit."""
         if self._dev is not None:
             return self.params
-        from ..zoo.outputs import core
-
-        width = min(WIDTH, core(self.network).width)
-        return self._start(self.changed(self.setting), core(self.network).classes, width)
+        return self._start(self.changed(self.setting), self.body.classes, min(WIDTH, self.body.width))
 
 
 MOST_DEBT = 16_000.0

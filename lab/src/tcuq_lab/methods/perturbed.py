@@ -52,14 +52,11 @@ class Perturbed(Rowwise):
 
     def __init__(self, networks: Sequence[nn.Module] = ()) -> None:
         super().__init__(networks)
-        if self.networks:
-            from ..zoo.outputs import core
-
-            if core(self.network).symbols:
-                raise ValueError(
-                    f"{self.name} is given a network of symbols, which have no gradient, expected "
-                    "one of pictures or sound"
-                )
+        if self.networks and self.body.symbols:
+            raise ValueError(
+                f"{self.name} is given a network of symbols, which have no gradient, expected "
+                "one of pictures or sound"
+            )
 
     @abstractmethod
     def confidence(self, found: tuple[Tensor, ...]) -> Tensor:
@@ -209,9 +206,9 @@ class Godin(Perturbed):
     @property
     def needs(self) -> Mapping[str, Any]:  # type: ignore[override]
         """Leave out the linear head of the backbone; h is a product in every run, and has the gradient."""
-        from ..zoo.outputs import core, parameters
+        from ..zoo.outputs import parameters
 
-        body = core(self.network)
+        body = self.body
         more = (3 * body.classes - 1) * body.width
         return {**Perturbed.needs, "more": more, "stored": 1 - parameters(body.head)}
 

@@ -43,13 +43,6 @@ def mean_of_last(values: Floats, age: Ints, last: int) -> npt.NDArray[np.float64
 class Streaming(Method):
     """A method that adds some memory to one pass of the plain network."""
 
-    @property
-    def classes(self) -> int:
-        """Number of classes of the network."""
-        from ..zoo.outputs import core
-
-        return core(self.network).classes
-
     @abstractmethod
     def state(self) -> int:
         """Return the bytes that are kept from one step to the next, with the setting that was kept."""
@@ -104,7 +97,7 @@ class Vote(Ring):
 
     def entry(self) -> int:
         """Return the bytes of a prediction."""
-        return 1 if self.classes <= 256 else 2
+        return 1 if self.body.classes <= 256 else 2
 
 
 LASTS = (1, 2, 3, 4, 6, 8, 16, 32)
@@ -125,7 +118,7 @@ class MeanPosterior(Ring):
 
     def entry(self) -> int:
         """Return the bytes of an 8-bit posterior."""
-        return self.classes
+        return self.body.classes
 
 
 class MeanAnswer(MeanPosterior):

@@ -1,19 +1,16 @@
-"""How well a score ranks positives above negatives, high saying positive; and what decisions amount to.
+"""How well a score ranks positives above negatives, high saying positive.
 
-Whatever is undefined is NaN, an empty input included; curves and decisions, which cannot be, raise
-ValueError.
+Whatever is undefined is NaN, an empty input included; curves, which cannot be, raise ValueError.
 """
 
 from __future__ import annotations
-
-from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
 
 from tcuq.base.checks import number
 from tcuq.metrics import risk_coverage
-from tcuq.metrics.inputs import Bools, flags, not_empty, numbers, same_length
+from tcuq.metrics.inputs import flags, numbers, same_length
 
 NAN = float("nan")
 
@@ -55,32 +52,3 @@ def risk_at_coverage(score: npt.ArrayLike, wrong: npt.ArrayLike, coverage: float
     least = number("coverage", coverage, 0, 1)
     curve = risk_coverage(score, wrong)
     return float(curve.error[int(np.argmax(curve.coverage >= least))])
-
-
-def _events(name: str, values: npt.ArrayLike) -> Bools:
-    events = flags(name, values)
-    not_empty(name, events)
-    return events
-
-
-def exceedance_deviation(flagged: npt.ArrayLike, level: float) -> float:
-    """Return ``|share of flagged steps - level|``."""
-    return abs(float(_events("flagged", flagged).mean()) - number("level", level, 0, 1))
-
-
-def threshold_spread(threshold: npt.ArrayLike, stretches: Iterable[slice]) -> float:
-    """Return the standard deviation of a threshold, pooled over stretches about their own means."""
-    values = numbers("threshold", threshold)
-    not_empty("threshold", values)
-    parts = [values[stretch] for stretch in stretches]
-    squares = sum(float(((part - part.mean()) ** 2).sum()) for part in parts)
-    freedom = sum(len(part) - 1 for part in parts)
-    return float(np.sqrt(squares / freedom)) if freedom else NAN
-
-
-def budget_utilization(abstain: npt.ArrayLike, budget: float) -> float:
-    """Return the share of abstentions over the budget, which must be above 0; above 1 when overspent."""
-    allowed = number("budget", budget, 0, 1)
-    if allowed == 0:
-        raise ValueError("budget is 0, expected above 0, up to 1")
-    return float(_events("abstain", abstain).mean()) / allowed

@@ -5,22 +5,20 @@ from __future__ import annotations
 import errno
 import json
 import os
-import platform
 import time
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 
-from tcuq._version import VERSION
 from tcuq.base.checks import integer, known
 from tcuq.base.errors import located
 
 from ..data import present
 from ..data.parts import PARTS, base_of, load_part, split_of
+from ..home import versions
 from ..parallel import side_by_side
 from .config import Config, config_from, load_config, shipped
 from .curves import Curves, curves_of, read_curves, write_curves
@@ -95,16 +93,13 @@ def train_all(
     for dataset in dict.fromkeys(plan.dataset for plan in plans):
         check_data(dataset)
     cards: dict[int, dict[str, Any]] = {}
-    if side == 1:
-        # What a network learns from is of the same dataset, so that each is loaded once.
-        for job in _jobs(plans, [number for turn in turns for number in turn], 1):
-            cards |= _job(job, target, where, every, progress)
-    else:
-        jobs = [_jobs(plans, turn, side) for turn in turns]
-        for done in side_by_side(jobs, side, _job, target, where, every):
-            cards |= done
-            if progress is not None:
-                progress(len(cards), len(plans), "networks")
+    if side == 1:  # what a network learns from is of the same dataset, so that each is loaded once
+        turns = [[number for turn in turns for number in turn]]
+    jobs = [_jobs(plans, turn, side) for turn in turns]
+    for done in side_by_side(jobs, side, _job, target, where, every, progress if side == 1 else None):
+        cards |= done
+        if progress is not None and side > 1:
+            progress(len(cards), len(plans), "networks")
     return [cards[number] for number in range(len(plans))]
 
 
@@ -127,7 +122,7 @@ def _jobs(plans: Sequence[Config], turn: Sequence[int], side: int) -> list[Job]:
 
 
 def _job(
-    plans: Job, folder: Path, device: str, curves: int | None, progress: Progress | None = None
+    plans: Job, folder: Path, device: str, curves: int | None, progress: Progress | None
 ) -> dict[int, dict[str, Any]]:
     parts = load_parts(plans[0][1].dataset)
     folder.mkdir(parents=True, exist_ok=True)
@@ -169,12 +164,7 @@ def train_one(
         "losses": [round(loss, 4) for loss in losses],
         "device": device,
         "seconds": round(seconds, 1),
-        "versions": {
-            "tcuq": VERSION,
-            "torch": torch.__version__,
-            "numpy": np.__version__,
-            "python": platform.python_version(),
-        },
+        "versions": {**versions(), "torch": torch.__version__},
     }
     for name, held in (("dev", parts.dev), ("test", parts.test)):
         card[f"{name}_accuracy"] = accuracy(module, held.x.numpy(), held.y.numpy(), device)
