@@ -68,6 +68,27 @@ def test_a_run_goes_on_where_it_was_cut_off(tmp_path: Path) -> None:
     assert about["choices"] == {f"resnet8-{seed}": {"base": {"": 1}} for seed in (0, 1)}
 
 
+def test_the_forecast_is_of_the_pieces_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    row, now = Cut(), [0.0]
+    row.fails = None
+    told: list[tuple[int, int, str]] = []
+    spec, recordings = experiment(row), Kept(tmp_path, replace(TINY, seeds=(0, 1)))
+
+    def slow(*given: object) -> None:
+        now[0] += 6000
+
+    def piece(*given: object) -> None:
+        now[0] += 60
+        keep(*given)
+
+    keep = spec.keep
+    monkeypatch.setattr("tcuq_lab.experiments.run.time.monotonic", lambda: now[0])
+    monkeypatch.setattr(StreamExperiment, "prepare", slow)
+    monkeypatch.setattr(StreamExperiment, "keep", lambda self, *given: piece(*given))
+    run(spec, recordings, progress=lambda *at: told.append(at))  # type: ignore[arg-type]
+    assert [text.partition(", ")[2] for *_, text in told] == ["", "about 1 min left", ""]
+
+
 def test_a_new_row_is_measured_alone_and_another_network_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

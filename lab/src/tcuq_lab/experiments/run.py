@@ -131,7 +131,8 @@ def run(
     for folder in {path.parent for path in places.values()}:
         folder.mkdir(parents=True, exist_ok=True)
     todo = {piece: path for piece, path in places.items() if not path.exists()}
-    began = time.monotonic()
+    experiment.prepare(list(todo), recordings)
+    began = time.monotonic()  # what was recorded first says nothing about how long the pieces take
 
     def tell(done: int, what: str) -> None:
         if progress is not None:
@@ -139,7 +140,6 @@ def run(
             text = f"{what}, about {left:.0f} min left" if done and done < len(todo) else what
             progress(len(places) - len(todo) + done, len(places), text)
 
-    experiment.prepare(list(todo), recordings)
     if jobs == 1 or len(todo) < 2:
         for number, (piece, path) in enumerate(todo.items()):
             tell(number, piece.name)
