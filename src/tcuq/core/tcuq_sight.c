@@ -22,7 +22,7 @@
 /* A step this new, in 1/256, is another object, and one that is newer by so much surely is. */
 #define SAME_OBJECT 32u
 #define OTHER_OBJECT 96u
-#define HARMLESS 6554u  /* of the square of a length, whatever is seen, Q0.16 */
+#define HARMLESS 2621u  /* of the square of a length, whatever is seen, Q0.16 */
 #define ALL_NEW 2731u   /* the rest where every step shows another object */
 
 #define STAY_FROM 768u  /* new inputs of a stay, in 1/256, from which on its mean is taken off */
@@ -233,6 +233,7 @@ void tcuq_internal_look(tcuq_t *m, const layout_t *at, inference_t *now, uint16_
     int32_t z[TCUQ_MAX_SIGHT], gaps[TCUQ_MAX_SIGHT], lengths[TCUQ_MAX_SIGHT];
     int32_t distance, excess;
     int steady;
+    uint32_t few;
     read_numbers(m, at, now, signals, z);
     if ((uint32_t)*word(m, at, STAY_CLASS) != now->subject) {
         begin_stay(m, at, now->subject);
@@ -260,7 +261,9 @@ void tcuq_internal_look(tcuq_t *m, const layout_t *at, inference_t *now, uint16_
     *word(m, at, SLOW_ODDS) = nearer(*word(m, at, SLOW_ODDS), z[odds], rate * STAY_RATE);
     excess = shift_floor((*word(m, at, SLOW_ODDS) - stay[odds]) * (int32_t)head->odds_weight, 4);
     squares = lengths_of(p, gaps, lengths) >> 8;
-    squares *= few_objects(m, at, novelty, rate * SLOW_RATE) >> 8;
+    few = few_objects(m, at, novelty, rate * SLOW_RATE);
+    squares *= few >> 8;
+    excess = shift_floor(excess, 4) * (int32_t)root(few) >> 4;
     distance = (int32_t)(root(squares) << 8) + (excess > ODDS_LEAST ? excess : ODDS_LEAST);
     m->rise = distance < 0 ? 0u : (uint32_t)distance < p->rise_cap ? (uint32_t)distance : p->rise_cap;
     if ((m->alarm & TCUQ_ALARM_RISE) != 0u) {
@@ -293,7 +296,7 @@ int tcuq_internal_hold(tcuq_t *m, const layout_t *at, const inference_t *now, ui
         if (m->rise < limit && !now->frozen) {
             return 0;
         }
-        *word(m, at, AGAIN) = recent == 0u ? 0 : again < 2u ? (int32_t)again + 1 : 2;
+        *word(m, at, AGAIN) = recent == 0u || m->rise < limit ? 0 : again < 2u ? (int32_t)again + 1 : 2; /* stillness ends at once */
         return 1;
     }
     if (now->frozen || (!settled && (m->rise >= clear || (again != 0u && calm < (uint32_t)ENOUGH)))) {
