@@ -17,7 +17,7 @@
 #define SLOW_RATE 21u
 #define STAY_RATE 11u
 #define RATE_LEAST 48u /* of a novelty, so that an object that is held is seen too */
-#define CALM_LEAST 77u
+#define CALM_LEAST 160u
 
 /* A step this new, in 1/256, is another object, and one that is newer by so much surely is. */
 #define SAME_OBJECT 32u
