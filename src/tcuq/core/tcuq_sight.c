@@ -30,7 +30,7 @@
 #define STAY_MOST 4096  /* of what a stay takes off, and half of it of what the baseline does */
 #define BY_CHANCE 1024u /* the first inputs may be off so far without another device, so it stays on */
 #define BACK_WITHIN 300u /* steps after its end in which an alarm that comes is the same one */
-#define FAR_MOST 33480 /* sixteen limits: log2(17) / 8 */
+#define FAR_MOST 33480u /* sixteen limits: log2(17) / 8 */
 #define ODDS_LEAST (-19661) /* sure answers take off .3 at most */
 
 static int32_t *word(const tcuq_t *m, const layout_t *at, uint32_t which)
@@ -213,13 +213,10 @@ uint32_t tcuq_internal_over(const tcuq_t *m)
     return (m->rise << 8) / (m->params->rise_limit >> 8);
 }
 
-/* Log-odds that a step is right, by its odds and by how far clean data are. */
-static int32_t right_of(const tcuq_sight_t *head, int32_t odds, int32_t far)
+int32_t tcuq_internal_right(const tcuq_sight_t *head, int32_t odds, uint32_t far)
 {
-    int32_t both;
-    far = far < FAR_MOST ? far : FAR_MOST;
-    both = shift_floor(odds * far, 16);
-    return head->accuracy_bias + shift_floor(head->accuracy_odds * odds, 9) + shift_floor(head->accuracy_far * far, 9) +
+    int32_t away = (int32_t)(far < FAR_MOST ? far : FAR_MOST), both = shift_floor(odds * away, 16);
+    return head->accuracy_bias + shift_floor(head->accuracy_odds * odds, 9) + shift_floor(head->accuracy_far * away, 9) +
            shift_floor(head->accuracy_both * both, 9);
 }
 
@@ -263,7 +260,7 @@ void tcuq_internal_look(tcuq_t *m, const layout_t *at, inference_t *now, uint16_
     squares = lengths_of(p, gaps, lengths) >> 8;
     few = few_objects(m, at, novelty, rate * SLOW_RATE);
     squares *= few >> 8;
-    excess = shift_floor(excess, 4) * (int32_t)root(few) >> 4;
+    excess = shift_floor(shift_floor(excess, 4) * (int32_t)root(few), 4);
     distance = (int32_t)(root(squares) << 8) + (excess > ODDS_LEAST ? excess : ODDS_LEAST);
     m->rise = distance < 0 ? 0u : (uint32_t)distance < p->rise_cap ? (uint32_t)distance : p->rise_cap;
     if ((m->alarm & TCUQ_ALARM_RISE) != 0u) {
@@ -276,7 +273,7 @@ void tcuq_internal_look(tcuq_t *m, const layout_t *at, inference_t *now, uint16_
     scale = bits_above((uint32_t)distance);
     signals[TCUQ_DEGRADATION] =
         saturate((uint32_t)(tcuq_internal_log2((uint32_t)distance >> scale) + (int32_t)(scale << 16)) >> 3);
-    now->right = right_of(head, 32768 - (int32_t)signals[TCUQ_ODDS], (int32_t)signals[TCUQ_DEGRADATION]);
+    now->far = signals[TCUQ_DEGRADATION];
 }
 
 int tcuq_internal_hold(tcuq_t *m, const layout_t *at, const inference_t *now, uint32_t move)

@@ -187,7 +187,7 @@ def find_reach(values: Ints, subject: Ints, clean: Flags, seed: int) -> int:
 
 STILL_LEAST, STILL_UNSEEN, STILLER = 7.0, 10.0, 1.0
 """Doublings beyond which input stands still: so many at least, and where the log holds no object still, which
-does not show how still clean input may stand; and so many more than the stillest of the log, as none shows all."""
+does not show how still clean input may stand; and so many more than the stillest of the log."""
 
 HELD, HOLD, MOST_OF_EXACT = 3, 8, 0.85
 """Doublings of a step that shows the object of the last one, how many such steps in a row are a hold, and the

@@ -13,12 +13,14 @@ from ...base.errors import InputError
 from ...base.fixed import ONE
 from ...base.spelling import option
 from ...labels.accuracy import SHARE, half_band, new_inputs
+from ...log.log import Log
 from ...monitor.feedback import Feedback
 from ...monitor.monitor import Monitor, run_over
+from ...monitor.steps import FROZEN
 from .. import right_of
 from ..arrays import MOST, leaky_mean
 from ..learn_head import inside_runs
-from ..signal_table import Flags, Floats, shift_kinds, some_of
+from ..signal_table import Flags, Floats, SignalTable, shift_kinds, some_of
 from .heads import relearn
 from .state import FitState
 
@@ -51,24 +53,25 @@ Learn = Callable[[Flags], Floats | None]
 
 
 def _by_sight(state: FitState) -> None:
-    """Set what the expected accuracy is a mean of: odds and distance; labels of clean steps calibrate it."""
-    # Labels of shifts are left out: what they teach does worse on kinds and examples that they do not show.
-    sight, labels = state.params.sight, state.clean.log.labels
-    assert sight is not None
-    seen = [right_of.inputs(table.of(("odds", "degradation")) / ONE) for table in state.tables]
+    """Set what the expected accuracy is a mean of: uncertainty, what risk leans on, and distance."""
+    assert state.params.sight is not None
     clean = inside_runs(state.tables[-1], state.clean.runs)
-    coef = right_of.PLAIN
-    if labels is not None:
-        coef = right_of.calibrated(seen[-1][clean], (state.tables[-1].subject == labels)[clean])
-    start = float(right_of.chance(seen[-1][clean], coef).mean())
+    start = float(_chance(state, state.clean.log, state.tables[-1])[clean].mean())
     findings: dict[str, Any] = {"horizon": HORIZON, "clean_accuracy": start}
     if state.options.explain and state.errors is not None:
-        chance = right_of.chance(seen[0], coef)
+        chance = _chance(state, state.log, state.table)
         findings |= _error_elsewhere(state, lambda _: chance)
     band = findings.pop("accuracy_error", None)
-    sight = replace(sight, accuracy=coef.tolist())
+    sight = replace(state.params.sight, accuracy=right_of.COEF.tolist())
     state.set(horizon=HORIZON, expected_start=start, accuracy_error=band, sight=sight)
     state.findings["expected_accuracy"] = findings
+
+
+def _chance(state: FitState, log: Log, table: SignalTable) -> Floats:
+    """Return how likely each step of a log is right."""
+    steps = run_over(Monitor(state.params), log)
+    chance = right_of.chance(steps["uncertainty"], table.anchor / ONE, steps["degradation"])
+    return np.asarray(np.where(steps["moved"] == FROZEN, 1 - steps["uncertainty"], chance))
 
 
 def _by_heads(state: FitState) -> Learn:
