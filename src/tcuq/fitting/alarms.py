@@ -206,10 +206,12 @@ def still_from(clean: Floats, reach: int, held: Ints | None = None) -> float:
     `held` are doublings of clean steps: the mean of a longer hold than those of the log would come up to
     theirs.
     """
-    longest, least = 0.0, min(STILL_UNSEEN, MOST_OF_EXACT * reach.bit_length())
+    longest, least = 0.0, STILL_LEAST
     if held is not None and _longest(held >= HELD) >= HOLD:
         own = held[held >= HELD]
         open_yet = 1 / 3 + HOLD / math.sqrt(len(own))
-        longest, least = float(own.mean() + open_yet * own.std()), STILL_LEAST
+        longest = float(own.mean() + open_yet * own.std())
+    elif held is not None:
+        least = min(STILL_UNSEEN, MOST_OF_EXACT * reach.bit_length())
     still = max(least, max(longest, float(clean.max(initial=0))) + STILLER)
     return round(still * ONE) / ONE if still < reach.bit_length() else 0.0
