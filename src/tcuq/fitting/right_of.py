@@ -8,7 +8,7 @@ from .signal_table import Floats
 
 COEF = np.array([-0.1, 0.95, -0.4, -0.25])
 """Bias and coefficients, from nine networks: pictures, words, motion, vibration, tables. Labels of a log
-say how much the distance counts; taught the rest, it does worse on kinds and examples that they do not show."""
+say how much the distance counts; taught the rest, it does worse on kinds and examples not shown."""
 
 WEIGHTS = (1.0, 0.5, 1.5, 0.0)
 """Of the distance, that labels of shifts choose from; there are networks that a change costs nothing."""
