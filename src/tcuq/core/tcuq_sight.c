@@ -97,11 +97,12 @@ static void read_numbers(const tcuq_t *m, const layout_t *at, const inference_t 
     }
 }
 
-/* The first new inputs of a device: a few of each stay, less and less. Their means come off from then on. */
+/* The first new inputs of a device, but those under an alarm: a few of each stay, less and less. Their means come off
+ * from then on. */
 static void settle(tcuq_t *m, const layout_t *at, const int32_t *z, uint32_t novelty, uint32_t stay)
 {
     uint32_t count = TCUQ_SIGHT_COUNT(m->params), whole = m->params->sight->baseline_inputs << 8, i;
-    uint32_t weight = (novelty * (STAY_FADES - stay)) >> 11;
+    uint32_t weight = (m->alarm & TCUQ_ALARM_RISE) == 0u ? (novelty * (STAY_FADES - stay)) >> 11 : 0u;
     int32_t *slow = word(m, at, SIGHT_WORDS), *base = slow + 2u * count;
     if (m->baseline_seen >= whole || weight == 0u) {
         m->baseline_seen = m->baseline_seen < whole ? m->baseline_seen : whole;

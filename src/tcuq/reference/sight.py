@@ -81,7 +81,7 @@ class Sighted:
         if self.stay_class != subject:
             self._begin_stay(head, subject)
         length = min(self.stay_length, STAY_FADES)
-        self._settle(head, z, w * (STAY_FADES - length) >> 11)
+        self._settle(head, z, 0 if raised else w * (STAY_FADES - length) >> 11)
         self.stay_length = min(STAY_FADES, length + w)
         self.rise = min(self.rise, p.rise_cap)
         steady = length >= STAY_FROM and not raised and self.rise < p.rise_limit - p.rise_limit // 10
