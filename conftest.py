@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 import compile_cache
 import pytest
@@ -73,6 +74,13 @@ def datasets(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
         monkeypatch.delenv("TCUQ_DATA", raising=False)
     elif not os.environ.get("TCUQ_DATA"):
         pytest.skip("TCUQ_DATA names no folder of datasets (tcuq-lab data list)")
+
+
+@pytest.fixture
+def data_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return an empty folder of datasets, which TCUQ_DATA names."""
+    monkeypatch.setenv("TCUQ_DATA", str(tmp_path))
+    return tmp_path
 
 
 @pytest.fixture(scope="module")

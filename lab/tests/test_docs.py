@@ -7,7 +7,7 @@ import json
 import pytest
 from places import LAB, ROOT
 
-from tcuq_lab.experiments.damage import damage_page
+from tcuq_lab.experiments.networks import damage_page, table
 
 FOLDER = ROOT / "docs" / "corruptions"
 
@@ -38,6 +38,4 @@ def test_damage_covers_every_kind_and_severity_of_its_suite(path) -> None:
 @pytest.mark.slow
 def test_the_table_of_networks_is_made_from_their_cards() -> None:
     pytest.importorskip("torch", reason="pip install torch")
-    from tcuq_lab.experiments.networks import table
-
     assert (LAB / "weights" / "networks.csv").read_text() == table(LAB / "weights")

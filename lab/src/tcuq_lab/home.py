@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+import platform
 from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+
+from tcuq._version import VERSION
 
 MARK = "results/paper.json"
 """A file by which the folder is recognized."""
@@ -52,3 +56,9 @@ def library(module: str, what: str) -> Any:
         root = module.partition(".")[0]
         name, package = {"PIL": ("Pillow", "pillow"), "torch": ("PyTorch", "torch")}.get(root, (root, root))
         raise ImportError(f"{name} is needed {what}: pip install {package}") from None
+
+
+def versions(torch: bool = False) -> dict[str, str]:
+    """Return the versions that files of results name; that of PyTorch without the way it was built."""
+    found = {"tcuq": VERSION, "numpy": version("numpy"), "python": platform.python_version()}
+    return found | {"torch": version("torch").partition("+")[0]} if torch else found

@@ -79,7 +79,7 @@ def test_one_command_renews_results_and_table_and_compares_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     few = {name: BUILT_IN[name] for name in ("confidence", "hmm", "alarm_distance", "alarm_bocpd")}
-    monkeypatch.setattr("tcuq_lab.benchmark.entries.BUILT_IN", few)
+    monkeypatch.setattr("tcuq_lab.cli.bench.BUILT_IN", few)
     streams, page = made_folder(tmp_path / "streams", ["east"]), tmp_path / "page.md"
     page.write_text("top\n<!-- leaderboard: begin -->\n<!-- leaderboard: end -->\n")
     command = ["bench", "all", "--streams", str(streams), "--page", str(page)]
@@ -96,7 +96,7 @@ def test_streams_are_replaced_only_where_that_is_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     seed = 0
-    monkeypatch.setattr("tcuq_lab.benchmark.make.made", lambda task, *given: made_task(task, seed))
+    monkeypatch.setattr("tcuq_lab.cli.bench.made", lambda task, *given: made_task(task, seed))
     command = ["bench", "--make", "--task", "mnist", "--out", str(tmp_path / "new")]
     assert main(command) == 0
     before = (tmp_path / "new" / "streams.json").read_text()

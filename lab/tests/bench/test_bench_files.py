@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
+import pins
 import pytest
 from places import ROOT
 from small_benchmark import made_folder, made_task
 
 from tcuq_lab.benchmark.files import LIST, load, save
-from tcuq_lab.benchmark.make import of_unit
-from tcuq_lab.harness.types import Outputs, Truth
+from tcuq_lab.benchmark.make import neighbor_means, of_unit
 
 COMMITTED = ROOT / "lab" / "benchmark"
 LARGEST = {1: 15_000_000, 2: 3_500_000}
@@ -75,41 +74,24 @@ def test_development_data_have_labels_in_one_track_alone() -> None:
         assert len(dev.clean) == len(task.streams["clean dev"]) and len(dev.pieces()) == 5
 
 
-class MadeUnit:
-    """Two roles of three stretches of ten steps; the clean row of a step is always the same."""
-
-    task = "east"
-    plan = SimpleNamespace(network="none-0", laws=("two",))
-
-    def truth(self, role: str) -> Truth:
-        names = ("clean", "fog/1") if role == "one" else ("snow/2", "clean")
-        sources = np.tile([0, 1], 15)
-        numbers = np.repeat(np.arange(3), 10)
-        return Truth(np.arange(30) % 3, sources, numbers, names)
-
-    def outputs(self, role: str) -> Outputs:
-        probs = np.full((30, 3), 0.25)
-        probs[np.arange(30), np.arange(30) % 3] = 0.5
-        features = np.ones((30, 2)) * (1 + (np.arange(30) % 2))[:, None] * (1 if role == "one" else 5)
-        return Outputs(probs, features)
-
-    def error_rates(self, role: str) -> dict[str, float]:
-        return {"clean": 0.1234567, "fog/1": 0.5}
-
-
-def test_streams_are_the_first_steps_of_stretches() -> None:
-    wanted = {"dev": ("one", 2, 10), "clean dev": ("one", 1, 4), "class 1": ("two", 2, 3)}
-    task = of_unit(MadeUnit(), wanted, "trial")  # type: ignore[arg-type]
-    assert task.sources == ("clean", "fog/1", "snow/2") and task.errors["clean"] == 0.123457
-    test = task.streams["class 1"]
-    assert test.stretches.tolist() == [0, 0, 0, 1, 1, 1]
-    assert test.labels.tolist() == [0, 1, 2, 1, 2, 0]
-    assert test.sources.tolist() == [2, 0, 2, 2, 0, 2]
-    stream = task.outputs("class 1").split()[1]
-    assert stream.probs.tolist() == [[0.25, 0.5, 0.25], [0.25, 0.25, 0.5], [0.5, 0.25, 0.25]]
-    assert task.scale == 2 / 127  # of development data: larger test features stay at its end
-    assert np.allclose(stream.features, 2.0)
-    assert len(task.probs) < 20 + 4 + 6
+def test_streams_are_the_first_steps_of_stretches(tmp_path: Path) -> None:
+    unit = next(pins.units(tmp_path, ""))
+    wanted = {"dev": ("dev", 2, 100), "clean dev": ("clean dev", 1, 40), "class 16": ("test class 16", 2, 30)}
+    task = of_unit(unit, wanted, "trial")
+    truth, seen = unit.truth("test class 16"), unit.outputs("test class 16")
+    kept = np.r_[:30, pins.SIZES.stretch : pins.SIZES.stretch + 30]
+    stream, shown = task.outputs("class 16"), task.streams["class 16"]
+    assert shown.stretches.tolist() == [0] * 30 + [1] * 30
+    assert (shown.labels == truth.labels[kept]).all()
+    assert [task.sources[at] for at in shown.sources] == [truth.names[at] for at in truth.sources[kept]]
+    np.testing.assert_allclose(stream.probs, seen.probs[kept], atol=1 / 256)
+    shown_dev = {"dev": np.r_[:100, pins.SIZES.stretch : pins.SIZES.stretch + 100], "clean dev": np.r_[:40]}
+    means = [neighbor_means(unit.outputs(role).features[rows]) for role, rows in shown_dev.items()]
+    assert task.scale == max(each.max() for each in means) / 127  # larger test features stay at its end
+    found = np.minimum(neighbor_means(seen.features[kept]), 127 * task.scale)
+    np.testing.assert_allclose(stream.features, found, atol=task.scale)
+    assert len(task.probs) < 200 + 40 + 60
+    assert task.errors["clean"] == round(unit.error_rates("test class 1")["clean"], 6)
 
 
 @pytest.mark.skipif(not (COMMITTED / LIST).exists(), reason="tcuq-lab bench --make makes the streams")

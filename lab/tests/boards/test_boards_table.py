@@ -17,8 +17,8 @@ from tcuq_device.firmware.decision import Rule
 from tcuq_device.firmware.firmware import Firmware
 from tcuq_device.tools import missing
 from tcuq_lab.boards.rivals import ConformalRule, VoteRule
+from tcuq_lab.harness.types import Outputs
 from tcuq_lab.methods.confidence import p_values
-from tcuq_lab.methods.method import Observed
 from tcuq_lab.methods.rules import Vote
 
 tooled = pytest.mark.skipif(missing() is not None, reason=str(missing()))
@@ -61,7 +61,7 @@ def test_the_vote_is_that_of_python(last: int, weight: float, kept: Path, tmp_pa
     rows = made_stream(CLASSES, 0, 200)
     probs = (rows.astype(float) + 128) / 256
     found = decisions(VoteRule(last, weight), rows, kept, tmp_path)
-    seen = Observed(probs, np.zeros((200, 0)), {}, np.zeros(200, np.int64))
+    seen = Outputs(probs, np.zeros((200, 0)), {}, np.zeros(200, np.int64))
     expected = Vote().score(seen, {"last": last, "weight": weight}).score
     assert (found[:, 0] == probs.argmax(axis=1)).all()
     # Rounded down twice, the weight rounded, and the sum held below 1.

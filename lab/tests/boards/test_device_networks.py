@@ -19,8 +19,8 @@ from tcuq_device.firmware.firmware import Firmware
 from tcuq_device.graph.model import Graph
 from tcuq_device.graph.storage import load_graph
 from tcuq_lab.boards import costs
-from tcuq_lab.boards.page import page
 from tcuq_lab.cli import main
+from tcuq_lab.pages.device import page
 
 NETWORKS = ("cnn4-0", "dscnn-0", "resnet8-0")
 GOALS = {"dscnn-0": 6_500_000, "resnet8-0": 22_000_000}

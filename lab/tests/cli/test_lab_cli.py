@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -51,6 +52,13 @@ def test_a_checkout_is_found_by_its_variable_and_from_inside(
     monkeypatch.setenv("TCUQ_LAB", str(tmp_path))
     with pytest.raises(NoCheckout, match=r"which has no results/paper\.json: set it to"):
         home()
+
+
+def test_every_command_has_a_function() -> None:
+    told = json.loads((Path(tcuq_lab.__file__).parent / "cli" / "commands.json").read_text())
+    for each in (one for command in told.values() for one in command.get("actions", {"": command}).values()):
+        module, name = each["run"].split(".")
+        assert callable(getattr(import_module(f"tcuq_lab.cli.{module}"), name))
 
 
 COMMANDS = """

@@ -28,7 +28,7 @@ def test_figures_that_moved_are_shown(
         found = {Key("fog", "base", "", column): figure(value), Key("snow", "base", "", column): figure(0.25)}
         return Outcome(experiment.lines({plan: found}), {"seconds": 1})
 
-    monkeypatch.setattr("tcuq_lab.experiments.run.run", run)
+    monkeypatch.setattr("tcuq_lab.cli.reproduce.run", run)
     out = tmp_path / "out"
     folders = ["--weights", str(tmp_path), "--cache", str(tmp_path)]
     command = ["reproduce", "ablation", "--device", "cpu", *folders, "--write", str(out)]
@@ -59,7 +59,7 @@ def test_small_tasks_are_measured_where_their_networks_are(
         asked.append([task for task in experiment.tasks if task not in experiment.absent(recordings)])
         return Outcome([], {})
 
-    monkeypatch.setattr("tcuq_lab.experiments.run.run", run)
+    monkeypatch.setattr("tcuq_lab.cli.reproduce.run", run)
     for seed in (0, 1):
         (tmp_path / f"resnet8_animals-{seed}.npz").touch()
     (tmp_path / "cnn4_pairs-0.npz").touch()  # and none of seed 1

@@ -15,7 +15,7 @@ from scipy import ndimage
 from sounds import spoken
 
 from tcuq_lab.audio import mfcc
-from tcuq_lab.corruptions import corrupt, suite, suites
+from tcuq_lab.corruptions import corrupt, sequences, suite, suites
 from tcuq_lab.corruptions.apply import CHUNK, SHORTEST
 from tcuq_lab.corruptions.draws import Draws
 from tcuq_lab.corruptions.sound import room_reverb
@@ -195,6 +195,19 @@ def test_a_mask_silences_its_part_of_every_second():
     long = corrupt(np.full((1, 81600), 500, np.int16), "speech_c", "time_mask", 5)[0] == 0
     starts = np.flatnonzero(np.diff(long.astype(int)) == 1)
     assert len(starts) == 6 and (starts // 13600 == np.arange(6)).all()
+
+
+@pytest.mark.parametrize(
+    ("kind", "wanted"),
+    [
+        (sequences.capitals, b"AB 1C"),
+        (sequences.swapped_letters, b"ba1 c"),
+        (sequences.lost_letters, b"     "),
+        (sequences.blanked_words, b"     "),
+    ],
+)
+def test_all_letters_are_disturbed_at_a_share_of_one(kind, wanted):
+    assert kind(np.frombuffer(b"ab 1c", np.uint8)[None], Draws(0, "x", np.arange(1)), 1.0).tobytes() == wanted
 
 
 def test_a_room_decays_as_it_says():

@@ -16,11 +16,10 @@ COLORS = RNG.integers(0, 256, (4, 32, 32, 3), dtype=np.uint8)
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.setenv("TCUQ_DATA", str(tmp_path))
-    np.savez(tmp_path / "mnist_test.npz", x=DIGITS, y=LABELS)
-    np.savez(tmp_path / "mnist_train.npz", x=DIGITS[::-1], y=LABELS[::-1])
-    return tmp_path
+def folder(data_home):
+    np.savez(data_home / "mnist_test.npz", x=DIGITS, y=LABELS)
+    np.savez(data_home / "mnist_train.npz", x=DIGITS[::-1], y=LABELS[::-1])
+    return data_home
 
 
 def put_mnist(folder, kind="stripe", images=None, labels=LABELS):

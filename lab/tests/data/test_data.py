@@ -10,11 +10,11 @@ import os
 import re
 import tarfile
 import threading
-import wave
 import zipfile
 
 import numpy as np
 import pytest
+from sounds import write_wav
 
 from tcuq_lab.cli import main
 from tcuq_lab.data import download, load
@@ -33,19 +33,13 @@ def idx_bytes(array):
     return head + np.array(array.shape, ">u4").tobytes() + array.astype(np.uint8).tobytes()
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.setenv("TCUQ_DATA", str(tmp_path))
-    return tmp_path
-
-
 @pytest.mark.parametrize("end", ["", ".gz"])
-def test_mnist_from_idx_files_before_packed_ones(folder, end):
-    (folder / "mnist").mkdir()
+def test_mnist_from_idx_files_before_packed_ones(data_home, end):
+    (data_home / "mnist").mkdir()
     squeeze = gzip.compress if end else bytes
-    (folder / f"mnist/t10k-images-idx3-ubyte{end}").write_bytes(squeeze(idx_bytes(IMAGES)))
-    (folder / f"mnist/t10k-labels-idx1-ubyte{end}").write_bytes(squeeze(idx_bytes(np.arange(5))))
-    np.savez(folder / "mnist_test.npz", x=np.zeros((1, 28, 28), np.uint8), y=[0])
+    (data_home / f"mnist/t10k-images-idx3-ubyte{end}").write_bytes(squeeze(idx_bytes(IMAGES)))
+    (data_home / f"mnist/t10k-labels-idx1-ubyte{end}").write_bytes(squeeze(idx_bytes(np.arange(5))))
+    np.savez(data_home / "mnist_test.npz", x=np.zeros((1, 28, 28), np.uint8), y=[0])
     found = load("mnist", "test")
     assert np.array_equal(found.x, IMAGES) and found.y.dtype == np.int64
     assert found.y.tolist() == [0, 1, 2, 3, 4] and "official idx" in found.source
@@ -91,16 +85,9 @@ PIXELS = COLORS.transpose(1, 2, 3, 0)
 DIGITS = np.array([[1], [10], [9], [2]], np.uint8)
 
 
-def write_wav(path, samples):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with wave.open(str(path), "wb") as clip:
-        clip.setparams((1, 2, 16000, 0, "NONE", ""))
-        clip.writeframes(np.asarray(samples, "<i2").tobytes())
-
-
 @pytest.fixture
-def speech(folder):
-    root = folder / "speech_commands_v0.01"
+def speech(data_home):
+    root = data_home / "speech_commands_v0.01"
     for number, name in enumerate(["yes/a", "down/a", "marvin/a", "yes/b", "no/b", "bed/c"]):
         write_wav(root / f"{name}.wav", np.full(16000 - number, number + 1))
     write_wav(root / "_background_noise_/tap.wav", np.arange(40000) % 7)
@@ -210,7 +197,7 @@ def test_a_download_that_was_cut_is_gone_on_with(server, tmp_path):
     ],
 )
 def test_a_failed_download_is_one_line_and_leaves_nothing(
-    folder, monkeypatch, capsys, server, url, digest, message
+    data_home, monkeypatch, capsys, server, url, digest, message
 ):
     def full(self, *_):
         self.part.write_bytes(b"begun")
@@ -222,7 +209,7 @@ def test_a_failed_download_is_one_line_and_leaves_nothing(
     assert main(["data", "get", "mnist"]) == 2
     out, err = capsys.readouterr()
     assert out == "" and len(err.splitlines()) == 1 and re.search(message, err), err
-    assert os.listdir(folder / "mnist") == []
+    assert os.listdir(data_home / "mnist") == []
 
 
 @pytest.mark.data
@@ -249,11 +236,10 @@ def test_real_images(name, split, shape, first):
         assert hashlib.md5(idx_bytes(found.x)).hexdigest() == "2646ac647ad5339dbf082846283269ea"
 
 
-def test_tasks_of_few_and_many_classes_are_made_from_parts(tmp_path, monkeypatch):
-    monkeypatch.setenv("TCUQ_DATA", str(tmp_path))
+def test_tasks_of_few_and_many_classes_are_made_from_parts(data_home):
     rng = np.random.default_rng(0)
     x, y = rng.integers(0, 256, (300, 28, 28), dtype=np.uint8), rng.integers(0, 10, 300)
-    np.savez(tmp_path / "mnist_test.npz", x=x, y=y.astype(np.uint8))
+    np.savez(data_home / "mnist_test.npz", x=x, y=y.astype(np.uint8))
     made = load_part("mnist_pairs", "test")
     assert made.x.shape == (300, 28, 56) and (made.y // 10 == y).all()
     assert np.array_equal(made.x[:, :, :28], x)

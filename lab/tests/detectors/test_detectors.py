@@ -11,20 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.covariance import EmpiricalCovariance
 
-from tcuq_lab.detectors.alarm import RIVALS, Clean, Seen
 from tcuq_lab.detectors.run_lengths import SLACK, alarm_steps, find_limit, run_length
 from tcuq_lab.detectors.scores import centers_of
 from tcuq_lab.detectors.statistics import STATISTICS, Reference, e_values, jumper, page_hinkley
 from tcuq_lab.detectors.switches import adwin, capped
-from tcuq_lab.detectors.switches import page_hinkley as two_sided
 from tcuq_lab.detectors.windows import (
-    EVERY,
-    discrepancy,
     hotelling,
-    kernel_of,
-    kolmogorov_smirnov,
-    principal_of,
-    told_apart,
 )
 
 scores = st.lists(st.one_of(st.integers(-3, 3).map(float), st.floats(-5, 5)), min_size=0, max_size=60)
@@ -141,18 +133,6 @@ def test_a_capped_sum_is_the_plain_recursion(whole: bool) -> None:
     assert found[0].sum() > found[1].sum() > found[2].sum() > 0
 
 
-@pytest.mark.parametrize("clock", [0, 8, 32])
-def test_detectors_of_changes_are_on_in_the_shift_and_off_after_it(clock: int) -> None:
-    """Page-Hinkley without a clock, else ADWIN with one."""
-    if clock:
-        x = np.clip(rises(2, 6.0) / 12 + 0.2, 0, 1)
-        clean = np.clip(rises(3, 0)[0, :320] / 12 + 0.2, 0, 1)
-        on = adwin(x, np.array([np.log(1 / 0.002)]), clock, 8, clean)
-    else:
-        on = two_sided(rises(0), np.array([30.0]), 0.25)
-    assert not on[0, :, :400].any() and on[0, :, 500:700].all() and not on[0, :, 850:].any()
-
-
 def test_river_sees_changes_where_ours_do() -> None:
     drift = pytest.importorskip("river.drift", reason="pip install river")
     x = rises(4, runs=1)[0]
@@ -171,14 +151,6 @@ def _updated(judge: Any, x: float) -> bool:
     return bool(judge.drift_detected)
 
 
-def test_ks_is_the_largest_gap_between_the_distributions() -> None:
-    rank = np.random.default_rng(2).uniform(size=(1, 60))
-    found = kolmogorov_smirnov(rank, 20, two_sided=True)[0]
-    values = np.sort(rank[0, 21:41])
-    gaps = [abs((values <= at).mean() - at) for at in np.concatenate([values, values - 1e-12])]
-    assert found[40] == pytest.approx(max(gaps), abs=1e-9)
-
-
 def test_t2_is_the_squared_mahalanobis_distance_of_a_mean() -> None:
     rng = np.random.default_rng(5)
     mixed = np.eye(6) + 0.3 * rng.normal(0, 1, (6, 6))
@@ -186,18 +158,6 @@ def test_t2_is_the_squared_mahalanobis_distance_of_a_mean() -> None:
     found, judge = hotelling(x[None], centers_of(clean), 30)[0], EmpiricalCovariance().fit(clean)
     means = np.array([x[at - 29 : at + 1].mean(axis=0) for at in range(29, 200)])
     np.testing.assert_allclose(found[29:], 30 * judge.mahalanobis(means), rtol=0.05)
-
-
-@pytest.mark.parametrize("which", ["kernel", "classifier"])
-def test_tests_on_vectors_rise_after_a_shift_and_are_held_between_looks(which: str) -> None:
-    clean = np.random.default_rng(0).normal(size=(600, 5))
-    x = np.random.default_rng(1).normal(size=(2, 500, 5))
-    x[:, 300:] += 1.5
-    kernel = which == "kernel"
-    found = discrepancy(x, kernel_of(clean), 64) if kernel else told_apart(x, principal_of(clean), 64)
-    assert found[:, 380:].min() > found[:, :300].max()
-    moves = np.flatnonzero(np.diff(found[0])) + 1
-    assert ((moves + 1) % EVERY == 0).all() and EVERY <= 5  # a look adds half of that to every delay
 
 
 def test_bets_are_fair_on_clean_data_and_win_on_changed_data() -> None:
@@ -209,14 +169,3 @@ def test_bets_are_fair_on_clean_data_and_win_on_changed_data() -> None:
     score = np.array([0.1, 0.9, 0.4, 0.6])
     assert np.exp(e_values(score, 0.4, 0.1, 0.9)).mean() == pytest.approx(1.0)
     assert np.exp(e_values(score, 0.6, 0.1, 0.9)).mean() < 1
-
-
-def test_a_random_alarm_and_a_clock_know_nothing_of_the_input() -> None:
-    named = {each.name: each for each in RIVALS}
-    probs = np.random.default_rng(0).dirichlet(np.ones(4), (40, 1000))
-    seen = Seen(1 - probs.max(axis=2), probs)
-    clean = Clean(seen, np.ones(seen.score.shape, dtype=bool))
-    drawn = named["random"].prepare(clean, seen, {"hold": 1}).on(np.array([0.9, 0.99]))
-    assert drawn.mean(axis=(1, 2)) == pytest.approx([0.1, 0.01], rel=0.1)
-    assert not np.array_equal(drawn[0, 0], drawn[0, 1])  # another stretch, other draws
-    assert named["clock"].prepare(clean, seen, {"period": 100}).on(np.array([89.5])).mean() == 0.1

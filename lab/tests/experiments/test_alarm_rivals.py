@@ -49,25 +49,25 @@ def test_limits_from_clean_data_find_a_shift_and_keep_their_run_length(rival: Ri
     seen, scene = made(8, 0)
     clean, setting = Clean(seen, scene.settled), rival.settings[1]
     if rival.proved is None:
-        ready = rival.prepare(clean, seen, setting)
+        ready = rival.statistic(clean, seen, **setting)
         limit = find_limit(ready.on, ready.path(scene.settled), scene.settled, WANTED)
     else:
         limit = rival.proved
     limits = np.array([limit])
 
     fresh, still = made(8, 1)
-    count = false_starts(rival.prepare(clean, fresh, setting).on(limits)[0], still.settled).sum()
+    count = false_starts(rival.statistic(clean, fresh, **setting).on(limits)[0], still.settled).sum()
     asked = 8 * 1000 / WANTED
     assert count <= 2.5 * asked
     if rival.proved is None:
         assert count >= asked / 4
 
     later, _ = made(4, 2, shift=1.0)
-    on = rival.prepare(clean, later, setting).on(limits)[0]
+    on = rival.statistic(clean, later, **setting).on(limits)[0]
     assert on[:, 600:800].mean() > 0.5 + on[:, :600].mean()
     assert on[:, 950:].mean() < 0.5
     cut = Seen(*(getattr(later, each.name)[:, :700] for each in fields(Seen)))
-    np.testing.assert_array_equal(on[:, :700], rival.prepare(clean, cut, setting).on(limits)[0])
+    np.testing.assert_array_equal(on[:, :700], rival.statistic(clean, cut, **setting).on(limits)[0])
 
 
 def test_a_limit_is_the_lowest_with_few_enough_false_alarms() -> None:

@@ -1,4 +1,4 @@
-"""Rankings of drops and delays against their definitions, written out slowly."""
+"""Rankings of drops and delays against their definitions, written out slowly; and what a clock finds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ import pytest
 from tcuq_lab.detectors.run_lengths import arm, trials
 from tcuq_lab.detectors.statistics import STATISTICS
 from tcuq_lab.experiments.drops import MEASURES, Ranking, counted, from_blocks
+from tcuq_lab.experiments.studies import clock_ranking, clock_report
 from tcuq_lab.harness.types import slices
+from tcuq_lab.metrics import average_precision
+from tcuq_lab.metrics.drops import Band
 
 
 def slow_delays(alarm: Any, kinds: Any, segments: Any) -> list[float]:
@@ -87,3 +90,19 @@ def test_measures_of_counts_are_those_of_the_steps(levels: int, share: float) ->
             drawn = Ranking(*(column[index] for column in ranking))
             assert fast(*counts(index)) == pytest.approx(drawn.measure(whole), abs=1e-12, nan_ok=True)
         assert math.isnan(fast(*counts(np.flatnonzero(~ranking.judged))))
+
+
+@pytest.mark.parametrize("dwell", [1, 16])
+def test_the_clock_is_at_chance_on_alternating_streams_and_good_on_a_literal_one(dwell: float) -> None:
+    found = clock_report(layouts=20, steps=10_000, dwell=dwell)
+    assert abs(found["clock"] - found["prevalence"]) < 0.03
+    assert abs(found["reversed"] - found["prevalence"]) < 0.03
+    assert 0.4 < found["prevalence"] < 0.7
+    assert found["literal clock"] > 0.9 > found["literal prev."] + 0.3
+
+
+def test_the_clock_ranks_late_drops_first() -> None:
+    right = np.r_[np.ones(50, bool), np.zeros(50, bool)]
+    late, early = (clock_ranking(right, Band(5, 0.9, 0.02, 10), backwards) for backwards in (False, True))
+    assert late.measure(average_precision) == 1
+    assert early.measure(average_precision) < early.share < 0.6

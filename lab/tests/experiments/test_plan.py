@@ -50,13 +50,6 @@ def test_a_fit_that_is_not_told_has_the_law_of_no_test_stream(task: str) -> None
     assert all(law(plan.stretches(f"test {name}")[0]) != fitted for name in plan.laws)
 
 
-def test_new_streams_leave_the_seeds_of_old_ones() -> None:
-    """Or nothing that was recorded could be used again."""
-    plan = UnitPlan("cifar10", 2)
-    found = [plan.stretches(role)[1].seed for role in ("dev", "test object 16", "clean test", "type fog")]
-    assert found == [1_020_001, 1_021_001, 1_021_601, 1_022_601]
-
-
 @pytest.mark.parametrize("task", [*BACKBONES, *SMALL])
 def test_mixed_streams_are_fitted_to_other_types_and_meet_faults(task: str) -> None:
     plan = UnitPlan(task, 0)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from made_recordings import MadeRecordings
+from kept_recordings import TINY, Kept
 
 from tcuq_lab.experiments.experiment import StreamExperiment
 from tcuq_lab.experiments.run import run
@@ -54,7 +55,7 @@ def experiment(row: Cut, *more: Row) -> StreamExperiment:
 
 def test_a_run_goes_on_where_it_was_cut_off(tmp_path: Path) -> None:
     row = Cut()
-    spec, recordings = experiment(row), MadeRecordings(tmp_path)
+    spec, recordings = experiment(row), Kept(tmp_path, replace(TINY, seeds=(0, 1)))
     with pytest.raises(KeyboardInterrupt):
         run(spec, recordings)  # type: ignore[arg-type]
     assert row.calls == [0, 1]
@@ -70,7 +71,7 @@ def test_a_run_goes_on_where_it_was_cut_off(tmp_path: Path) -> None:
 def test_a_new_row_is_measured_alone_and_another_network_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    row, other, recordings = Cut(), Cut(), MadeRecordings(tmp_path)
+    row, other, recordings = Cut(), Cut(), Kept(tmp_path, replace(TINY, seeds=(0, 1)))
     row.fails = other.fails = None
     run(experiment(row), recordings)  # type: ignore[arg-type]
     run(experiment(row, Row("new", other, False)), recordings)  # type: ignore[arg-type]

@@ -1,24 +1,19 @@
-"""The experiments on streams, on made-up networks: figures are what they say."""
+"""The experiments on streams, on recorded outputs: pinned figures are what they say."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
-from pathlib import Path
-from typing import Any
 
 import numpy as np
+import pins
 import pytest
-from made_recordings import made_unit
 
 from tcuq import FitOptions, fit
 from tcuq.metrics import auroc
 from tcuq.monitor.alarm import AlarmSide
-from tcuq_lab.experiments import accuracy, alarms, answers, questions
-from tcuq_lab.experiments.experiment import StreamExperiment
+from tcuq_lab.experiments import accuracy, answers, questions
 from tcuq_lab.experiments.registry import STREAMS
-from tcuq_lab.harness import measure
-from tcuq_lab.harness.declare import Case, Key, Measured, Play
+from tcuq_lab.harness.declare import Case, Play
 from tcuq_lab.harness.intervals import drawn
 from tcuq_lab.harness.types import Answers, Outputs, Switch, Truth
 from tcuq_lab.methods.tcuq import Ours, run
@@ -27,84 +22,47 @@ from tcuq_lab.metrics.windows import accuracy as window_figures
 from tcuq_lab.reproduce.units import SHUFFLED, Unit
 
 LAW = "class 16"
-ROWS = {
-    "answers": (
-        "base",
-        "int8 confidence",
-        "conformal",
-        "deep",
-        "vote",
-        "vote_8",
-        "belief_told",
-        *answers.OURS,
-    ),
-    "alarms": ("tcuq", "tcuq no labels", "CUSUM", "CUSUM, confidence and norm", "MMD window"),
-    "accuracy": ("tcuq", "tcuq, window mean", "ATC", "mean confidence", "GDE", "ATC, deep"),
-    "questions": ("tcuq", "no labels", "gate told", "base", "clean, 250 steps", "other lags and window"),
-}
-
-
-class Few:
-    """A plan with one law and two corruption types."""
-
-    def __init__(self, plan: Any, *laws: str) -> None:
-        self._plan, self.judged, self.types, self.lived = plan, laws, plan.types[:2], "object 16"
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._plan, name)
 
 
 @pytest.fixture(scope="module")
-def unit(tmp_path_factory: pytest.TempPathFactory) -> Unit:
-    found = made_unit(tmp_path_factory.mktemp("made"), "cifar10", 0, "deep")
-    found.plan = Few(found.plan, LAW)  # type: ignore[assignment]
-    return found
+def units(tmp_path_factory: pytest.TempPathFactory) -> list[Unit]:
+    return list(pins.units(tmp_path_factory.mktemp("kept"), STREAMS["answers"].spare))
 
 
-def few_rows(spec: StreamExperiment) -> StreamExperiment:
-    kept = ROWS[spec.name]
-    return replace(spec, rows=lambda unit: [row for row in spec.rows(unit) if row.name in kept])
+@pytest.fixture
+def unit(units: list[Unit]) -> Unit:
+    return units[0]
 
 
-@pytest.fixture(scope="module")
-def measured(unit: Unit) -> dict[str, Measured]:
-    patch = pytest.MonkeyPatch()
-    patch.setattr(measure, "drawn", partial(drawn, replicates=30))
-    unit.spare = STREAMS["answers"].spare
-    try:
-        return {name: few_rows(spec).measured(unit) for name, spec in STREAMS.items()}
-    finally:
-        patch.undo()
+@pytest.mark.parametrize(("name", "row", "at"), [("alarms", "CUSUM", "tried"), ("accuracy", "ATC", "trials")])
+def test_what_is_chosen_is_kept(unit: Unit, name: str, row: str, at: str) -> None:
+    chosen = STREAMS[name].measured(unit, row).choices[row]
+    assert {"dev", f"law {LAW}"} < set(chosen)
+    assert all(len(each[at]) == 8 for each in chosen.values())
 
 
-def test_what_is_chosen_is_kept(measured: dict[str, Measured]) -> None:
-    assert set(measured["answers"].choices["vote"]) == {"dev", f"law {LAW}", "law class 1"}
-    assert measured["answers"].choices["tcuq"]["dev"].startswith("signals ")
-    assert len(measured["alarms"].choices["CUSUM"]["dev"]["tried"]) == 8
-    assert len(measured["accuracy"].choices["ATC"]["dev"]["trials"]) == 8
-    assert measured["questions"].choices["gate told"][f"law {LAW}"].startswith("gate ")
+def test_figures_are_those_of_a_plain_computation(units: list[Unit]) -> None:
+    stored = pins.stored("answers")
+    found: dict[tuple[str, ...], list[float]] = {}
 
+    def note(row: str, fit: str, column: str, value: float) -> None:
+        found.setdefault((LAW, row, fit, column), []).append(float(value))
 
-def test_figures_are_those_of_a_plain_computation(unit: Unit, measured: dict[str, Measured]) -> None:
-    truth, seen = unit.truth(f"test {LAW}"), unit.outputs(f"test {LAW}")
-    prediction = seen.probs.argmax(axis=1)
-    params = fit(unit.dev("dev", True).log(), about="answer", force=True, options=FitOptions(explain=False))
-    steps, _ = run(params, seen)
-    risk, wrong = steps["risk"], steps["answer"] != truth.labels
-
-    def value(row: str, fit: str, column: str) -> float:
-        return measured["answers"].figures[Key(LAW, row, fit, column)].value
-
-    assert value("tcuq answer", "untold", "error AUROC") == pytest.approx(auroc(risk, wrong))
-    assert value("tcuq answer", "untold", "errors") == pytest.approx(wrong.mean())
-    kept = np.argsort(risk, kind="stable")[: round(0.9 * len(risk))]
-    assert value("tcuq answer", "untold", "errors at 90 %") == pytest.approx(wrong[kept].mean(), abs=0.01)
-    doubt = 1 - seen.probs.max(axis=1)
-    expected = auroc(doubt, prediction != truth.labels)
-    assert value("base", "", "prediction error AUROC") == pytest.approx(expected, abs=1e-3)
-    assert value("base", "", "errors") == (prediction != truth.labels).mean()
-    deep = unit.outputs(f"test {LAW}", accuracy.DEEP).probs.argmax(axis=1)
-    assert value("deep", "told", "errors") == (deep != truth.labels).mean()
+    for unit in units:
+        truth, seen = unit.truth(f"test {LAW}"), unit.outputs(f"test {LAW}")
+        prediction = seen.probs.argmax(axis=1)
+        log = unit.dev("dev", True).log()
+        steps, _ = run(fit(log, about="answer", force=True, options=FitOptions(explain=False)), seen)
+        wrong = steps["answer"] != truth.labels
+        note("tcuq answer", "untold", "error AUROC", auroc(steps["risk"], wrong))
+        note("tcuq answer", "untold", "errors", wrong.mean())
+        note("base", "", "errors", (prediction != truth.labels).mean())
+        doubt = 1 - seen.probs.max(axis=1)
+        note("base", "", "prediction error AUROC", auroc(doubt, prediction != truth.labels))
+        deep = unit.outputs(f"test {LAW}", accuracy.DEEP).probs.argmax(axis=1)
+        note("deep", "told", "errors", (deep != truth.labels).mean())
+    for key, values in found.items():
+        assert stored[key][0] == pytest.approx(np.mean(values), abs=1e-6), key
 
 
 def test_sums_of_our_alarm_are_those_of_the_core_at_any_limit(unit: Unit) -> None:
@@ -174,14 +132,11 @@ def test_figures_of_windows_count_what_they_say() -> None:
     )
 
 
-def test_what_could_be_compared_is_declared_once(tmp_path: Path) -> None:
+def test_what_could_be_compared_is_declared_once(unit: Unit) -> None:
     for spec in STREAMS.values():
-        names = {row.name for row in spec.rows(made_unit(tmp_path, "cifar10", 0, "deep", "assisted"))}
         pairs = [
             (each.first, each.second, each.column, each.of, each.second_fit) for each in spec.comparisons
         ]
         assert len(set(pairs)) >= len(pairs) - 1  # one is also made between two fits
-        assert {first for first, *_ in pairs} - names <= {"assisted network"} | {
-            questions.labels_of(steps) for steps in questions.CURVE
-        }
-    assert alarms.SPEC.inverses[0].of == "false per 10,000"
+        missing = {first for first, *_ in pairs} - {row.name for row in spec.rows(unit)}
+        assert missing <= {questions.labels_of(steps) for steps in questions.CURVE}

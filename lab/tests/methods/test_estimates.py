@@ -54,19 +54,6 @@ def test_thresholds_and_differences_are_exact_on_development_data(estimate: obje
         assert found.mean() == pytest.approx(dev.accuracy, abs=1e-9), setting
 
 
-@pytest.mark.parametrize("setting", NAMED["DoC, regression"].grid)
-def test_regression_of_confidence_finds_a_line(setting: dict[str, object]) -> None:
-    dev = made(40, 3)
-    sure = dev.windows.certainty(str(setting["certainty"]), dev.scaled(setting["scale"])).mean(axis=1)  # type: ignore[arg-type]
-    wanted = 0.9 + 0.5 * (sure - sure.max())
-    right = np.arange(SIZE) < (wanted * SIZE).round()[:, None]
-    top = dev.windows.probs.argmax(axis=2)
-    labels = np.where(right, top, (top + 1) % CLASSES)
-    lined = Development(dev.windows, labels, dev.stretches, dev.temperature)
-    found = NAMED["DoC, regression"].learn(lined, **setting)(dev.windows)
-    assert found == pytest.approx(wanted, abs=0.02)
-
-
 def test_mean_confidence_is_right_where_posteriors_are_calibrated() -> None:
     """And far off where they are sharpened, which a temperature repairs."""
     test, plain = made(200, 4), learned("mean confidence", made(10, 4))
@@ -99,24 +86,6 @@ def test_a_transport_is_the_best_one() -> None:
     places = set(itertools.permutations((0, 0, 1, 1, 2, 2)))
     best = [min(1 - row[np.arange(6), place].mean() for place in places) for row in probs]
     assert transport(probs, np.full(3, 1 / 3)).mean(axis=1) == pytest.approx(best, abs=0.03)
-
-
-def test_label_shift_is_put_into_the_confidence() -> None:
-    """Where the harder one of two classes becomes rare, accuracy rises, which BBSE tells."""
-    rng = np.random.default_rng(2)
-
-    def windows(share: float, count: int) -> Development:
-        labels = (rng.random((count, SIZE * 4)) < share).astype(np.int64)
-        x = rng.normal(0, 1 + 2 * labels)
-        ones = 1 / (1 + 3 * np.exp(-4 / 9 * x * x))  # holds for even classes
-        return Development(Windows(np.stack([1 - ones, ones], axis=2)), labels, np.arange(count) // 5)
-
-    test = windows(0.05, 40)
-    gaps = [
-        abs(learned(name, windows(0.5, 40)).of(test.windows).mean() - test.accuracy)
-        for name in ("BBSE", "mean confidence")
-    ]
-    assert gaps[0] < gaps[1] / 2, gaps  # a penalty keeps it from all of the way
 
 
 def test_trials_are_judged_on_the_other_half_and_the_best_is_kept() -> None:

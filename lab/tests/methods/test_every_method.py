@@ -26,7 +26,7 @@ from tcuq_lab.harness.types import Answers, Dev, Outputs, Truth
 from tcuq_lab.methods import METHODS, WEAKENED, names_of, suffix_of
 from tcuq_lab.methods.banks import load_bank, observed
 from tcuq_lab.methods.estimates import ESTIMATES, GDE, OTHER, Estimated
-from tcuq_lab.methods.method import TRIALS, Recorded, Scored
+from tcuq_lab.methods.method import TRIALS, Scored
 from tcuq_lab.streams import Description, Geometric, Segments, Shift, Stream, build
 
 FOLDER = LAB / "recorded" / "resnet8"
@@ -37,7 +37,7 @@ BY_KIND = ("odin_energy", "godin_energy")
 
 
 @cache
-def bank(name: str) -> dict[str, Recorded]:
+def bank(name: str) -> dict[str, Outputs]:
     return load_bank(FOLDER / f"{name}.npz")
 
 

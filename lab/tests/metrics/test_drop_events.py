@@ -17,7 +17,6 @@ from tcuq_lab.metrics.drops import (
     reaches,
     smooth,
     stretches,
-    windowed_accuracy,
 )
 
 few = settings(max_examples=25, deadline=None)
@@ -37,14 +36,12 @@ def window(t: int, m: int, segments: Any) -> list[int]:
 def test_windows_and_drops_are_those_of_full_judged_windows(rows: Any, m: int, mu: float, sd: float) -> None:
     right, judged, segments = ([row[at] for row in rows] for at in range(3))
     given = np.array(right, bool), m, np.array(segments, int), np.array(judged, bool)
-    accuracy = windowed_accuracy(*given)
     drops = drop_events(given[0], Band(m, mu, sd, 9), *given[2:])
     for t in range(len(rows)):
         steps = window(t, m, segments)
         full = len(steps) == m and all(judged[s] for s in steps)
         share = sum(right[s] for s in steps) / m
-        assert accuracy.full[t] == drops.judged[t] == full
-        assert accuracy.value[t] == share if full else math.isnan(accuracy.value[t])
+        assert drops.judged[t] == full
         assert drops.event[t] == (full and share <= mu - 3 * sd + 1e-10)
 
 

@@ -24,12 +24,6 @@ def need(*pairs):
             pytest.skip(f"{name} {split} is not in the folder that TCUQ_DATA names (see tcuq-lab data get)")
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.setenv("TCUQ_DATA", str(tmp_path))
-    return tmp_path
-
-
 def test_dev_never_shows_the_set_of_the_test():
     for task in TASKS:
         assert ood_name(task, "dev") != ood_name(task, "test") and task not in (
@@ -52,24 +46,24 @@ def test_a_description_may_show_the_ood_set_of_its_part_alone():
         labels_for(about)
 
 
-def speech(folder, *words, split=1):
+def speech(data_home, *words, split=1):
     np.savez(
-        folder / "speech_eval.npz",
+        data_home / "speech_eval.npz",
         word=np.arange(len(words)),
         words=np.array(words),
         split=np.full(len(words), split),
     )
 
 
-def test_other_words_are_fixed(folder, monkeypatch):
+def test_other_words_are_fixed(data_home, monkeypatch):
     noise = Dataset("speech_noise", "all", np.zeros((6, 16000), np.int16), np.arange(6), "", "")
     monkeypatch.setattr("tcuq_lab.data.ood.load", lambda *_: noise)
     assert len(OTHER_WORDS) == 20 and list(OTHER_WORDS) == sorted(set(OTHER_WORDS) - set(KEYWORDS))
-    speech(folder, *OTHER_WORDS, *KEYWORDS, "backward", "visual")
+    speech(data_home, *OTHER_WORDS, *KEYWORDS, "backward", "visual")
     assert ood_labels("speech_commands", "dev").tolist() == list(range(13))
-    speech(folder, *OTHER_WORDS, *KEYWORDS, "backward", "visual", split=2)
+    speech(data_home, *OTHER_WORDS, *KEYWORDS, "backward", "visual", split=2)
     assert ood_labels("speech_commands", "test").tolist() == list(range(13))
-    speech(folder, *(word for word in OTHER_WORDS if word != "cat"))
+    speech(data_home, *(word for word in OTHER_WORDS if word != "cat"))
     with pytest.raises(
         ValueError, match="speech_commands validation has no clip of cat; all of bed, bird,"
     ) as e:

@@ -10,17 +10,14 @@ import json
 import math
 import sys
 import tempfile
-import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 sys.path.insert(0, str(Path(__file__).parent))
 
-from kept_recordings import Kept
+from kept_recordings import TINY, Kept
 
 from tcuq_lab.benchmark.entries import built_in
 from tcuq_lab.benchmark.files import Benchmark, load
@@ -31,11 +28,8 @@ from tcuq_lab.experiments.paper_streams import PaperPlan, PaperUnit
 from tcuq_lab.experiments.registry import EXPERIMENTS, STREAMS
 from tcuq_lab.harness.declare import Key, combined
 from tcuq_lab.harness.laws import StreamSizes, UnitPlan
-from tcuq_lab.methods.banks import load_bank
-from tcuq_lab.methods.method import Recorded
-from tcuq_lab.reproduce.recordings import stream_sources
+from tcuq_lab.methods.tcuq import Tcuq
 from tcuq_lab.reproduce.units import Unit
-from tcuq_lab.streams import build
 
 LAB = Path(__file__).parents[2]
 PLACE = LAB / "tests" / "pins"
@@ -46,52 +40,7 @@ BENCH = ("confidence", "entropy", "belief", "belief_paces", "hmm", "windowed_mea
          "tcuq_no_labels", "confidence_norm", "vote_8", "belief_told", "alarm_cusum", "alarm_distance",
          "alarm_mmd", "alarm_bocpd")  # fmt: skip
 PAPER = ("drop", "headlines", "literal", "severity", "selective", "rate_audit", "calibration")
-
-
-class Recordings(Kept):
-    """Recorded outputs of the repository for every row; a source that is not there is another that is."""
-
-    setting = replace(Kept.setting, severities=(1, 5), kinds=2, steps=1500, clean_steps=10_000, replicates=50)
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        self._banks: dict[str, dict[str, Recorded]] = {}
-
-    def _bank(self, row: Any) -> dict[str, Recorded]:
-        name = row.method.bank
-        if name == "plain" and row.method.members > 1:
-            name = "deep"
-        if name == "plain" and row.method.recipe != "plain":
-            name = {"exits": "early_exit"}.get(row.method.recipe, row.method.recipe)
-        if name not in self._banks:
-            path = LAB / "recorded" / "resnet8" / f"{name}.npz"
-            self._banks[name] = load_bank(path if path.exists() else path.with_name("plain.npz"))
-        return self._banks[name]
-
-    def _like(self, row: Any, source: str) -> Recorded:
-        bank = self._bank(row)
-        names = [name for name in bank if name != "clean"]
-        if source == "clean" or source.endswith("/1"):
-            return bank["clean"]
-        return bank[names[zlib.crc32(source.encode()) % len(names)]]
-
-    def sources(self, task: str, part: str) -> list[str]:
-        return stream_sources(task, part, replace(self.setting, kinds=None))
-
-    def banks(self, task: str, part: str, seed: int, rows: Any, sources: Any) -> dict[str, Any]:
-        return {row.label: {source: self._like(row, source) for source in sources} for row in rows}
-
-    def of_stream(self, description: Any, seed: int, row: Any) -> Recorded:
-        stream = build(description, self.labels)
-        parts = [self._like(row, name) for name in stream.sources]
-
-        def picked(of: Callable[[Recorded], Any]) -> Any:
-            tables = np.stack([of(part) for part in parts])
-            return tables[stream.source, np.maximum(stream.index, 0)]
-
-        extra = {name: picked(lambda part: part.extra[name]) for name in parts[0].extra}  # noqa: B023
-        features = None if parts[0].features is None else picked(lambda part: part.features)
-        return Recorded(picked(lambda part: part.probs), features, extra)
+SETTING = replace(TINY, severities=(1, 5), kinds=2, steps=1500, clean_steps=10_000, replicates=50)
 
 
 def few(name: str = "mnist", streams: tuple[str, ...] = ("mixed", "mixed, label shift")) -> Benchmark:
@@ -133,8 +82,9 @@ class _Few:
 
 
 def units(folder: Path, spare: str) -> Iterator[Unit]:
+    recordings: Any = Kept(folder, SETTING)
     for seed in (0, 1):
-        unit = Unit(UnitPlan("cifar10", seed, SIZES, (1, 5)), Recordings(folder), spare)  # type: ignore[arg-type]
+        unit = Unit(UnitPlan("cifar10", seed, SIZES, (1, 5)), recordings, spare)
         unit.plan = _Few(unit.plan)  # type: ignore[assignment]
         yield unit
 
@@ -158,9 +108,9 @@ def paper() -> Figures:
     for name in PAPER:
         plan: Any = EXPERIMENTS[name]
         chosen = [row for row in plan.networks if row.label not in ("godin_energy",)][:12]
-        chosen += [row for row in plan.networks if row.method.has_monitor and row not in chosen]
+        chosen += [row for row in plan.networks if issubclass(row.method, Tcuq) and row not in chosen]
         with tempfile.TemporaryDirectory() as folder:
-            recordings: Any = Recordings(Path(folder))
+            recordings: Any = Kept(Path(folder), SETTING)
             unit = PaperUnit(PaperPlan("cifar10", 16.0, 0, recordings.setting), recordings, chosen)
             names = [row.name for row in plan.rows(unit) if ", " not in row.name]  # a monitor as it is
             for key, each in ((k, e) for row in names for k, e in plan.measured(unit, row).figures.items()):

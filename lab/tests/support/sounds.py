@@ -1,5 +1,7 @@
 """Made words for the tests of sound."""
 
+import wave
+
 import numpy as np
 
 
@@ -15,3 +17,11 @@ def spoken(count=6):
         shape = np.exp(-(((time - 0.4) / 0.09) ** 2)) + 0.7 * np.exp(-(((time - 0.62) / 0.06) ** 2))
         clips.append(4000 * voice * shape + 12 * rng.standard_normal(16000))
     return np.rint(clips).astype(np.int16)
+
+
+def write_wav(path, samples):
+    """Write a clip of one channel, 16 bits and 16 kHz."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with wave.open(str(path), "wb") as clip:
+        clip.setparams((1, 2, 16000, 0, "NONE", ""))
+        clip.writeframes(np.asarray(samples, "<i2").tobytes())

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import wave
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,11 +13,12 @@ import pytest
 torch = pytest.importorskip("torch", reason="pip install torch")
 
 from small_trainings import SMALL  # noqa: E402
+from sounds import write_wav  # noqa: E402
 
 from tcuq_lab.data import text  # noqa: E402
 from tcuq_lab.data.official import KEYWORDS  # noqa: E402
 from tcuq_lab.zoo.config import config_from, shipped  # noqa: E402
-from tcuq_lab.zoo.make import find_config, load_parts, train_all  # noqa: E402
+from tcuq_lab.zoo.make import check_config, find_config, load_parts, train_all  # noqa: E402
 from tcuq_lab.zoo.outputs import outputs  # noqa: E402
 from tcuq_lab.zoo.weights import load_weights  # noqa: E402
 
@@ -27,12 +28,9 @@ def words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A data folder with four clips a keyword, of the layout of Speech Commands."""
     root, rng = tmp_path / "data" / "speech_commands_v0.01", np.random.default_rng(0)
     for number, word in enumerate(KEYWORDS):
-        (root / word).mkdir(parents=True)
         for name in "abcd":
             tone = 4000 * np.sin(np.arange(16000) * (0.05 + 0.1 * number)) + rng.normal(0, 400, 16000)
-            with wave.open(str(root / word / f"{name}.wav"), "wb") as file:
-                file.setparams((1, 2, 16000, 0, "NONE", ""))
-                file.writeframes(tone.astype("<i2").tobytes())
+            write_wav(root / word / f"{name}.wav", tone.astype("<i2"))
     for name, letter in (("validation", "c"), ("testing", "d")):
         (root / f"{name}_list.txt").write_text("".join(f"{word}/{letter}.wav\n" for word in KEYWORDS))
     monkeypatch.setenv("TCUQ_DATA", str(tmp_path / "data"))
@@ -48,6 +46,26 @@ def test_the_matrix_gives_the_configurations_that_the_weights_were_trained_by() 
     # Of the 52 files that the matrix replaced; stored checkpoints name these configurations.
     digest = "b4ae8281b1745ac9af553eee78b654a41185d258f256fcded4e088ca4665be05"
     assert hashlib.sha256(content.encode()).hexdigest() == digest
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"dataset": "text"},
+            r"dscnn cannot take text: input is \(1, 64\), expected \(n, height",
+        ),
+        ({"dataset": "cifar"}, "dataset 'cifar' is unknown; did you mean cifar10"),
+        ({"options": {"width": "wide"}}, "option width of dscnn is 'wide', expected an integer, 1 to 4096"),
+        (
+            {"backbone": "vit", "options": {"channels": 1}},
+            "picture is 49 x 10, expected 32 x 32, for",
+        ),
+    ],
+)
+def test_a_backbone_that_does_not_go_with_its_dataset_is_refused(changes: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=f"^t: .*{message}"):
+        check_config(config_from({**SMALL, **changes}))
 
 
 def hydra(**changes: object) -> dict[str, object]:

@@ -22,11 +22,6 @@ class FrontEnd:
     a periodic Hann window are padded with zeros to the FFT; magnitudes go through triangles that are even on
     the mel scale 1127 ln(1 + f / 700) and leave out 0 Hz; then logarithm and DCT-II, which is orthonormal
     but for coefficient 0, greater by the square root of 2.
-
-    Examples
-    --------
-    >>> FrontEnd().frames(16000)
-    49
     """
 
     rate: int = 16000

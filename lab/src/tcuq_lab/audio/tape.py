@@ -6,14 +6,14 @@ releases of numpy and between machines; distributions and floats of the mathemat
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from tcuq.base.checks import integer, number
+from tcuq.base.checks import integer, number, put
 
 from ..corruptions import corrupt, suite
 
@@ -23,13 +23,7 @@ _WORDS, _STRETCHES, _NOISE = range(3)  # each has random numbers of its own
 
 
 class Word(NamedTuple):
-    """A word in the sound.
-
-    Examples
-    --------
-    >>> next(SoundPlan(seed=1, seconds=4).words([3200, 4800]))
-    Word(clip=1, start=9770, length=4800)
-    """
+    """A word in the sound."""
 
     clip: int  # row of the clip that it comes from
     start: int  # first sample of its voiced part, in the sound
@@ -37,13 +31,7 @@ class Word(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """A part of the sound, clean or under one shift.
-
-    Examples
-    --------
-    >>> list(SoundPlan(seed=1, seconds=4).stretches())
-    [Stretch(start=0, stop=64000, shift=0)]
-    """
+    """A part of the sound, clean or under one shift."""
 
     start: int  # its first sample
     stop: int  # the sample after its last
@@ -75,21 +63,19 @@ class SoundPlan:
     def __post_init__(self) -> None:
         if isinstance(self.shifts, str) or not isinstance(self.shifts, Sequence):
             raise ValueError(f"shifts is {self.shifts!r}, expected a list of kinds and severities")
-        # Plain numbers, whatever was given: JSON has no others.
-        plain = {
-            "seed": integer("seed", self.seed, 0, 2**63 - 1),
-            "seconds": integer("seconds", self.seconds, 1, 10**7),
-            "mean_pause": number("mean_pause", self.mean_pause, 0.01, 3600),
-            "hop": integer("hop", self.hop, 1, RATE),
-            "snr_db": number("snr_db", self.snr_db, -20, 100),
-            "mean_clean": number("mean_clean", self.mean_clean, 1, 10**6),
-            "mean_shifted": number("mean_shifted", self.mean_shifted, 1, 10**6),
-            "inside": number("inside", self.inside, 0.51, 1),
-            "shifts": tuple(map(_shift, self.shifts)),
-        }
-        for name, value in plain.items():
-            object.__setattr__(self, name, value)
         integer("number of shifts", len(self.shifts), 0, 255)
+        put(
+            self,  # plain numbers, whatever was given: JSON has no others
+            seed=integer("seed", self.seed, 0, 2**63 - 1),
+            seconds=integer("seconds", self.seconds, 1, 10**7),
+            mean_pause=number("mean_pause", self.mean_pause, 0.01, 3600),
+            hop=integer("hop", self.hop, 1, RATE),
+            snr_db=number("snr_db", self.snr_db, -20, 100),
+            mean_clean=number("mean_clean", self.mean_clean, 1, 10**6),
+            mean_shifted=number("mean_shifted", self.mean_shifted, 1, 10**6),
+            inside=number("inside", self.inside, 0.51, 1),
+            shifts=tuple(map(_shift, self.shifts)),
+        )
 
     @property
     def samples(self) -> int:
@@ -103,7 +89,7 @@ class SoundPlan:
 
     def stretches(self) -> Iterator[Stretch]:
         """Give clean and shifted stretches by turns; each start but the first is a change point."""
-        draw, start, turn = _Below(self.seed, _STRETCHES), 0, 0
+        draw, start, turn = _below(self.seed, _STRETCHES), 0, 0
         while start < self.samples:
             shifted = turn % 2 == 1
             mean = _samples(self.mean_shifted if shifted else self.mean_clean)
@@ -113,7 +99,7 @@ class SoundPlan:
 
     def words(self, lengths: Sequence[int]) -> Iterator[Word]:
         """Give the words in order, until the sound ends; all clips are equally likely."""
-        draw, mean = _Below(self.seed, _WORDS), _samples(self.mean_pause)
+        draw, mean = _below(self.seed, _WORDS), _samples(self.mean_pause)
         at = 0
         while True:
             start = at + mean // 4 + draw(3 * mean // 2 + 1)
@@ -125,21 +111,17 @@ class SoundPlan:
 
     def noise(self, count: int) -> Iterator[int]:
         """Give places of seconds of noise without end: runs of 5 to 20 neighbors, then a leap."""
-        draw = _Below(self.seed, _NOISE)
+        draw = _below(self.seed, _NOISE)
         while True:
             first = draw(count)
             for step in range(5 + draw(16)):
                 yield (first + step) % count
 
 
-class _Below:
-    """Random integers from 0 to a limit - 1, from the high bits of raw 64-bit numbers."""
-
-    def __init__(self, seed: int, purpose: int) -> None:
-        self._bits = np.random.PCG64([seed, purpose])
-
-    def __call__(self, limit: int) -> int:
-        return int(self._bits.random_raw()) * limit >> 64
+def _below(seed: int, purpose: int) -> Callable[[int], int]:
+    """Return what draws integers from 0 to a limit - 1, from the high bits of raw 64-bit numbers."""
+    bits = np.random.PCG64([seed, purpose])
+    return lambda limit: int(bits.random_raw()) * limit >> 64
 
 
 def _samples(seconds: float) -> int:

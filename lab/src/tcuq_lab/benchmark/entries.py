@@ -183,8 +183,8 @@ class Cusum(WindowedMean):
         return found
 
 
-def limit_for(runs: Sequence[Doubles], asked: int = ASKED) -> float:
-    """Return the lowest limit that clean runs exceed in at most one false alarm in `asked` steps."""
+def limit_for(runs: Sequence[Doubles]) -> float:
+    """Return the lowest limit that clean runs exceed in at most one false alarm in `ASKED` steps."""
     inside = np.arange(max(map(len, runs))) < np.array([len(run) for run in runs])[:, None]
     values = np.full(inside.shape, -np.inf)
     values[inside] = np.concatenate(runs)
@@ -192,7 +192,7 @@ def limit_for(runs: Sequence[Doubles], asked: int = ASKED) -> float:
         lambda limits: np.asarray(values[None] > limits[:, None, None]),
         candidates(values[inside]),
         inside,
-        asked,
+        ASKED,
     )
 
 

@@ -18,12 +18,11 @@ import numpy.typing as npt
 from tcuq.base.atomic_files import write_whole
 from tcuq.metrics.inputs import Ints
 
+from ..harness.lines import read_content
 from ..harness.types import CLEAN, Dev, Outputs, Truth, slices
 from ..metrics.alarms import costly_sources
 
 FORMAT, LIST_FORMAT = "tcuq stream file 2", "tcuq streams 1"
-FIRST_FORMAT = "tcuq stream file 1"
-"""In which rows are stored as they are, not as steps from one to the next."""
 LIST = "streams.json"
 DEV, CLEAN_DEV = "dev", "clean dev"
 """Streams with a role; all others are test streams with shifts, by the name of their law."""
@@ -171,13 +170,12 @@ def arrays_of(task: Task) -> dict[str, npt.NDArray[Any]]:
 def task_of(arrays: Mapping[str, npt.NDArray[Any]]) -> Task:
     """Return the task that a file holds."""
     header = json.loads(arrays["header"].tobytes().decode())
-    if header["format"] not in (FORMAT, FIRST_FORMAT):
+    if header["format"] != FORMAT:
         raise ValueError(f"format is {header['format']!r}, expected {FORMAT!r}")
 
     def shown(name: str) -> Shown:
         columns = [arrays[f"{name}|{column}"].astype(np.int64) for column in COLUMNS]
-        rows = columns[0] if header["format"] == FIRST_FORMAT else np.cumsum(columns[0])
-        return Shown(rows, *columns[1:])
+        return Shown(np.cumsum(columns[0]), *columns[1:])
 
     return Task(
         header["task"],
@@ -257,11 +255,5 @@ def load(folder: str | Path) -> Benchmark:
 
 def listed_files(path: str | Path) -> Mapping[str, Mapping[str, Any]]:
     """Return the entries of a list of streams, by file name."""
-    try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path} is not JSON: {str(error).splitlines()[0]}") from None
-    if not isinstance(content, dict) or content.get("format") != LIST_FORMAT:
-        raise ValueError(f"{path} is not a list of streams, expected the format {LIST_FORMAT!r}")
-    found: Mapping[str, Mapping[str, Any]] = content["files"]
+    found: Mapping[str, Mapping[str, Any]] = read_content(path, LIST_FORMAT, "a list of streams")["files"]
     return found

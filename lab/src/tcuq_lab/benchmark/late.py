@@ -24,6 +24,12 @@ LEAST = 1e-6
 """Share of an expert that starts again, so that none is lost."""
 
 
+def within(errors: Array, share: float) -> int:
+    """Return how many steps from the first on have no larger share of errors."""
+    held = np.flatnonzero(np.cumsum(errors) <= share * np.arange(1, len(errors) + 1))
+    return int(held[-1]) + 1 if len(held) else 0
+
+
 class Fixed:
     """The threshold that the development log gives, whatever happens."""
 
@@ -124,8 +130,7 @@ class Retuned(Fixed):
         if self.count % self.every:
             return
         risks, errors = (np.array(each) for each in zip(*sorted(self.seen), strict=True))
-        held = np.flatnonzero(np.cumsum(errors) <= self.max_error * np.arange(1, len(errors) + 1))
-        count = int(held[-1]) + 1 if len(held) else 0
+        count = within(errors, self.max_error)
         self.threshold = 1.0 if count == len(risks) else float(risks[count])
 
 

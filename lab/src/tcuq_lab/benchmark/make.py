@@ -7,7 +7,6 @@ would be three times as large. The eight sums of neighbors that the core compare
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -15,7 +14,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tcuq._version import VERSION
 from tcuq.log.quantize import quantize_probs
 
 from ..harness.laws import (
@@ -31,6 +29,7 @@ from ..harness.laws import (
     sizes_of,
 )
 from ..harness.types import CLEAN
+from ..home import versions
 from ..reproduce.recordings import Recordings
 from ..reproduce.units import Unit
 from ..reproduce.versions import RECORDING
@@ -173,5 +172,5 @@ def about(setting: str, tasks: Sequence[Task]) -> dict[str, Any]:
         "license": LICENSE,
         "command": f"tcuq-lab bench --make --setting {setting}",
         "networks": {task.name: task.about["network"] for task in tasks},
-        "versions": {"tcuq": VERSION, "numpy": np.__version__, "python": platform.python_version()},
+        "versions": versions(),
     }

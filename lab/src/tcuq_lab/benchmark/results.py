@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,13 +12,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tcuq._version import VERSION
 from tcuq.base.checks import integer
 from tcuq.metrics import Interval
 
 from ..harness.intervals import LEVEL, REPLICATES, Drawn, difference
 from ..harness.lines import Found, entries, from_entries, plain, read_content
 from ..harness.types import CLEAN, MAX_ERROR
+from ..home import versions
 from ..metrics.alarms import CLEAN_ON, DELAY, FALSE, FOUND
 from ..metrics.errors import ACCEPTED, AUROC, ERRORS, EXCESS, NINETY, RELATIVE, WRONG
 from ..metrics.windows import ERROR
@@ -49,7 +48,7 @@ def result_text(outcome: Outcome, streams: str, command: str) -> str:
         "method": {"file": entry.source, "sha256": entry.sha256},
         "streams": streams,
         "command": command,
-        "versions": {"tcuq": VERSION, "numpy": np.__version__, "python": platform.python_version()},
+        "versions": versions(),
         "timing": {
             "fit_seconds": round(outcome.fit_seconds, 2),
             "step_microseconds": round(outcome.step_microseconds, 1),
@@ -91,7 +90,7 @@ class Result:
 
 def load_result(path: str | Path) -> Result:
     """Return a result file."""
-    return result_of(path, read_content(path, FORMAT, "the benchmark"))
+    return result_of(path, read_content(path, FORMAT, "a result of the benchmark"))
 
 
 def result_of(path: str | Path, content: Mapping[str, Any]) -> Result:
@@ -128,12 +127,12 @@ def result_of(path: str | Path, content: Mapping[str, Any]) -> Result:
         raise ValueError(f"{path}: {error}") from None
 
 
-def load_results(paths: Sequence[str | Path], streams: str | None = None) -> list[Result]:
+def load_results(paths: Sequence[str | Path]) -> list[Result]:
     """Return result files that were all made with the same streams."""
     found: list[Result] = []
     for path in paths:
         each = load_result(path)
-        wanted = streams or (found[0].streams if found else each.streams)
+        wanted = found[0].streams if found else each.streams
         if each.streams != wanted:
             raise ValueError(
                 f"{path}: made with the streams {each.streams[:12]}, expected {wanted[:12]}: run "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -10,9 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
-from tcuq._version import VERSION
 from tcuq.log.log import Log
 from tcuq.metrics import auroc
 from tcuq.monitor.monitor import Monitor, run_over
@@ -22,6 +19,7 @@ from tcuq_device.graph.model import Graph
 from ..corruptions import suite_of
 from ..data import Dataset
 from ..data.parts import load_part
+from ..home import versions
 from ..methods.projection import projection
 from ..metrics import accuracy
 from ..zoo.examples import examples, inputs_of
@@ -169,12 +167,7 @@ def report(
         "command": "tcuq-lab boards accuracy",
         "bounds": {"points_lost": POINTS, "auroc_lost": GAP},
         "sizes": asdict(used),
-        "versions": {
-            "tcuq": VERSION,
-            "numpy": np.__version__,
-            "python": platform.python_version(),
-            "torch": str(torch.__version__).partition("+")[0],
-        },
+        "versions": versions(torch=True),
         "networks": [{**row, "met": met(row), "within": within(row)} for row in rows],
     }
 

@@ -106,27 +106,19 @@ def goals(found: Mapping[str, Any]) -> list[dict[str, Any]]:
     return held
 
 
-def method_cost(
-    task: str,
-    firmware: Firmware,
-    base: Firmware,
-    on: str,
-    inputs: Int8,
-    steps: int = STEPS,
-    levels: Levels | None = None,
-) -> dict[str, Any]:
+def method_cost(task: str, firmware: Firmware, base: Firmware, on: str, inputs: Int8) -> dict[str, Any]:
     """Measure a method of a task on a board, and what it adds to the firmware `base` of the plain network."""
     with tempfile.TemporaryDirectory() as kept:
 
         def taken(each: Firmware, rows: Int8) -> tuple[dict[str, Any], Any]:
-            return measure(each, board(on), rows, levels, Path(kept))
+            return measure(each, board(on), rows, None, Path(kept))
 
         entry, ran = taken(firmware, inputs)
         entry = {"task": task, **entry, "passes": firmware.passes, "members": firmware.members}
         if ran is not None:
             shape = (firmware.classes, firmware.features)
             alone = Firmware(firmware.name, rule=firmware.rule, shape=shape)
-            entry["rule"] = taken(alone, made_stream(*shape, steps))[0]["rule"]
+            entry["rule"] = taken(alone, made_stream(*shape, STEPS))[0]["rule"]
             if firmware.graphs == base.graphs:
                 plain = entry if firmware.name == base.name else taken(base, inputs)[0]
                 if "over" not in plain:

@@ -15,9 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tcuq.base.checks import integer, known
+from tcuq.base.checks import known
 from tcuq_device.graph.model import Graph
-from tcuq_device.graph.steps import Step
 from tcuq_device.graph.storage import load_graph
 
 from ..corruptions import suite_of
@@ -83,20 +82,16 @@ CLEAN, SHIFTED = 240, 20
 SEVERITIES = (1, 3, 5)
 
 
-def calibration(task: str, clean: int = CLEAN, shifted: int = SHIFTED) -> npt.NDArray[Any]:
+def calibration(task: str) -> npt.NDArray[Any]:
     """Return the development examples that scales come from.
 
     With clean ones alone, scales would cut off what corrupted input does to a network: its int8 form would
     be right as often, and yet speak with another confidence just where a monitor has to judge it.
     """
-    integer("clean", clean, 1, 100_000)
-    integer("shifted", shifted, 0, 100_000)
     dev = load_part(task, "dev")
     suite = suite_of(task)
     sources = [f"{kind}/{level}" for kind in suite.seen for level in suite.severities(kind, SEVERITIES)]
-    parts = list(examples(some_of(dev, clean), ["clean"]))
-    if shifted:
-        parts += examples(some_of(dev, shifted), sources)
+    parts = [*examples(some_of(dev, CLEAN), ["clean"]), *examples(some_of(dev, SHIFTED), sources)]
     return np.concatenate([x for _, x in parts])
 
 
@@ -178,14 +173,10 @@ def difference(first: Graph, second: Graph) -> Difference | None:
     for one, two in zip(first.steps, second.steps, strict=True):
         if type(one) is not type(two):
             return None
-        pairs += zip(_values(one), _values(two), strict=True)
+        pairs += [(getattr(one, each.name), getattr(two, each.name)) for each in fields(one)]
     if any(np.shape(a) != np.shape(b) for a, b in pairs):
         return None
     return Difference(sum(int(np.sum(a != b)) for a, b in pairs), sum(np.size(a) for a, _ in pairs))
-
-
-def _values(step: Step) -> list[Any]:
-    return [getattr(step, each.name) for each in fields(step)]
 
 
 class TaskGraphs:

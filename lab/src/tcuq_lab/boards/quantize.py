@@ -17,7 +17,7 @@ from tcuq_device.graph.steps import Int8
 
 from ..zoo.outputs import core
 from .steps import QuantizeSettings, Scale, Seen, Steps, spanning
-from .trace import INPUT, Convolution, Floats, Layer, Matrix, Trace, read_by, trace_of, values_of
+from .trace import INPUT, Convolution, Floats, Layer, Linear, Matrix, Trace, read_by, trace_of, values_of
 
 LEAST = 1 / 32
 """Most that a channel is widened: one that is hardly ever used must not be blown up to full range."""
@@ -35,9 +35,10 @@ def balanced(
     layers = list(traced.layers)
     for at, layer in enumerate(layers):
         readers = [other for other in layers if layer.target in read_by(other)]
-        if layer.target in keep or not _scalable(layer) or not readers:
+        scalable = isinstance(layer, Linear) and layer.top in (None, np.inf)
+        if layer.target in keep or not scalable or not readers:
             continue
-        if not all(isinstance(other, (Convolution, Matrix)) for other in readers):
+        if not all(isinstance(other, Linear) for other in readers):
             continue
         depthwise = all(isinstance(other, Convolution) and other.depthwise for other in readers)
         ratio = np.maximum(highest[layer.target] / max(float(highest[layer.target].max()), 1e-30), LEAST)
@@ -49,19 +50,15 @@ def balanced(
     return replace(traced, layers=layers)
 
 
-def _scalable(layer: Layer) -> bool:
-    return isinstance(layer, (Convolution, Matrix)) and layer.top in (None, np.inf)
-
-
 def _made(layer: Layer, factor: Floats) -> Layer:
-    assert isinstance(layer, (Convolution, Matrix))
+    assert isinstance(layer, Linear)
     shape = (-1, *(1 for _ in range(layer.weights.ndim - 1)))
     return replace(layer, weights=layer.weights * factor.reshape(shape), bias=layer.bias * factor)
 
 
 def _read(layer: Layer, factor: Floats) -> Layer:
-    assert isinstance(layer, (Convolution, Matrix))
-    if isinstance(layer, Matrix):
+    assert isinstance(layer, Linear)
+    if not isinstance(layer, Convolution):
         return replace(layer, weights=layer.weights * factor)
     shape = (-1, 1, 1, 1) if layer.depthwise else (1, -1, 1, 1)
     return replace(layer, weights=layer.weights * factor.reshape(shape))

@@ -27,7 +27,7 @@ from tcuq_device.graph.steps import (
     Step,
 )
 
-from .trace import INPUT, Convolution, Dropping, Floats, Layer, Matrix, Mean, Sum, Trace, read_by
+from .trace import INPUT, Convolution, Dropping, Floats, Layer, Linear, Mean, Sum, Trace, read_by
 
 SAMPLE = 1 << 16
 """Values of a tensor that a scale is chosen by."""
@@ -36,13 +36,7 @@ SHARES = tuple(np.linspace(0.1, 1.0, 46).tolist())
 
 
 class Scale(NamedTuple):
-    """How real values become int8: (q - zero) * scale.
-
-    Examples
-    --------
-    >>> Scale(0.5, -128).quantized(np.array([-3.0, 1.2, 500.0])).tolist()
-    [-128, -126, 127]
-    """
+    """How real values become int8: (q - zero) * scale."""
 
     scale: float
     zero: int
@@ -103,13 +97,7 @@ class Seen:
 
 
 def spanning(low: float, high: float) -> Scale:
-    """Return a scale that covers a range and represents 0.
-
-    Examples
-    --------
-    >>> spanning(-1.0, 254.0)
-    Scale(scale=1.0, zero=-127)
-    """
+    """Return a scale that covers a range and represents 0."""
     low, high = min(low, 0.0), max(high, 0.0)
     scale = (high - low) / 255 or 1.0
     return Scale(scale, int(np.clip(round(-128 - low / scale), -128, 127)))
@@ -196,7 +184,7 @@ class Steps:
         """Add a layer of the trace."""
         if INPUT in read_by(layer) and (not isinstance(layer, Convolution) or layer.depthwise):
             raise ValueError(f"{layer.target} reads the input, expected a Conv2d with one group there")
-        if isinstance(layer, (Convolution, Matrix)):
+        if isinstance(layer, Linear):
             self._linear(layer)
         elif isinstance(layer, Sum):
             self._sum(layer)
@@ -224,7 +212,7 @@ class Steps:
     def _put(self, name: str, scale: float, zero: int) -> None:
         self.tensors[name] = Tensor(name, self.seen[name].shape, float(scale), zero)
 
-    def _linear(self, layer: Convolution | Matrix) -> None:
+    def _linear(self, layer: Linear) -> None:
         source = self.tensors[layer.source]
         scale, zero = self._scale(layer.target, layer.top)
         real = self._from_input(layer, source) if layer.source == INPUT else self._from_inner(layer, source)
@@ -247,7 +235,7 @@ class Steps:
         weights: Int8 = rounded.astype(np.int8)
         self._put(layer.target, scale, zero)
         at = (layer.source, layer.target)
-        if isinstance(layer, Matrix):
+        if not isinstance(layer, Convolution):
             self.steps.append(Dense(*at, weights, bias, multiplier))
             return
         stride = (layer.stride, layer.stride)
@@ -258,11 +246,11 @@ class Steps:
             turned = np.ascontiguousarray(weights.transpose(0, 2, 3, 1))
             self.steps.append(Conv(*at, turned, bias, multiplier, stride, layer.padding, real.pad))
 
-    def _from_inner(self, layer: Convolution | Matrix, source: Tensor) -> _Real:
+    def _from_inner(self, layer: Linear, source: Tensor) -> _Real:
         pad: Int8 = np.full(source.shape[-1], source.zero, dtype=np.int8)
         return _Real(layer.weights, layer.bias, pad, self.seen[layer.source].mean)
 
-    def _from_input(self, layer: Convolution | Matrix, source: Tensor) -> _Real:
+    def _from_input(self, layer: Linear, source: Tensor) -> _Real:
         """Return a layer that takes the input as it is: its normalization becomes weights and bias."""
         mean, std = self.traced.mean, self.traced.std
         assert isinstance(layer, Convolution)

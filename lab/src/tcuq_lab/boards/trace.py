@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -24,32 +24,28 @@ LAYERS = "Conv2d, BatchNorm2d, ReLU, ReLU6, ZeroPad2d, Dropout, Linear, Residual
 
 
 @dataclass(frozen=True, eq=False)
-class Convolution:
-    """Weights (outputs, inputs, height, width), one input for each output where `depthwise`.
-
-    `top` is what a rectifier lets through at most, infinity for a plain one; None without a rectifier. The
-    padding is (top, left, bottom, right).
-    """
+class Linear:
+    """Weights that begin with (outputs, inputs), and a rectifier behind them."""
 
     source: str
     target: str
     weights: Floats
     bias: Floats
-    stride: int
-    padding: tuple[int, int, int, int]
-    depthwise: bool
-    top: float | None = None
+    # What a rectifier lets through at most, infinity for a plain one; None without a rectifier.
+    top: float | None = field(default=None, kw_only=True)
+
+
+class Matrix(Linear):
+    """Weights (outputs, inputs)."""
 
 
 @dataclass(frozen=True, eq=False)
-class Matrix:
-    """Weights (outputs, inputs)."""
+class Convolution(Linear):
+    """Weights (outputs, inputs, height, width), one input for each output where `depthwise`."""
 
-    source: str
-    target: str
-    weights: Floats
-    bias: Floats
-    top: float | None = None
+    stride: int
+    padding: tuple[int, int, int, int]  # top, left, bottom, right
+    depthwise: bool
 
 
 @dataclass(frozen=True)
@@ -79,7 +75,7 @@ class Dropping:
     rate: float
 
 
-Layer = Convolution | Matrix | Sum | Mean | Dropping
+Layer = Linear | Sum | Mean | Dropping
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,13 +90,7 @@ class Trace:
 
 
 def read_by(layer: Layer) -> tuple[str, ...]:
-    """Return the tensors that a layer reads.
-
-    Examples
-    --------
-    >>> read_by(Sum("a", "b", "c"))
-    ('a', 'b')
-    """
+    """Return the tensors that a layer reads."""
     return (layer.first, layer.second) if isinstance(layer, Sum) else (layer.source,)
 
 
@@ -151,7 +141,7 @@ def _value(layer: Layer, found: Mapping[str, Tensor], random: torch.Generator | 
             return x
         return x * (torch.rand(x.shape, generator=random) >= layer.rate) / (1 - layer.rate)
     weights, bias = (torch.from_numpy(each).to(x.dtype) for each in (layer.weights, layer.bias))
-    if isinstance(layer, Matrix):
+    if not isinstance(layer, Convolution):
         return _rectified(functional.linear(x, weights, bias), layer.top)
     top, left, bottom, right = layer.padding
     framed = functional.pad(x, (left, right, top, bottom))
@@ -278,7 +268,7 @@ class _Tracer:
         self.layers[-1] = replace(layer, weights=weights, bias=bias)
 
     def _rectify(self, source: str, path: str, top: float) -> None:
-        layer: Any = self._made(source, path, "rectifier", Convolution, Matrix, Sum)
+        layer: Any = self._made(source, path, "rectifier", Linear, Sum)
         self.layers[-1] = replace(layer, top=top)
 
 

@@ -1,4 +1,4 @@
-"""The `tcuq-lab` command: one small module per subcommand."""
+"""The `tcuq-lab` command: one small module per subcommand, worded by `commands.json`."""
 
 from __future__ import annotations
 
@@ -19,10 +19,13 @@ def build_parser() -> Parser:
     >>> build_parser().parse_args(["reproduce", "drop"]).names
     ['drop']
     """
+    import json
+    from importlib.resources import files
+
     from tcuq import __version__
     from tcuq.cli.parser import Parser, epilog
 
-    from . import bench, boards, corrupt, data, record, reproduce, results, stream, train
+    from .shared import command
 
     parser = Parser(
         prog="tcuq-lab",
@@ -41,10 +44,8 @@ def build_parser() -> Parser:
         "--version", action="version", version=f"tcuq-lab {__version__}", help="show the version and exit"
     )
     subparsers = parser.add_commands("commands, in the order in which you need them", "COMMAND")
-    bench.add(subparsers)
-    reproduce.add_labels(subparsers)
-    for command in (data, corrupt, stream, train, record, reproduce, results, boards):
-        command.add(subparsers)
+    for name, told in json.loads(files(__package__).joinpath("commands.json").read_text("utf-8")).items():
+        command(subparsers, name, told)
     return parser
 
 

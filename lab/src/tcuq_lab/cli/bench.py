@@ -3,26 +3,47 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
+from tcuq.base.atomic_files import write_whole
+from tcuq.base.checks import known
 from tcuq.base.errors import InputError
 from tcuq.cli.common import answer, note, progress
-from tcuq.cli.parser import declare
 from tcuq.cli.process import UsageError
 
-from .shared import forecast
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from tcuq.cli.parser import Subparsers
-
-    from ..benchmark.results import Result
-    from ..experiments.benchmark import Outcome
+from ..benchmark.entries import BUILT_IN, built_in, load_entry
+from ..benchmark.files import LIST, arrays_of, content_digest, content_of, load, save
+from ..benchmark.make import SEED, TASKS, about, made
+from ..benchmark.results import (
+    TRACKS,
+    Result,
+    beside,
+    leaderboard,
+    load_results,
+    placed,
+    rank_line,
+    ranked,
+    result_of,
+    result_text,
+    same_figures,
+    screen,
+    stored,
+)
+from ..changes import update
+from ..data import present
+from ..experiments.benchmark import Outcome, run
+from ..harness.laws import RECORDED
+from ..harness.lines import entries, plain
+from ..home import NoCheckout, folder, home
+from ..reproduce.run_size import run_size
+from ..reproduce.units import PLAIN
+from .shared import forecast, recordings_of
 
 RESULTS = "results"
 """Folder of the built-in results, beside the streams."""
+ENDS = ("value", "low", "high")
 NEXT = """Judge a method on recorded streams of three networks. Type one of these:
   tcuq-lab bench confidence                      a built-in method: {names}
   tcuq-lab bench your_method.py --out results    yours; writes a result file
@@ -32,56 +53,9 @@ An example of ten lines:
 docs/BENCHMARK.md says what a method is given and what it says."""
 
 
-def add(subparsers: Subparsers) -> None:
-    """Declare the command."""
-    parser = declare(
-        subparsers,
-        "bench",
-        "judge a method on the streams of the benchmark",
-        "tcuq-lab bench confidence\ntcuq-lab bench your_method.py --out results",
-        bench,
-        "tcuq-lab bench --table results/*.json",
-        about="Reads a method, which is a Python file with a function; docs/BENCHMARK.md says what it is "
-        "given and what it returns. Prints its scores, and with --out writes a result file for the "
-        "leaderboard.",
-    )
-    option = parser.add_argument
-    option(
-        "methods",
-        nargs="*",
-        metavar="METHOD",
-        help="a Python file, the name of a built-in method, or all for all built-in ones",
-    )
-    option("--streams", metavar="DIR", help="folder of the streams (default: lab/benchmark of the checkout)")
-    option("--out", metavar="DIR", help="write a result file for each method there; with --make: the streams")
-    option = parser.add_argument_group("leaderboard").add_argument
-    option(
-        "--table",
-        nargs="*",
-        metavar="FILE",
-        help="print the leaderboard of the built-in methods and of these result files",
-    )
-    option("--only", action="store_true", help="with --table: leave out the built-in methods")
-    option(
-        "--page",
-        metavar="FILE",
-        help="with --table: compare the table in this page with the new one; with all: also the results",
-    )
-    option("--write", action="store_true", help="with --page or --make: replace what is there")
-    option("--check", action="store_true", help="with --page: exit 1 when the page is out of date")
-    option = parser.add_argument_group("making the streams again").add_argument
-    option("--make", action="store_true", help="make the streams from recorded outputs of networks")
-    option(
-        "--setting", default="full", metavar="S", help="with --make: size of the recordings (default: full)"
-    )
-    option("--task", action="append", metavar="T", help="with --make: only this dataset; may be repeated")
-    option("--weights", metavar="DIR", help="with --make: checkpoints (default: lab/weights of the checkout)")
-    option("--cache", metavar="DIR", help="with --make: recordings (default: out/reproduce of the checkout)")
-
-
 def bench(args: argparse.Namespace) -> int:
     """Run methods, print the leaderboard, or make the streams."""
-    if sum([bool(args.methods), args.table is not None, args.make]) > 1:
+    if sum(map(bool, (args.methods, args.table is not None, args.make))) > 1:
         raise UsageError("METHOD, --table and --make exclude each other")
     if args.check and not args.page:
         raise UsageError("--check needs --page FILE")
@@ -99,9 +73,6 @@ def bench(args: argparse.Namespace) -> int:
         return _make(args)
     if args.methods:
         return _run(args)
-    from ..benchmark.entries import BUILT_IN
-    from ..home import NoCheckout, home
-
     try:
         example = str(home() / "examples" / "bench_method.py")
     except NoCheckout:
@@ -113,9 +84,6 @@ def bench(args: argparse.Namespace) -> int:
 
 def _folder(given: str | None) -> Path:
     """Return the folder of the streams, or say where to get them."""
-    from ..benchmark.files import LIST
-    from ..home import NoCheckout, folder
-
     try:
         found = folder(given, "benchmark")
     except NoCheckout:
@@ -134,16 +102,6 @@ def _folder(given: str | None) -> Path:
 
 
 def _run(args: argparse.Namespace) -> int:
-    import json
-    from pathlib import Path
-
-    from tcuq.base.atomic_files import write_whole
-
-    from ..benchmark.entries import BUILT_IN, built_in, load_entry
-    from ..benchmark.files import load
-    from ..benchmark.results import beside, rank_line, result_of, result_text, same_figures, screen, stored
-    from ..experiments.benchmark import run
-
     names = list(BUILT_IN) if args.methods == ["all"] else list(dict.fromkeys(args.methods))
     stems = [Path(name).stem for name in names]
     for number, name in enumerate(names):
@@ -183,11 +141,6 @@ def _run(args: argparse.Namespace) -> int:
 
 def _renewed(args: argparse.Namespace, results: Sequence[Result], files: Mapping[Path, str]) -> int:
     """Compare new result files and the table of results with what is stored, and replace it if asked to."""
-    from pathlib import Path
-
-    from ..benchmark.results import leaderboard, placed
-    from ..changes import update
-
     page = Path(args.page)
     changes = [update(path, text) for path, text in files.items()]
     changes.append(update(page, placed(page.read_text(encoding="utf-8"), leaderboard(results))))
@@ -201,19 +154,13 @@ def _renewed(args: argparse.Namespace, results: Sequence[Result], files: Mapping
     done = "replaced" if args.write else "would change; nothing written; --write writes"
     verdict = f"{len(changes)} files {done}" if changes else "no change"
     answer(args, {"changed": [str(each.path) for each in changes]}, verdict)
-    return int(args.check and bool(changes))
+    return int(bool(args.check and changes))
 
 
 def _summary(outcome: Outcome) -> dict[str, object]:
-    from ..harness.lines import entries, plain
-
     head = outcome.interval()
     return {
-        "excess" if outcome.entry.told else "relative_errors": {
-            "value": head.estimate,
-            "low": head.low,
-            "high": head.high,
-        },
+        "excess" if outcome.entry.told else "relative_errors": dict(zip(ENDS, head, strict=False)),
         "fit_seconds": outcome.fit_seconds,
         "step_microseconds": outcome.step_microseconds,
         "lines": plain(entries(outcome.lines)),
@@ -221,9 +168,6 @@ def _summary(outcome: Outcome) -> dict[str, object]:
 
 
 def _table(args: argparse.Namespace) -> int:
-    from ..benchmark.results import TRACKS, beside, leaderboard, load_results, ranked, stored
-    from ..home import NoCheckout, folder
-
     results = load_results(args.table)
     if not args.only:
         try:
@@ -251,34 +195,14 @@ def _table(args: argparse.Namespace) -> int:
 
 
 def _make(args: argparse.Namespace) -> int:
-    from tcuq.base.checks import known
-
-    from ..benchmark.files import arrays_of, content_digest, content_of, save
-    from ..benchmark.make import SEED, TASKS, about, made
-    from ..data import present
-    from ..harness.laws import RECORDED
-    from ..home import folder
-    from ..reproduce.recordings import Recordings
-    from ..reproduce.run_size import run_size
-    from ..reproduce.units import PLAIN
-
     setting = run_size(args.setting)
     asked = [known("task", task, TASKS) for task in args.task or ()]
     if not args.out and (args.task or setting.name != "full"):
         raise UsageError("the benchmark has all tasks at --setting full; pass --out DIR for other streams")
     out = folder(args.out, "benchmark")
-    recordings = Recordings(
-        str(folder(args.weights, "weights")), str(folder(args.cache, "../out/reproduce")), setting
-    )
-    tasks = dict.fromkeys(
-        asked
-        or [
-            task
-            for task in TASKS
-            if task not in RECORDED or present(task, "test") is not None
-            if recordings.has(task, SEED, PLAIN)
-        ]
-    )
+    recordings = recordings_of(args, setting)
+    there = (task for task in TASKS if task not in RECORDED or present(task, "test") is not None)
+    tasks = dict.fromkeys(asked or [task for task in there if recordings.has(task, SEED, PLAIN)])
     with forecast(args) as bar:
         found = [made(task, recordings, bar) for task in tasks]
     before = content_of(out)

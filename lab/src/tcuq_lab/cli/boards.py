@@ -4,104 +4,32 @@ from __future__ import annotations
 
 import argparse
 import json
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from tcuq.base.checks import integer
 from tcuq.cli.common import answer, note, progress
-from tcuq.cli.parser import declare, declare_group
 from tcuq.cli.process import UsageError, tell
+from tcuq_device.boards import board
+from tcuq_device.cli.shared import energy, span
+from tcuq_device.cost.agree import first_difference
+from tcuq_device.graph.model import Graph
+from tcuq_device.graph.storage import load_graph, save_graph
 
-from .shared import options
+from ..boards import costs
+from ..boards.costs import result
+from ..changes import put
+from ..experiments.boards import BOARDS, SPEC
+from ..experiments.run import run
+from ..home import folder, library
+from ..pages.device import page
+from ..reproduce.recordings import Recordings
+from ..reproduce.run_size import run_size
 
-if TYPE_CHECKING:
-    from tcuq.cli.parser import Subparsers
-    from tcuq_device.graph.model import Graph
-
-TASKS = "mnist, speech_commands, cifar10"
 HEADROOMS = (1.0, 4.0)
-WEIGHTS = ("--weights", "DIR", "folder of networks (default: lab/weights)")
-RESULTS = ("--results", "DIR", "folder of results (default: lab/results/device)")
-
-
-def add(subparsers: Subparsers) -> None:
-    """Declare the command."""
-    actions = declare_group(
-        subparsers,
-        "boards",
-        "quantize our networks and measure methods on emulated boards",
-        "tcuq-lab boards replay --task mnist",
-        "tcuq-lab boards page",
-        about="Figures are those of the stored graphs in weights/int8. Nothing stored changes without "
-        "--write.",
-    )
-
-    def action(name: str, about: str, example: str, run: Any, then: str, write: str = "") -> Any:
-        parser = declare(actions, name, about, f"tcuq-lab boards {example}", run, then)
-        options(parser, ("--write", "", write or f"show what changed, then overwrite {name}.json"))
-        return parser
-
-    parser = action(
-        "bench",
-        "measure stock monitors on boards and compare with stored figures",
-        "bench --board stm32l432kc --check",
-        bench,
-        "tcuq device cost monitor.json",
-        "show what changed, then overwrite the stored figures",
-    )
-    board = "measure this board; may be repeated (default: one board for each processor core)"
-    options(parser, ("--board", "BOARD", board), action="append")
-    options(
-        parser,
-        ("--stored", "FILE", "stored figures (default: bench/monitors.json of the checkout)"),
-        ("--check", "", "exit 1 when a figure differs from the stored one"),
-    )
-    parser = action(
-        "quantize",
-        "turn trained weights into an int8 graph and compare it with the stored one",
-        "quantize lab/weights/cnn4-0.npz -o cnn4.graph.npz",
-        quantize,
-        "tcuq device cost cnn4.graph.npz",
-        "with --task: overwrite the stored graphs",
-    )
-    options(parser, ("weights_file", "WEIGHTS", "file of weights; its dataset must be at hand"), nargs="?")
-    options(parser, ("--features", "N", "project wider features to this many", 32), WEIGHTS)
-    parser.add_argument("-o", "--out", metavar="FILE", help="graph to write (.npz)")
-    options(parser, ("--task", "T", f"all networks of a task: {TASKS}"), action="append")
-    for name, about, run, steps in (
-        ("table", "measure all methods on both boards", table, 10),
-        ("replay", "run network and monitor on both boards and compare every step with Python", replay, 200),
-    ):
-        parser = action(name, about, f"{name} --task mnist", run, f"tcuq-lab boards {name} --write")
-        options(parser, ("--task", "T", f"one of {TASKS} (default: all); may be repeated"), action="append")
-        options(parser, ("--steps", "N", "inferences to run on each board", steps), WEIGHTS, RESULTS)
-    parser = action(
-        "accuracy",
-        "compare int8 with float on whole test sets",
-        "accuracy cnn4-0",
-        accuracy,
-        "tcuq-lab boards table --task mnist",
-    )
-    networks = ("networks", "NETWORK", "weights without .npz (default: those on boards)")
-    options(parser, networks, nargs="*", default=[])
-    reach = ("--headroom", "M,M", "how far features and logits reach beyond calibration (default: 1,4)")
-    options(parser, reach, default=HEADROOMS)
-    options(parser, WEIGHTS, RESULTS)
-    parser = action(
-        "page",
-        "compare docs/DEVICE.md with the result files, or write it",
-        "page",
-        write_page,
-        "tcuq-lab boards page --write",
-        "show what changed, then overwrite the page",
-    )
-    options(
-        parser,
-        ("--monitors", "FILE", "figures of monitors (default: bench/monitors.json)"),
-        ("--out", "FILE", "the page (default: docs/DEVICE.md of the checkout)"),
-        ("--check", "", "exit 1 when the page differs"),
-        RESULTS,
-    )
 
 
 def _say(args: argparse.Namespace) -> Callable[[str], None]:
@@ -109,15 +37,11 @@ def _say(args: argparse.Namespace) -> Callable[[str], None]:
 
 
 def _weights(args: argparse.Namespace) -> Path:
-    from ..home import folder
-
     return folder(args.weights, "weights")
 
 
 def _results(args: argparse.Namespace, file: str, part: bool = False) -> Path:
     """Return where figures are stored; what cannot be written is refused before minutes of work."""
-    from ..home import folder
-
     return _writable(args, folder(args.results, "results/device") / file, part)
 
 
@@ -131,18 +55,11 @@ def _writable(args: argparse.Namespace, path: Path, part: bool) -> Path:
 
 def _keep(args: argparse.Namespace, path: Path, found: dict[str, Any], part: bool) -> None:
     """Say how figures differ from the stored ones, and store them when told to."""
-    from ..changes import put
-
     put(path, json.dumps(found, indent=1, allow_nan=False) + "\n", args.write, _say(args), part)
 
 
 def bench(args: argparse.Namespace) -> int:
     """Measure stock monitors, and compare; store only when told to."""
-    from tcuq_device.boards import board
-
-    from ..boards import costs
-    from ..home import folder
-
     for name in args.board or ():
         board(name)  # refused before anything is built
     path = _writable(args, folder(args.stored, "../bench/monitors.json"), bool(args.board))
@@ -187,8 +104,6 @@ def _stale(stored: Sequence[Mapping[str, Any]], found: Sequence[Mapping[str, Any
 
 def _monitors(found: Mapping[str, Any]) -> str:
     """Return the figures of monitors as a table for people."""
-    from tcuq_device.cli.shared import energy, span
-
     lines = [
         f"{found['compiler']}; {found['emulator']}",
         "flash and RAM: what a monitor adds to a firmware with a network; instructions: counted; "
@@ -228,9 +143,6 @@ def quantize(args: argparse.Namespace) -> int:
 
 
 def _quantize_one(args: argparse.Namespace) -> int:
-    from tcuq.base.checks import integer
-    from tcuq_device.graph.storage import save_graph
-
     from ..boards.graphs import narrowed, quantize_file, stored_path
 
     integer("--features", args.features, 1, 32)
@@ -249,8 +161,6 @@ def _quantize_one(args: argparse.Namespace) -> int:
 
 
 def _quantize_tasks(args: argparse.Namespace) -> int:
-    from tcuq_device.graph.storage import save_graph
-
     from ..boards.graphs import FOLDER, TaskGraphs
 
     home = _weights(args)
@@ -272,8 +182,6 @@ def _quantize_tasks(args: argparse.Namespace) -> int:
 
 def _compared(graph: Graph, path: Path) -> tuple[int | None, str]:
     """Return how many values differ from a stored graph, and that in words."""
-    from tcuq_device.graph.storage import load_graph
-
     from ..boards.graphs import difference
 
     if not path.exists():
@@ -286,16 +194,7 @@ def _compared(graph: Graph, path: Path) -> tuple[int | None, str]:
 
 def table(args: argparse.Namespace) -> int:
     """Measure all methods, as `tcuq-lab reproduce boards` does, but everything anew."""
-    import tempfile
-    from dataclasses import replace
-
     _torch()
-    from ..boards.costs import result
-    from ..experiments.boards import SPEC
-    from ..experiments.run import run
-    from ..reproduce.recordings import Recordings
-    from ..reproduce.run_size import run_size
-
     path = _results(args, "table.json", bool(args.task))
     chosen = replace(SPEC.narrowed(args.task or (), ()), steps=args.steps)
     with tempfile.TemporaryDirectory() as kept, progress(args) as bar:
@@ -309,13 +208,8 @@ def table(args: argparse.Namespace) -> int:
 
 def replay(args: argparse.Namespace) -> int:
     """Compare boards with Python, step by step; exit 1 where they differ."""
-    from tcuq_device.boards import board
-    from tcuq_device.cost.agree import first_difference
-
     _torch()
-    from ..boards.costs import result
     from ..boards.lineup import line_up
-    from ..experiments.boards import BOARDS, SPEC
 
     path, weights = _results(args, "replay.json", bool(args.task)), _weights(args)
     result("replay", [])  # its tools are refused before minutes of work
@@ -345,12 +239,13 @@ def accuracy(args: argparse.Namespace) -> int:
     from ..boards.accuracy import NETWORKS, line, report
     from ..boards.steps import QuantizeSettings
 
-    part = bool(args.networks) or args.headroom != HEADROOMS
+    reach = args.headroom or HEADROOMS
+    part = bool(args.networks) or reach != HEADROOMS
     path = _results(args, "accuracy.json", part)
-    settings = [QuantizeSettings(headroom=each) for each in args.headroom]
+    settings = [QuantizeSettings(headroom=each) for each in reach]
     found = report(_weights(args), args.networks or NETWORKS, settings=settings, say=_say(args))
     answer(args, found, "\n".join(line(row) for row in found["networks"]))
-    if args.headroom == HEADROOMS:
+    if reach == HEADROOMS:
         _keep(args, path, found, part)
     else:
         note(args, f"not compared: {path} is of headrooms {', '.join(f'{each:g}' for each in HEADROOMS)}")
@@ -359,10 +254,6 @@ def accuracy(args: argparse.Namespace) -> int:
 
 def write_page(args: argparse.Namespace) -> int:
     """Say how the page differs from what the files give, and write it when told to."""
-    from ..boards.page import page
-    from ..changes import put
-    from ..home import folder
-
     home = folder(args.results, "results/device")
     path = folder(args.out, "../docs/DEVICE.md").resolve()
     text = page(home, folder(args.monitors, "../bench/monitors.json").resolve())
@@ -374,6 +265,4 @@ def write_page(args: argparse.Namespace) -> int:
 
 
 def _torch() -> None:
-    from ..home import library
-
     library("torch", "to read networks")

@@ -3,70 +3,26 @@
 from __future__ import annotations
 
 import argparse
+import io
+import json
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+
+from tcuq.base.atomic_files import write_whole
 from tcuq.base.errors import InputError, wrong_value
 from tcuq.cli.common import answer, need_files, progress
-from tcuq.cli.parser import declare, declare_group
+from tcuq.io.sources import check_target
 
-from .shared import options
-
-if TYPE_CHECKING:
-    from tcuq.cli.parser import Parser, Subparsers
-
-    from ..corruptions import Suite
-
-
-def add(subparsers: Subparsers) -> None:
-    """Declare the command."""
-    actions = declare_group(
-        subparsers,
-        "corrupt",
-        "list, show and apply corruptions of the datasets",
-        "tcuq-lab corrupt sheet mnist --out sheet.png",
-        "tcuq-lab stream make --dataset mnist --dwell 16 --kind fog --out s.json",
-        about="Datasets are in the folder that the variable TCUQ_DATA names.",
-    )
-    example = "tcuq-lab corrupt sheet cifar10 --out sheet.png"
-    listing = declare(
-        actions, "list", "list suites and their corruption types", "tcuq-lab corrupt list", list_all, example
-    )
-    options(listing, ("suite", "SUITE", "one suite (default: all)"), nargs="?")
-    then = "tcuq-lab corrupt make cifar10 --kind fog --severity 3 --out fog.npz"
-    sheet = declare(
-        actions, "sheet", "draw every corruption type at every severity", example, draw_sheet, then
-    )
-    _add_shared(sheet, "PNG file to write")
-    options(
-        sheet,
-        ("--examples", "N", "examples side by side, 50 at most", 1),
-        ("--scale", "N", "screen pixels for each pixel (default: tiles of about 64 pixels)"),
-        ("--picture", "FILE", "a picture to draw, instead of examples of the dataset"),
-    )
-    record = "tcuq record model.tflite fog.npz -o fog-log.npz"
-    make = declare(actions, "make", "write a corrupted split of a dataset", then, make_one, record)
-    _add_shared(make, "NPZ file to write: x, y, and about (JSON)")
-    options(make, ("--split", "S", "split (default: test or val)"))
-    options(make, ("--kind", "K", "corruption type; see 'tcuq-lab corrupt list'"), required=True)
-    options(
-        make,
-        ("--severity", "N", "severity, 1 is the weakest", 1),
-        ("--workers", "N", "processes to use", 1),
-        ("--own", "", "do not use an official archive, even if there is one"),
-    )
-
-
-def _add_shared(parser: Parser, out: str) -> None:
-    options(parser, ("dataset", "DATASET", "dataset; see 'tcuq-lab data list'"))
-    options(parser, ("--out", "FILE", out), required=True)
-    options(parser, ("--seed", "N", "seed of the noise", 0))
+from ..corruptions import Suite, suite, suite_of, suites
+from ..corruptions.official import corrupted
+from ..corruptions.sheet import draw, own_picture, png
+from ..data import load, splits
 
 
 def list_all(args: argparse.Namespace) -> int:
     """List suites and their kinds."""
-    from ..corruptions import suite, suites
-
     chosen = [suite(name) for name in ([args.suite] if args.suite else suites())]
     lines = []
     for each in chosen:
@@ -97,13 +53,6 @@ def _role(suite: Suite, name: str) -> str:
 
 def draw_sheet(args: argparse.Namespace) -> int:
     """Draw a contact sheet."""
-    from tcuq.base.atomic_files import write_whole
-    from tcuq.io.sources import check_target
-
-    from ..corruptions import suite_of
-    from ..corruptions.sheet import draw, own_picture, png
-    from ..data import load, splits
-
     need_files(args, "--out")
     suite = suite_of(args.dataset)
     check_target(args.out)
@@ -127,18 +76,6 @@ def draw_sheet(args: argparse.Namespace) -> int:
 
 def make_one(args: argparse.Namespace) -> int:
     """Write a corrupted split."""
-    import io
-    import json
-
-    import numpy as np
-
-    from tcuq.base.atomic_files import write_whole
-    from tcuq.io.sources import check_target
-
-    from ..corruptions import suite_of
-    from ..corruptions.official import corrupted
-    from ..data import splits
-
     need_files(args, "--out")
     suite = suite_of(args.dataset)
     setting = suite.setting(args.kind, args.severity)

@@ -3,53 +3,22 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from tcuq.base.errors import InputError
 from tcuq.cli.common import answer, note, progress
-from tcuq.cli.parser import declare, declare_group
 from tcuq.cli.process import complain
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tcuq.cli.parser import Subparsers
-
-
-def add(subparsers: Subparsers) -> None:
-    """Declare the command."""
-    actions = declare_group(
-        subparsers,
-        "data",
-        "list, download and check datasets",
-        "TCUQ_DATA=data tcuq-lab data get mnist",
-        "TCUQ_DATA=data tcuq-lab data check mnist",
-        about="Datasets are in the folder that the variable TCUQ_DATA names.",
-    )
-    fetch, checked = "tcuq-lab data get mnist", "tcuq-lab data check mnist"
-    declare(actions, "list", "list datasets and what is present", "tcuq-lab data list", list_all, fetch)
-    get = declare(actions, "get", "download the official files of a dataset", fetch, get_one, checked)
-    get.add_argument("name", metavar="NAME", help="dataset; see 'tcuq-lab data list'")
-    sheet = "tcuq-lab corrupt sheet mnist --out sheet.png"
-    check = declare(actions, "check", "decode the files and count examples", checked, check_all, sheet)
-    check.add_argument("name", metavar="NAME", nargs="?", help="dataset (default: all that are present)")
-    pack = declare(
-        actions,
-        "pack",
-        "pack recordings of traffic signs (GTSRB) or of the wrist sensor (WHARF) from their own files",
-        "tcuq-lab data pack signs GTSRB/Training data/signs.npz",
-        pack_one,
-        "tcuq-lab data check signs",
-    )
-    pack.add_argument("name", metavar="NAME", help="signs, or motion")
-    pack.add_argument("folder", metavar="DIR", help="folder of the files as they are published")
-    pack.add_argument("out", metavar="FILE", help="file to write (.npz)")
+from ..data.dataset import data_folder, entry, load, names, present, splits
+from ..data.download import get
+from ..data.pack import pack
 
 
 def pack_one(args: argparse.Namespace) -> int:
     """Pack recordings."""
-    from ..data.pack import pack
-
     said = pack(args.name, args.folder, args.out)
     answer(args, {"file": args.out}, said)
     return 0
@@ -57,8 +26,6 @@ def pack_one(args: argparse.Namespace) -> int:
 
 def list_all(args: argparse.Namespace) -> int:
     """List the datasets."""
-    from ..data.dataset import data_folder, entry, names, present
-
     folder: Path | None = None
     try:
         folder = data_folder()
@@ -80,9 +47,6 @@ def list_all(args: argparse.Namespace) -> int:
 
 def get_one(args: argparse.Namespace) -> int:
     """Fetch a dataset."""
-    from ..data.dataset import data_folder, entry
-    from ..data.download import get
-
     known = entry(args.name)
     folder = data_folder(make=True)
     with progress(args) as bar:
@@ -98,8 +62,6 @@ def get_one(args: argparse.Namespace) -> int:
 
 def check_all(args: argparse.Namespace) -> int:
     """Decode what is there."""
-    from ..data.dataset import data_folder, names, present, splits
-
     folder = data_folder()
     wanted = names() if args.name is None else (args.name,)
     pairs = [(name, split) for name in wanted for split in splits(name) if present(name, split, folder)]
@@ -119,10 +81,6 @@ def check_all(args: argparse.Namespace) -> int:
 
 
 def _checked(name: str, split: str) -> dict[str, Any]:
-    import numpy as np
-
-    from ..data.dataset import load
-
     result: dict[str, Any] = {"name": name, "split": split, "error": None}
     try:
         found = load(name, split)

@@ -3,67 +3,26 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+import time
+from pathlib import Path
 
+from tcuq.base.atomic_files import write_whole
+from tcuq.base.checks import integer, known
 from tcuq.cli.common import answer, note
-from tcuq.cli.parser import declare
 
-if TYPE_CHECKING:
-    from tcuq.cli.parser import Subparsers
-
-ABOUT = """\
-Every experiment of 'tcuq-lab reproduce' then runs from the files, without a GPU. Both commands must name
-the same --setting. An interrupted run resumes. Datasets are in the folder that the variable TCUQ_DATA names.
-
-A manifest has files, bytes and SHA-256 of every folder. Another GPU, processor or version of PyTorch may
-round differently: the checksums are for files that are copied, and figures are compared by
-'tcuq-lab reproduce'."""
-
-
-def add(subparsers: Subparsers) -> None:
-    """Declare the command."""
-    parser = declare(
-        subparsers,
-        "record",
-        "run all networks once over all examples and store their outputs",
-        "tcuq-lab record --setting full --device cuda --jobs 16",
-        record,
-        "tcuq-lab reproduce drop --setting full --jobs 16",
-        about=ABOUT,
-    )
-    option = parser.add_argument
-    option("--setting", default="full", metavar="S", help="size of the run: full (default), reduced or trial")
-    option("--task", action="append", metavar="T", help="only this dataset; may be repeated")
-    option("--seed", action="append", type=int, metavar="N", help="only this seed; may be repeated")
-    option("--row", action="append", metavar="M", help="only this method; may be repeated")
-    option("--no-streams", action="store_true", help="leave out held pictures and continuous sound")
-    option("--no-tables", action="store_true", help="leave out what only the tables of the paper show")
-    option("--device", default="auto", metavar="D", help="cpu, cuda or auto (default)")
-    option("--jobs", type=int, default=1, metavar="N", help="processes (default: 1)")
-    option("--weights", metavar="DIR", help="folder of checkpoints (default: lab/weights of the checkout)")
-    option("--cache", metavar="DIR", help="where files are kept (default: out/reproduce of the checkout)")
-    option("--manifest", metavar="FILE", help="where checksums go (default: recordings.json in the cache)")
-    option("--check", metavar="FILE", help="record nothing; compare the files with this manifest")
+from ..experiments.paper import PAPER
+from ..home import library
+from ..reproduce.recorder import available, checksums, differing, manifest, record_all, rows_of
+from ..reproduce.rows import TASKS, row_of
+from ..reproduce.run_size import run_size
+from .shared import forecast, recordings_of
 
 
 def record(args: argparse.Namespace) -> int:
     """Make all recordings, and say what they took."""
-    import time
-    from pathlib import Path
-
-    from tcuq.base.atomic_files import write_whole
-    from tcuq.base.checks import integer, known
-
-    from ..experiments.paper import PAPER
-    from ..home import folder, library
-    from ..reproduce.recorder import available, checksums, differing, manifest, record_all, rows_of
-    from ..reproduce.recordings import Recordings
-    from ..reproduce.rows import TASKS, row_of
-    from ..reproduce.run_size import run_size
-    from .shared import forecast
-
     jobs, setting = integer("jobs", args.jobs, 1, 256), run_size(args.setting)
-    cache, weights = folder(args.cache, "../out/reproduce"), str(folder(args.weights, "weights"))
+    recordings = recordings_of(args, setting)
+    cache = Path(recordings.folder)
     if args.check:
         lines = differing(checksums(cache, jobs), Path(args.check))
         text = "\n".join(lines) if lines else "all files are as the manifest says"
@@ -73,7 +32,6 @@ def record(args: argparse.Namespace) -> int:
     seeds = tuple(args.seed or setting.seeds)
     chosen = [row_of(name) for name in args.row or ()]
     rows = {}
-    recordings = Recordings(weights, str(cache), setting)
     for task in tasks:
         wanted = chosen or rows_of(task, PAPER.values(), not args.no_tables)
         found, absent = available(recordings, task, seeds, wanted)

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
 
+from tcuq.base.atomic_files import write_whole
+from tcuq.base.checks import integer, known
 from tcuq.cli.common import answer, note, progress
-from tcuq.cli.parser import declare
 from tcuq.cli.process import UsageError
 
-from .shared import forecast, options
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from tcuq.cli.parser import Subparsers
+from ..benchmark.files import load
+from ..changes import update
+from ..experiments import labels as late
+from ..experiments.registry import ALONE, EXPERIMENTS
+from ..experiments.result_files import result_text
+from ..experiments.run import NoNetworks, run
+from ..harness.lines import plain
+from ..home import folder, home
+from ..pages.words import lasting
+from ..reproduce.run_size import run_size
+from . import main
+from .shared import forecast, recordings_of
 
 ELSEWHERE = {
     "benchmark": ("Label-free monitors on the streams of the benchmark", ["bench", "all"]),
@@ -23,103 +33,27 @@ ELSEWHERE = {
 }
 """Tables of stored streams, and the command that each stands for."""
 TRY = "tcuq-lab reproduce answers --setting trial --task mnist --seed 0"
-ABOUT = """\
-Datasets are in the folder that the variable TCUQ_DATA names; 'tcuq-lab data get' fills it. Dwell is the
-mean number of steps for which a stream shows one class: 1 is a shuffled dataset. Network outputs come from
-'tcuq-lab record' with the same --setting, or are made when they are needed. An interrupted run resumes."""
-HEAD = 8192
-"""Characters of a result file that hold all but its figures, which are megabytes."""
 LONGEST = 100
 """Characters of a title in the list."""
 
 
-def add(subparsers: Subparsers) -> None:
-    """Declare the command."""
-    parser = declare(
-        subparsers,
-        "reproduce",
-        "run experiments, from checkpoints and datasets to tables",
-        TRY,
-        reproduce,
-        "tcuq-lab reproduce answers --write lab/results",
-        about=ABOUT,
-    )
-    names = ("names", "NAME", "experiments to run, or all; without a name: list them")
-    options(parser, names, nargs="*", default=[])
-    options(
-        parser,
-        ("--task", "T", "only this dataset; may be repeated"),
-        ("--dwell", "M", "only streams of this dwell; may be repeated"),
-        ("--seed", "N", "only networks of this seed; may be repeated"),
-        action="append",
-    )
-    options(
-        parser,
-        ("--setting", "S", "size: full, reduced or trial", "full"),
-        ("--weights", "DIR", "folder of checkpoints (default: lab/weights of the checkout)"),
-        ("--cache", "DIR", "intermediate results (default: out/reproduce of the checkout)"),
-        ("--device", "D", "cpu, cuda or auto", "auto"),
-        ("--write", "DIR", "write a result file for each experiment there, after showing what changed"),
-        ("--jobs", "N", "processes that compute figures (default: 1; in a trial 2)"),
-        ("--workers", "N", "processes that apply corruptions", 1),
-    )
-
-
-def add_labels(subparsers: Subparsers) -> None:
-    """Declare the command of the table of late labels."""
-    parser = declare(
-        subparsers,
-        "labels",
-        "measure error control by late labels on the streams of the benchmark",
-        "tcuq-lab labels",
-        labels,
-        "tcuq-lab labels --write",
-        about="Fits a monitor with max_error to each task of the benchmark, tells it labels of some steps "
-        "late, and compares what it accepts with rivals, in about a minute, without a dataset. Exits with 1 "
-        "where the figures differ from those stored.",
-    )
-    options(parser, ("--write", "", "replace the stored figures and the table in docs"))
-
-
 def labels(args: argparse.Namespace) -> int:
     """Measure, compare and, if asked to, store."""
-    import json
-
-    from tcuq.base.atomic_files import write_whole
-
-    from ..benchmark.files import load
-    from ..experiments.labels import on_page, run, table
-    from ..home import home
-
     stored, page = home() / "results" / "late" / "labels.json", home().parent / "docs" / "LABELS.md"
     with progress(args) as bar:
-        rows = run(load(home() / "benchmark"), bar)
+        rows = late.run(load(home() / "benchmark"), bar)
     text = json.dumps({"command": "tcuq-lab labels --write", "rows": rows}, indent=0) + "\n"
     same = stored.exists() and stored.read_text(encoding="utf-8") == text
     if args.write:
         write_whole(stored, text)
-        write_whole(page, on_page(page.read_text(encoding="utf-8"), table(rows)))
+        write_whole(page, late.on_page(page.read_text(encoding="utf-8"), late.table(rows)))
         note(args, f"wrote {stored} and {page}")
-    answer(args, {"same": same, "rows": rows}, table(rows))
+    answer(args, {"same": same, "rows": rows}, late.table(rows))
     return 0 if same or args.write else 1
 
 
 def reproduce(args: argparse.Namespace) -> int:
     """Run experiments and print their tables."""
-    from dataclasses import replace
-    from pathlib import Path
-
-    from tcuq.base.checks import integer, known
-
-    from ..changes import update
-    from ..experiments.registry import ALONE, EXPERIMENTS
-    from ..experiments.result_files import result_text
-    from ..experiments.run import NoNetworks, run
-    from ..harness.lines import plain
-    from ..home import folder
-    from ..reproduce.recordings import Recordings
-    from ..reproduce.run_size import run_size
-
     found = EXPERIMENTS
     if not args.names:
         listed = {name: {"title": each.title, "paper": each.paper} for name, each in found.items()}
@@ -133,8 +67,6 @@ def reproduce(args: argparse.Namespace) -> int:
     integer("workers", args.workers, 1, 256)
     elsewhere = [name for name in args.names if name in ELSEWHERE]
     if elsewhere:
-        from . import main
-
         if len(elsewhere) < len(args.names):
             raise UsageError(f"{elsewhere[0]} has other options: run it by itself")
         return max(main(ELSEWHERE[name][1]) for name in elsewhere)
@@ -150,10 +82,9 @@ def reproduce(args: argparse.Namespace) -> int:
         setting = replace(setting, seeds=tuple(dict.fromkeys(args.seed)))
     if args.write:  # hours of work must not end at a folder that cannot be made
         Path(args.write).mkdir(parents=True, exist_ok=True)
-    weights, cache = str(folder(args.weights, "weights")), str(folder(args.cache, "../out/reproduce"))
     outcomes = {}
     with forecast(args) as bar:
-        recordings = Recordings(weights, cache, setting, _device(args.device), args.workers, bar)
+        recordings = recordings_of(args, setting, _device(args.device), args.workers, bar)
         for each in chosen:
             if absent := each.absent(recordings):
                 note(args, f"left out of {each.name}: {', '.join(absent)}, which lack networks or files")
@@ -177,8 +108,6 @@ def reproduce(args: argparse.Namespace) -> int:
 
 def _device(name: str) -> str:
     """Return the device that networks run on; without PyTorch only what is recorded can be used."""
-    from importlib.util import find_spec
-
     if find_spec("torch") is None:
         return "cpu"
     from ..zoo.make import find_device
@@ -188,9 +117,6 @@ def _device(name: str) -> str:
 
 def _listed(titles: Mapping[str, str]) -> str:
     """Return a line for each experiment: its name, its title, the time and size of the stored run."""
-    from ..home import folder
-    from ..pages.words import lasting
-
     results = folder(None, "results")
     name_width, title_width = (max(map(len, texts), default=0) for texts in (titles, titles.values()))
     lines = []
@@ -204,14 +130,9 @@ def _listed(titles: Mapping[str, str]) -> str:
 
 
 def _last_run(path: Path) -> tuple[float, str] | None:
-    """Return seconds and setting in the head of a result file; None where there are none."""
-    import re
-
+    """Return seconds and setting that a result file tells; None where it tells none."""
     try:
-        with path.open(encoding="utf-8") as file:
-            head = file.read(HEAD)
-    except (OSError, UnicodeDecodeError):
+        found = json.loads(path.read_text(encoding="utf-8"))
+        return float(found["seconds"]), str(found["setting"]["name"])
+    except (OSError, ValueError, KeyError, TypeError):
         return None
-    setting = re.search(r'^ "setting": \{\s*"name": "(\w+)"', head, re.MULTILINE)
-    seconds = re.search(r'^ "seconds": ([0-9.]+),$', head, re.MULTILINE)
-    return (float(seconds[1]), setting[1]) if seconds and setting else None

@@ -3,47 +3,22 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
-from typing import TYPE_CHECKING
 
+from tcuq.base.atomic_files import write_whole
 from tcuq.cli.common import answer
-from tcuq.cli.parser import declare
 from tcuq.cli.process import UsageError
 
-if TYPE_CHECKING:
-    from tcuq.cli.parser import Subparsers
+from ..changes import update
+from ..experiments.result_files import pack
+from ..home import folder
+from ..pages import FOLDER, README, build_pages, build_readme
 
 WIDEST = 160
 """Characters that are shown of a changed line: a row of a table may have a thousand."""
 
 
-def add(subparsers: Subparsers) -> None:
-    """Declare the command."""
-    parser = declare(
-        subparsers,
-        "results",
-        "compare the results pages with the result files, or write them",
-        "tcuq-lab results --check",
-        results,
-        "tcuq-lab results --write",
-    )
-    option = parser.add_argument
-    option("--results", metavar="DIR", help="folder of result files (default: lab/results of the checkout)")
-    option("--out", metavar="DIR", help="folder of the pages (default: docs of the checkout)")
-    option("--write", action="store_true", help="write RESULTS.md, results/ and the figures of README.md")
-    option("--check", action="store_true", help="exit 1 when a page differs from the result files")
-    option("--pack", action="store_true", help="first shorten new result files: figures go into CSV files")
-
-
 def results(args: argparse.Namespace) -> int:
     """Show what would change in the pages; write them if asked to."""
-    from tcuq.base.atomic_files import write_whole
-
-    from ..changes import update
-    from ..experiments.result_files import pack
-    from ..home import folder
-    from ..pages import FOLDER, README, build_pages, build_readme
-
     if args.check and (args.write or args.pack):
         raise UsageError("--check excludes --write and --pack: it writes nothing")
     source, out = folder(args.results, "results"), folder(args.out, "../docs")
@@ -67,7 +42,8 @@ def results(args: argparse.Namespace) -> int:
         texts[README] = build_readme(source, (out / README).read_text(encoding="utf-8"))
     pages = {name: update((out / name).resolve(), text) for name, text in texts.items()}
     # A page of an earlier version.
-    left = [path for path in _pages(out / FOLDER) if f"{FOLDER}/{path.name}" not in pages]
+    there = sorted(path for path in (out / FOLDER).glob("*") if path.suffix in (".md", ".svg", ".csv"))
+    left = [path for path in there if f"{FOLDER}/{path.name}" not in pages]
     changed = [each for each in pages.values() if each.state != "same"]
     lines += [_short(line) for each in changed for line in each.lines()]
     lines += [f"{path}: no longer made" for path in left]
@@ -86,7 +62,7 @@ def results(args: argparse.Namespace) -> int:
         lines.append("the pages match the result files")
     found = {"stale": stale, "written": [each.path for each in pages.values()] if args.write else []}
     answer(args, found, "\n".join(lines))
-    return int(bool(stale) and args.check)
+    return int(bool(stale and args.check))
 
 
 def _short(line: str) -> str:
@@ -101,8 +77,3 @@ def _short(line: str) -> str:
     same = next((at for at, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), 0)
     begin = max(0, same - room // 3)
     return f"{place}: ...{old[begin : begin + room]} -> ...{new[begin : begin + room]}..."
-
-
-def _pages(folder: Path) -> list[Path]:
-    """Return the pages, plots and tables that lie in a folder."""
-    return sorted(path for path in folder.glob("*") if path.suffix in (".md", ".svg", ".csv"))

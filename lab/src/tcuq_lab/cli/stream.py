@@ -3,115 +3,29 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tcuq.base.errors import InputError, placed
 from tcuq.cli.common import answer, given, need_files, note
-from tcuq.cli.parser import declare, declare_group
 from tcuq.cli.process import UsageError, complain
 
-from .shared import options
+from ..corruptions import suite_of
+from ..data.ood import ood_name
+from ..data.parts import split_of
+from ..streams.description import Description, Ood, Shift
+from ..streams.dwell import LAWS
+from ..streams.fields import chosen
+from ..streams.held import Held
+from ..streams.layout import LAYOUTS
+from ..streams.playback import check_media, known_kinds, labels_for
+from ..streams.sliding import Sliding
+from ..streams.stream import Mismatch, Stream, build, overview, seal
 
-if TYPE_CHECKING:
-    from tcuq.cli.parser import Parser, Subparsers
-
-    from ..streams.description import Description, Shift
-    from ..streams.stream import Stream
-
-LAYOUT_NAMES = "segments, ramp, starts_shifted, bursts, literal, stationary"
 _LAYOUT = ("mean", "minimum", "first", "length", "gap", "reversed", "down", "onset", "gradual", "shifted")
-
-
-def add(subparsers: Subparsers) -> None:
-    """Declare the command."""
-    example = "tcuq-lab stream make --dataset cifar10 --dwell 16 --kind fog --out s.json"
-    actions = declare_group(
-        subparsers,
-        "stream",
-        "describe, show and check streams of the lab",
-        example,
-        "tcuq-lab stream show s.json",
-        about="A stream is a small JSON file that says which examples of a dataset come in which order, and "
-        "which of them are corrupted. Datasets are in the folder that the variable TCUQ_DATA names.",
-    )
-    show, check = "tcuq-lab stream show s.json", "tcuq-lab stream check s.json"
-    _add_make(declare(actions, "make", "write the description of a stream", example, make_one, show))
-    for parser in (
-        declare(actions, "show", "summarize a stream", show, show_one, check),
-        declare(actions, "check", "rebuild a stream and compare digests", check, check_one, show),
-    ):
-        options(parser, ("file", "FILE", "description of a stream"))
-
-
-def _add_make(parser: Parser) -> None:
-    options(
-        parser,
-        ("--out", "FILE", "JSON file to write"),
-        ("--dataset", "NAME", "dataset: mnist, cifar10, speech_commands, tinyimagenet20"),
-        required=True,
-    )
-    options(
-        parser,
-        ("--part", "P", "part of the dataset: train, dev or test", "dev"),
-        ("--seed", "N", "seed of the stream", 0),
-        ("--steps", "N", "number of steps", 10000),
-    )
-    options(
-        parser.add_argument_group("how long a class stays"),
-        ("--dwell", "M", "mean steps of one class (default: 1, shuffled)"),
-        ("--heavy-tailed", "", "with --dwell: most runs are short, a few very long (Pareto)"),
-        ("--dwells", "M,M", "changing dwell: mean steps of one class in each stretch"),
-        ("--stretch", "N", "with --dwells: steps of a stretch (default: 400)"),
-        ("--runs", "N,N", "fixed run lengths of one class each, repeated"),
-        (
-            "--majority",
-            "SHARE",
-            "with --heavy-tailed: share of the steps that one class has, 0.5 or more (default: all alike)",
-        ),
-        ("--held", "", "pictures: one picture in each run, shaken at every step"),
-        (
-            "--held-share",
-            "SHARE",
-            "with --held: share of the runs that hold one picture; others show new ones (default: all)",
-        ),
-        ("--sliding", "", "sound: overlapping windows over continuous words"),
-        ("--hop", "N", "with --sliding: samples between windows (default: 3200)"),
-    )
-    corrupted = parser.add_argument_group("what is corrupted, and when")
-    kinds = ("--kind", "K", "corruption type; may be repeated (default: none)")
-    options(corrupted, kinds, action="append", default=[])
-    options(
-        corrupted,
-        ("--severity", "N,N", "severities (default: all)"),
-        ("--ood", "", "also show out-of-distribution (OOD) inputs"),
-        ("--layout", "L", f"one of {LAYOUT_NAMES}", "segments"),
-        ("--mean", "M", "mean steps of a segment or burst"),
-        ("--minimum", "N", "minimum steps of a segment or burst"),
-        ("--first", "F", "segments: the first is clean, shifted, or random"),
-        ("--reversed", "", "segments: in reverse order"),
-        ("--onset", "N", "segments: steps over which the severity rises"),
-        ("--gradual", "SHARE", "with --onset: share of the shifts that rise (default: all)"),
-        ("--shifted", "N,N", "segments: least and most steps of a shift (default: as clean segments)"),
-        ("--length", "N", "ramp: steps at each severity; starts_shifted: shifted steps at first"),
-        ("--down", "", "ramp: go down again"),
-        ("--gap", "M", "bursts: mean steps between two of them"),
-    )
 
 
 def make_one(args: argparse.Namespace) -> int:
     """Write a description with digests."""
-    from ..corruptions import suite_of
-    from ..data.ood import ood_name
-    from ..data.parts import split_of
-    from ..streams.description import Description, Ood
-    from ..streams.dwell import LAWS
-    from ..streams.fields import chosen
-    from ..streams.held import Held
-    from ..streams.layout import LAYOUTS
-    from ..streams.playback import check_media, labels_for
-    from ..streams.sliding import Sliding
-    from ..streams.stream import build, seal
-
     need_files(args, "--out")
     law = _law(args)
     if args.hop is not None and not args.sliding:
@@ -166,9 +80,6 @@ def _law(args: argparse.Namespace) -> dict[str, Any]:
 
 def _shifts(args: argparse.Namespace) -> tuple[tuple[Shift, ...], list[str]]:
     """Return the shifts that were asked for, and those of them that only tests may show."""
-    from ..corruptions import suite_of
-    from ..streams.description import Shift
-
     if not args.kind:
         if args.severity is not None:
             raise UsageError("--severity without --kind, expected at least one kind")
@@ -194,8 +105,6 @@ def show_one(args: argparse.Namespace) -> int:
 
 def check_one(args: argparse.Namespace) -> int:
     """Rebuild a stream and compare."""
-    from ..streams.stream import Mismatch
-
     try:
         description, stream = _rebuilt(args)
     except Mismatch as error:
@@ -214,11 +123,6 @@ def check_one(args: argparse.Namespace) -> int:
 
 
 def _rebuilt(args: argparse.Namespace) -> tuple[Description, Stream]:
-    from ..corruptions import suite_of
-    from ..streams.description import Description
-    from ..streams.playback import check_media, known_kinds, labels_for
-    from ..streams.stream import Mismatch, build
-
     need_files(args, "FILE")
     description = Description.load(args.file)
     try:
@@ -235,8 +139,6 @@ def _rebuilt(args: argparse.Namespace) -> tuple[Description, Stream]:
 
 
 def _found(path: str, description: Description, stream: Stream) -> dict[str, Any]:
-    from ..streams.stream import overview
-
     content = description.to_dict()
     names = ("dataset", "part", "seed", "dwell", "layout", "held", "sliding", "digest")
     return {"file": path, **{name: content.get(name) for name in names}, **overview(stream)}

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
@@ -12,6 +10,7 @@ import numpy.typing as npt
 
 from tcuq.base.checks import integer
 
+from ..parallel import workers as pool_of
 from .draws import Draws
 from .suite import Suite
 from .suite import suite as find
@@ -70,8 +69,7 @@ def _run(jobs: Iterator[Job], workers: int, alone: bool) -> Iterator[npt.NDArray
     if workers == 1 or alone:
         yield from map(_chunk, jobs)
         return
-    # A fresh interpreter a worker: forking a process that has threads is not safe.
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+    with pool_of(workers) as pool:
         yield from pool.map(_chunk, jobs)
 
 
@@ -98,24 +96,23 @@ def _chunk(job: Job) -> npt.NDArray[Any]:
 
 def _checked(x: npt.NDArray[Any], suite: Suite) -> npt.NDArray[Any]:
     examples = np.asarray(x)
-    if suite.media == "sound":
-        wanted, fits = "int16 (n, samples)", examples.dtype == np.int16 and examples.ndim == 2
-    elif suite.media == "text":
-        wanted, fits = "uint8 (n, length)", examples.dtype == np.uint8 and examples.ndim == 2
-    elif suite.media == "motion":
-        wanted = "uint8 (n, samples, 1, 3)"
-        fits = examples.dtype == np.uint8 and examples.ndim == 4 and examples.shape[2:] == (1, 3)
-    else:
-        wanted = "uint8 (n, height, width) or (n, height, width, 3)"
-        fits = examples.dtype == np.uint8 and (
-            examples.ndim == 3 or (examples.ndim == 4 and examples.shape[3] == 3)
-        )
-    if not fits or 0 in examples.shape[1:]:
-        raise ValueError(f"x is {examples.dtype} {examples.shape}; {suite.name} corrupts {wanted}")
-    if suite.media == "pictures" and min(examples.shape[1:3]) < SMALLEST:
-        raise ValueError(f"x is {examples.shape}, expected pictures of {SMALLEST} x {SMALLEST} or more")
-    if suite.media == "sound" and examples.shape[1] < SHORTEST:
-        raise ValueError(f"x is {examples.shape}, expected sound of {SHORTEST} samples or more")
+    shape = examples.shape
+    wanted, kind, fits = {
+        "sound": ("int16 (n, samples)", np.int16, len(shape) == 2),
+        "text": ("uint8 (n, length)", np.uint8, len(shape) == 2),
+        "motion": ("uint8 (n, samples, 1, 3)", np.uint8, len(shape) == 4 and shape[2:] == (1, 3)),
+        "pictures": (
+            "uint8 (n, height, width) or (n, height, width, 3)",
+            np.uint8,
+            len(shape) == 3 or (len(shape) == 4 and shape[3] == 3),
+        ),
+    }[suite.media]
+    if not fits or examples.dtype != kind or 0 in shape[1:]:
+        raise ValueError(f"x is {examples.dtype} {shape}; {suite.name} corrupts {wanted}")
+    if suite.media == "pictures" and min(shape[1:3]) < SMALLEST:
+        raise ValueError(f"x is {shape}, expected pictures of {SMALLEST} x {SMALLEST} or more")
+    if suite.media == "sound" and shape[1] < SHORTEST:
+        raise ValueError(f"x is {shape}, expected sound of {SHORTEST} samples or more")
     return examples
 
 

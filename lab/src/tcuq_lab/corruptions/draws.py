@@ -22,9 +22,6 @@ class Draws:
         self._own = Generators(seed, label)
         self._index = index
 
-    def __len__(self) -> int:
-        return len(self._index)
-
     @cached_property
     def generators(self) -> list[np.random.Generator]:
         """One generator an example, in order; they go on where the last draw ended."""

@@ -15,15 +15,13 @@ from tcuq.base.checks import integer
 
 from ..data import Dataset, data_folder, load, present
 from ..data.dataset import entry
-from ..data.official import decode_rgb, tiny_classes
+from ..data.official import tiny_classes, tiny_pictures
 from ..data.packed import members
 from .apply import corrupt
 from .suite import suite_of
 
 SEVERITIES = 5
 """Severities of a kind in the archive of CIFAR-10-C."""
-TINY = (64, 64, 3)
-"""Shape of the pictures of Tiny-ImageNet-C."""
 SUFFIXES = (".jpeg", ".jpg")
 DAMAGED = (ValueError, EOFError, TokenError, OverflowError, SyntaxError, MemoryError)
 """What numpy raises for files that are no arrays, or no longer."""
@@ -107,14 +105,9 @@ def _tiny(folder: Path, name: str, split: str, done: str) -> Corrupted:
             raise ValueError(f"{place}: holds no pictures; JPEG files of every class are needed")
         paths += found
         labels += [label] * len(found)
-    x = np.empty((len(paths), *TINY), np.uint8)
-    for index, path in enumerate(paths):
-        pixels = decode_rgb(path.read_bytes(), str(path))
-        if pixels.shape != TINY:
-            raise ValueError(f"{path}: is {pixels.shape[0]}x{pixels.shape[1]}, expected 64x64")
-        x[index] = pixels
     source = f"{done}; cut again from ImageNet, so not paired with the clean pictures of {name} {split}"
-    return Corrupted(name, split, x, np.array(labels, np.int64), entry(name).license, source, True)
+    y = np.array(labels, np.int64)
+    return Corrupted(name, split, tiny_pictures(paths), y, entry(name).license, source, True)
 
 
 def _tiny_classes(name: str, split: str) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from tcuq.base.checks import integer
 
 from ..data import Dataset
 from ..data.official import decode_rgb
+from ..data.parts import places
 from ..home import library
 from .apply import corrupt
 from .suite import Suite
@@ -74,7 +76,9 @@ def draw(
     library("PIL.Image", FOR)  # before the long part, not after it
     if not suite.kinds:
         raise ValueError(f"suite {suite.name} has no corruption types, expected at least one for a sheet")
-    rows = _choice(data.y, integer("examples", examples, 1, min(SIDE_BY_SIDE, len(data.y))))
+    count = integer("examples", examples, 1, min(SIDE_BY_SIDE, len(data.y)))
+    # The first example of each class, then the second of each, and so on.
+    rows = np.lexsort((data.y, places(data.y)))[:count]
     clean = data.x[rows]
     tiles = []
     for number, name in enumerate(suite.kinds):
@@ -93,8 +97,7 @@ def own_picture(path: str, suite: Suite) -> Dataset:
     if suite.name not in SIDES:
         raise ValueError(f"{suite.name} corrupts {suite.media}; a picture is for one of {', '.join(SIDES)}")
     image = library("PIL.Image", FOR)
-    with open(path, "rb") as file:
-        content = file.read()
+    content = Path(path).read_bytes()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # an odd tag does no harm
         warnings.simplefilter("error", image.DecompressionBombWarning)
@@ -107,10 +110,8 @@ def own_picture(path: str, suite: Suite) -> Dataset:
     left, top = (whole.width - least) // 2, (whole.height - least) // 2
     side = SIDES[suite.name]
     box = (left, top, left + least, top + least)
-    small = whole.resize((side, side), image.Resampling.LANCZOS, box)
-    return Dataset(
-        "picture", path, np.asarray(small, dtype=np.uint8)[None], np.zeros(1, dtype=np.int64), "", path
-    )
+    small = np.asarray(whole.resize((side, side), image.Resampling.LANCZOS, box), dtype=np.uint8)
+    return Dataset("picture", path, small[None], np.zeros(1, dtype=np.int64), "", path)
 
 
 def png(sheet: Any) -> bytes:
@@ -125,14 +126,6 @@ def png(sheet: Any) -> bytes:
         if len(content) <= MOST:
             break
     return content
-
-
-def _choice(labels: npt.NDArray[np.int64], count: int) -> npt.NDArray[np.int64]:
-    """Return the first example of each class, then the second of each, and so on."""
-    order = np.argsort(labels, kind="stable")
-    ranked = labels[order]
-    turn = np.arange(len(labels)) - np.searchsorted(ranked, ranked)
-    return order[np.lexsort((ranked, turn))][:count]
 
 
 def _visible(x: npt.NDArray[Any], clean: npt.NDArray[Any]) -> Bytes:

@@ -26,15 +26,7 @@ from ..data import splits
 
 
 class Kind(NamedTuple):
-    """One kind of corruption.
-
-    Examples
-    --------
-    >>> from tcuq_lab.corruptions import suite
-    >>> fog = suite("cifar10_c").kind("fog")
-    >>> fog.path, len(fog.settings)
-    ('weather.fog', 5)
-    """
+    """One kind of corruption."""
 
     # Module of this package and its function: takes examples, `Draws` and a setting, returns examples of the
     # same shape
@@ -64,15 +56,7 @@ FAULTS = tuple(name for name in BESIDE if name != ATTENUATED)
 
 @dataclass(frozen=True)
 class Suite:
-    """A named set of corruptions.
-
-    Examples
-    --------
-    >>> from tcuq_lab.corruptions import suite
-    >>> found = suite("mnist_c")
-    >>> found.media, found.severities("fog")
-    ('pictures', (1,))
-    """
+    """A named set of corruptions."""
 
     name: str  # name of the suite, such as "cifar10_c"
     about: str  # what it is, in a sentence
@@ -107,7 +91,6 @@ class Suite:
 
 @cache
 def _suites() -> Mapping[str, Suite]:
-    """Return all suites by name; lists need numpy alone."""
     listed = json.loads(files(__package__).joinpath("suites.json").read_text(encoding="utf-8"))
     found = {}
     for name, each in listed.items():

@@ -37,9 +37,7 @@ class Form(NamedTuple):
     """One way in which a split can lie in the data folder."""
 
     files: tuple[str, ...]
-    read: (
-        str  # module of this package and its function, which takes the files and returns examples and labels
-    )
+    read: str  # module of this package and its function: from the files to examples and labels
     source: str
     options: Mapping[str, Any] = MappingProxyType({})  # of the function
 
@@ -69,9 +67,7 @@ class Entry(NamedTuple):
 
     license: str
     source: str
-    splits: Mapping[
-        str, tuple[Form, ...]
-    ]  # the ways in which each split can lie, in the order they are tried
+    splits: Mapping[str, tuple[Form, ...]]  # ways in which each can lie, in the order they are tried
     archives: tuple[Archive, ...]
     parts: Mapping[str, tuple[str, str]]  # the split that each is cut from, and which rows of it in words
 
@@ -102,13 +98,7 @@ def entry(name: str) -> Entry:
 
 
 def splits(name: str) -> tuple[str, ...]:
-    """Return the splits of a dataset.
-
-    Examples
-    --------
-    >>> splits("mnist")
-    ('train', 'test')
-    """
+    """Return the splits of a dataset."""
     return tuple(entry(name).splits)
 
 

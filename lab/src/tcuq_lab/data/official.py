@@ -30,35 +30,16 @@ LISTS = {"validation": "validation_list.txt", "test": "testing_list.txt"}
 
 def read_idx(path: str | Path, dimensions: int) -> npt.NDArray[np.uint8]:
     """Return the array of one idx file of unsigned bytes."""
-    try:
-        return parse_idx(_content(Path(path)), dimensions)
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
-
-
-def parse_idx(content: bytes, dimensions: int) -> npt.NDArray[np.uint8]:
-    """Return the array that the bytes of an idx file stand for.
-
-    Examples
-    --------
-    >>> parse_idx(bytes([0, 0, 8, 1, 0, 0, 0, 2, 7, 9]), 1).tolist()
-    [7, 9]
-    >>> parse_idx(bytes([0, 0, 8, 1, 0, 0, 0, 2, 7]), 1)
-    Traceback (most recent call last):
-    ...
-    ValueError: holds 1 bytes after its header, expected 2
-    """
-    head = 4 + 4 * dimensions
+    content, head, wanted = _content(path), 4 + 4 * dimensions, bytes([0, 0, BYTES, dimensions])
     if len(content) < head:
-        raise ValueError(
-            f"has {len(content)} bytes; an idx file of {dimensions} dimensions has {head} or more"
-        )
-    wanted = bytes([0, 0, BYTES, dimensions])
+        about = f"an idx file of {dimensions} dimensions has {head} or more"
+        raise ValueError(f"{path}: has {len(content)} bytes; {about}")
     if content[:4] != wanted:
-        raise ValueError(f"begins with {content[:4].hex()}, expected {wanted.hex()}")
+        raise ValueError(f"{path}: begins with {content[:4].hex()}, expected {wanted.hex()}")
     shape = tuple(int(size) for size in np.frombuffer(content, ">u4", dimensions, 4))
-    if math.prod(shape) != len(content) - head:
-        raise ValueError(f"holds {len(content) - head} bytes after its header, expected {math.prod(shape)}")
+    held, said = len(content) - head, math.prod(shape)
+    if held != said:
+        raise ValueError(f"{path}: holds {held} bytes after its header, expected {said}")
     return np.frombuffer(content, np.uint8, offset=head).reshape(shape)
 
 
@@ -74,16 +55,16 @@ def read_pair(images: str | Path, labels: str | Path) -> Arrays:
     return x, y
 
 
-def _content(path: Path) -> bytes:
-    with path.open("rb") as file:
+def _content(path: str | Path) -> bytes:
+    with Path(path).open("rb") as file:
         zipped = file.read(2) == GZIP
         file.seek(0)
         try:
             content = (gzip.GzipFile(fileobj=file) if zipped else file).read(LIMIT + 1)
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise ValueError(f"is damaged gzip ({error})") from None
+            raise ValueError(f"{path}: is damaged gzip ({error})") from None
     if len(content) > LIMIT:
-        raise ValueError(f"has more than {LIMIT} bytes, expected up to that")
+        raise ValueError(f"{path}: has more than {LIMIT} bytes, expected up to that")
     return content
 
 
@@ -142,13 +123,19 @@ def read_tiny(folder: str | Path, split: str, every: int = 1, first: int = 500) 
     images = list(_tiny_train(root, labels, first) if split == "train" else _tiny_val(root, labels))
     if not images:
         raise ValueError(f"{root}: holds no images of the split {split!r}; JPEG files are needed")
-    x = np.empty((len(images), 64, 64, 3), np.uint8)
-    for index, (path, _) in enumerate(images):
+    x = tiny_pictures([path for path, _ in images])
+    return x, np.array([label for _, label in images], dtype=np.uint8)
+
+
+def tiny_pictures(paths: Sequence[Path]) -> npt.NDArray[np.uint8]:
+    """Return the pixels (n, 64, 64, 3) of image files."""
+    x = np.empty((len(paths), 64, 64, 3), np.uint8)
+    for index, path in enumerate(paths):
         pixels = decode_rgb(path.read_bytes(), str(path))
-        if pixels.shape != (64, 64, 3):
+        if pixels.shape != x.shape[1:]:
             raise ValueError(f"{path}: is {pixels.shape[0]}x{pixels.shape[1]}, expected 64x64")
         x[index] = pixels
-    return x, np.array([label for _, label in images], dtype=np.uint8)
+    return x
 
 
 def tiny_classes(folder: str | Path, every: int = 1) -> list[str]:
@@ -183,13 +170,7 @@ def _number(path: Path) -> int:
 
 
 def label_of(word: str) -> int:
-    """Return the label of a word: its place among the keywords, or that of all other words.
-
-    Examples
-    --------
-    >>> label_of("down"), label_of("yes"), label_of("marvin")
-    (0, 9, 10)
-    """
+    """Return the label of a word: its place among the keywords, or that of all other words."""
     return KEYWORDS.index(word) if word in KEYWORDS else OTHER
 
 
@@ -231,7 +212,7 @@ def _listed(path: Path) -> set[str]:
 
 def read_noise(folder: str | Path) -> Arrays:
     """Return the background recordings cut in whole seconds, and the number of the recording of each."""
-    paths: Sequence[Path] = sorted((Path(folder) / NOISE).glob("*.wav"))
+    paths = sorted((Path(folder) / NOISE).glob("*.wav"))
     if not paths:
         raise ValueError(f"{Path(folder) / NOISE}: holds no recordings; wav files are needed")
     cut = [samples[: len(samples) // RATE * RATE].reshape(-1, RATE) for samples in map(read_wav, paths)]

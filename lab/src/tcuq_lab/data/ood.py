@@ -1,26 +1,15 @@
 """OOD sets: examples that are none of the classes of a task, and that no network is ever trained on.
 
-What is seen in development differs from what is seen in the test:
-
-| task            | dev                                                   | test                          |
-| --------------- | ----------------------------------------------------- | ----------------------------- |
-| mnist           | CIFAR-10, dev part, gray, 28 x 28                     | Fashion-MNIST, test           |
-| cifar10         | Fashion-MNIST, test, 32 x 32, three equal channels    | SVHN, test                    |
-| speech_commands | ten `OTHER_WORDS` of validation, noise recordings 1-3 | the other ten of test, 4-6    |
-| tinyimagenet20  | SVHN, train, 64 x 64                                  | val of the 4 held-out classes |
-| text            | chunks of module pydoc                                | chunks of module subprocess   |
-
-Fashion-MNIST serves as a test set for MNIST and in development for CIFAR-10: two tasks with networks of
-their own, so nothing is learned for one from the test of the other. The packed form of SVHN has few digits
-(486 in its test split), so that streams show them again and again: a rate on them is as sure as that many
-distinct examples make it, however long the stream; see `distinct_interval`.
+What is seen in development differs from what is seen in the test, see `_TABLE`. Fashion-MNIST serves as a
+test set for MNIST and in development for CIFAR-10: two tasks with networks of their own, so nothing is
+learned for one from the test of the other. The packed form of SVHN has few digits (486 in its test split): a
+rate on them is as sure as that many examples make it, however long the stream; see `distinct_interval`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -51,13 +40,7 @@ def ood_name(task: str, part: str) -> str:
 
 
 def has_ood(task: str) -> bool:
-    """Return whether a task has OOD sets.
-
-    Examples
-    --------
-    >>> has_ood("signs"), has_ood("motion")
-    (True, False)
-    """
+    """Return whether a task has OOD sets."""
     return task in _TABLE
 
 
@@ -69,7 +52,7 @@ def load_ood(task: str, part: str) -> Dataset:
 def ood_labels(task: str, part: str) -> Labels:
     """Return the labels of `load_ood`, without decoding words."""
     name, whole = _find(task, part)
-    return _other(part, name).y if task == "speech_commands" else whole().y
+    return _other(part, name)[0] if task == "speech_commands" else whole().y
 
 
 def noise_of(part: str) -> npt.NDArray[np.int16]:
@@ -112,10 +95,6 @@ def _gray_cifar10() -> Dataset:
     return _resized(load_part("cifar10", "dev"), "cifar10", 28, True)
 
 
-def _wide_fashion() -> Dataset:
-    return _resized(load("fashion_mnist", "test"), "fashion_mnist", 32, False)
-
-
 def _held_out() -> Dataset:
     whole = load("tinyimagenet20", "val")
     rows = np.isin(whole.y, HELD_OUT)
@@ -124,15 +103,8 @@ def _held_out() -> Dataset:
     return Dataset("held_out", "val", whole.x[rows], y, whole.license, about)
 
 
-class _Other(NamedTuple):
-    """Rows of the other words and of the noise recordings, their labels, and who joins their sound."""
-
-    y: Labels
-    whole: Callable[[], Dataset]
-
-
-def _other(part: str, name: str) -> _Other:
-    """Return ten of the other words and three of the noise recordings: for dev the first ones by name.
+def _other(part: str, name: str) -> tuple[Labels, Callable[[], Dataset]]:
+    """Return ten of the other words and three of the noise recordings: labels, and who joins the sound.
 
     A fixed list, so that a folder that lacks a word cannot move the words of the test into dev.
     """
@@ -156,21 +128,21 @@ def _other(part: str, name: str) -> _Other:
         x = np.concatenate([speech.x[said], noise.x[heard]])
         return Dataset(name, split, x, y, speech.license, f"{speech.source}, {split}: {about}")
 
-    return _Other(y, whole)
+    return y, whole
 
 
 _Set = tuple[str, Callable[[], Dataset]]
 _FASHION: _Set = ("fashion_mnist", lambda: load("fashion_mnist", "test"))
 _OF_CIFAR10: dict[str, _Set] = {
-    "dev": ("fashion_mnist", _wide_fashion),
+    "dev": ("fashion_mnist", lambda: _resized(load("fashion_mnist", "test"), "fashion_mnist", 32, False)),
     "test": ("svhn", lambda: load("svhn", "test")),
 }
 _TABLE: dict[str, dict[str, _Set]] = {
     "mnist": {"dev": ("cifar10", _gray_cifar10), "test": _FASHION},
     "cifar10": _OF_CIFAR10,
     "speech_commands": {
-        "dev": ("other_a", lambda: _other("dev", "other_a").whole()),
-        "test": ("other_b", lambda: _other("test", "other_b").whole()),
+        "dev": ("other_a", lambda: _other("dev", "other_a")[1]()),
+        "test": ("other_b", lambda: _other("test", "other_b")[1]()),
     },
     "cifar10_animals": _OF_CIFAR10,
     "signs": _OF_CIFAR10,

@@ -41,20 +41,15 @@ def members(path: str | Path, *names: str) -> Members:
 
 def read_plain(path: str | Path, split: int | None = None) -> Arrays:
     """Return the arrays ``x`` and ``y`` as they lie in the file."""
-    found = members(path, "x", "y", *(() if split is None else ("split",)))
-    x, y = found["x"], found["y"]
+    x, y = members(path, "x", "y").values()
     if x.ndim < 2 or y.shape != x.shape[:1]:
         raise ValueError(f"{path}: x is {x.shape} and y {y.shape}, expected a label for each row of x")
-    return (x, y) if split is None else _rows(path, found, x, y, split)
+    return _rows(path, x, y, split)
 
 
 def read_mosaics(*paths: str | Path, split: int | None = None) -> Arrays:
     """Return images and labels that lie as WebP mosaics, file after file."""
-    parts = [_mosaics(path) for path in paths]
-    if split is not None:
-        parts = [
-            _rows(path, members(path, "split"), *part, split) for path, part in zip(paths, parts, strict=True)
-        ]
+    parts = [_rows(path, *_mosaics(path), split) for path in paths]
     return np.concatenate([x for x, _ in parts]), np.concatenate([y for _, y in parts])
 
 
@@ -107,8 +102,7 @@ def read_speech(path: str | Path, split: int | None = None) -> Arrays:
     x = np.concatenate(list(speech_blocks(path)))
     if not found["word"].shape == found["split"].shape == x.shape[:1]:
         raise ValueError(f"{path}: holds {len(x)} clips, but not as many in word and split")
-    y = np.minimum(found["word"], OTHER)
-    return (x, y) if split is None else _rows(path, found, x, y, split)
+    return _rows(path, x, np.minimum(found["word"], OTHER), split)
 
 
 def read_noise(path: str | Path) -> Arrays:
@@ -187,8 +181,11 @@ def _pieces(path: str | Path, content: bytes, lengths: npt.NDArray[Any]) -> Iter
     return (content[end - size : end] for end, size in zip(ends.tolist(), lengths.tolist(), strict=True))
 
 
-def _rows(path: str | Path, found: Members, x: Any, y: Any, split: int) -> Arrays:
-    taken = found["split"] == split
+def _rows(path: str | Path, x: Any, y: Any, split: int | None) -> Arrays:
+    """Return the rows that a file marks with a split; all without one."""
+    if split is None:
+        return x, y
+    taken = members(path, "split")["split"] == split
     if taken.shape != y.shape or not taken.any():
         raise ValueError(f"{path}: split marks no rows with {split}, expected at least one")
     return x[taken], y[taken]

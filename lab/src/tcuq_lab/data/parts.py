@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
@@ -32,13 +31,7 @@ ANIMALS = (2, 3, 4, 5, 6, 7)
 
 
 def base_of(name: str) -> str:
-    """Return the dataset whose files a task needs.
-
-    Examples
-    --------
-    >>> base_of("mnist_pairs"), base_of("cifar10")
-    ('mnist', 'cifar10')
-    """
+    """Return the dataset whose files a task needs."""
     return MADE_FROM.get(name, name)
 
 
@@ -109,7 +102,7 @@ def _rows(name: str, which: str, y: npt.NDArray[np.int64]) -> npt.NDArray[np.int
     if which == "test":
         return np.flatnonzero(~np.isin(y, HELD_OUT)) if name == "tinyimagenet20" else np.arange(len(y))
     _enough(name, y)
-    early = np.arange(len(y)) < _TRAIN[name] if name in _TRAIN else _places(y) < _FIRST
+    early = np.arange(len(y)) < _TRAIN[name] if name in _TRAIN else places(y) < _FIRST
     taken = early if which == "train" else ~early
     return np.flatnonzero(taken if name in _TRAIN else taken & ~np.isin(y, HELD_OUT))
 
@@ -126,7 +119,7 @@ def _enough(name: str, y: npt.NDArray[np.int64]) -> None:
         raise ValueError(f"{name} train has {rows} {what}; more than {least} are needed for train and dev")
 
 
-def _places(y: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def places(y: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Return how many examples of the same class come before each."""
     order = np.argsort(y, kind="stable")
     starts = np.searchsorted(y[order], y[order])
@@ -141,21 +134,17 @@ def words(split: str) -> npt.NDArray[np.str_]:
     if form is None:
         raise ValueError(f"speech_commands {split} is not in {data_folder()} (see tcuq-lab data list)")
     path = data_folder() / form.files[0]
-    if path.suffix == ".npz":
-        return _packed(path, split)
-    return np.array([name.partition("/")[0] for name in speech_names(path, split)], dtype=np.str_)
-
-
-def keyword_labels(split: str) -> npt.NDArray[np.int64]:
-    """Return the labels of the clips that say a keyword."""
-    labels = np.array([label_of(word) for word in words(split).tolist()], dtype=np.int64)
-    return labels[labels < OTHER]
-
-
-def _packed(path: Path, split: str) -> npt.NDArray[np.str_]:
+    if path.suffix != ".npz":
+        return np.array([name.partition("/")[0] for name in speech_names(path, split)], dtype=np.str_)
     found = members(path, "word", "words", "split")
     marks, names = found["word"], found["words"]
     if marks.dtype.kind not in "iu" or names.dtype.kind != "U" or int(marks.max(initial=0)) >= len(names):
         raise ValueError(f"{path}: word is {marks.dtype} and words {names.shape}, expected places in words")
     rows = found["split"] == splits("speech_commands").index(split)
     return np.asarray(names[marks[rows]])
+
+
+def keyword_labels(split: str) -> npt.NDArray[np.int64]:
+    """Return the labels of the clips that say a keyword."""
+    labels = np.array([label_of(word) for word in words(split).tolist()], dtype=np.int64)
+    return labels[labels < OTHER]

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from tcuq.base.checks import integer, known
+from tcuq.base.checks import known
 
 from .dataset import Dataset
 
@@ -43,19 +43,18 @@ _STRETCHES = 32  # of a document; what lies behind is left out, so that classes 
 _TURNS = {"train": (0, 1, 2, 3, 4, 5), "dev": (6,), "test": (7,)}  # of every eight stretches in a row
 
 
-def load_text(which: str, stride: int = STRIDE) -> Dataset:
+def load_text(which: str) -> Dataset:
     """Return a part: uint8 chunks (n, 64) in the order of the text, document after document.
 
     Of every eight stretches in a row, six are for training, then one for dev and one for test. The
     documents are those of the running Python, so that examples differ a little between its versions.
     """
     turns = _TURNS[known("part of text", which, _TURNS)]
-    step = integer("stride", stride, 1, STRETCH)
     x, y = [], []
     for label, name in enumerate(DOCUMENTS):
         for number, stretch in enumerate(document(name)):
             if number % 8 in turns:
-                chunks = np.lib.stride_tricks.sliding_window_view(stretch, CHUNK)[::step]
+                chunks = np.lib.stride_tricks.sliding_window_view(stretch, CHUNK)[::STRIDE]
                 x.append(chunks)
                 y.append(np.full(len(chunks), label, dtype=np.int64))
     source = f"source of {len(DOCUMENTS)} modules of Python {sys.version.split()[0]}; {which} stretches"

@@ -14,6 +14,7 @@ import math
 import zlib
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -171,10 +172,6 @@ class Rival:
     row: str = "base"  # the method whose score it sums
     proved: float | None = None  # a limit from theory
 
-    def prepare(self, clean: Clean, seen: Seen, setting: Setting) -> Switch:
-        """Return the alarm on a stream, at any limit."""
-        return self.statistic(clean, seen, **setting)
-
 
 def _window(values: Floats) -> Switch:
     """Return an alarm that is on while a statistic is at the limit or above."""
@@ -195,8 +192,14 @@ def _mean(clean: Clean, seen: Seen, scale: str, window: int, of: Score = CONFIDE
     return _window(window_mean(clean.standard(seen, scale, of), window))
 
 
-def _ewma(clean: Clean, seen: Seen, scale: str, rate: float) -> Switch:
-    return _window(ewma(clean.standard(seen, scale), rate))
+def _standard(clean: Clean, seen: Seen, scale: str, of: Callable[..., Floats], **more: Any) -> Switch:
+    """Return an alarm on a statistic of standard scores."""
+    return _window(of(clean.standard(seen, scale), **more))
+
+
+def _test(clean: Clean, seen: Seen, of: str, window: int, test: Any, learn: Callable[..., Any]) -> Switch:
+    """Return an alarm on a test of the last vectors against what was learned of clean ones."""
+    return _window(test(seen.vectors(of), clean.learned(learn, of), window))
 
 
 def _cusum(clean: Clean, seen: Seen, scale: str, allowance: float, of: Score = CONFIDENCE) -> Switch:
@@ -232,24 +235,8 @@ def _e_detector(clean: Clean, seen: Seen, scale: str, margin: float, stake: floa
     return _sum(e_values(clean.bounded(seen, scale), mean, margin, stake))
 
 
-def _mmd(clean: Clean, seen: Seen, of: str, window: int) -> Switch:
-    return _window(discrepancy(seen.vectors(of), clean.learned(kernel_of, of), window))
-
-
-def _classifier(clean: Clean, seen: Seen, of: str, window: int) -> Switch:
-    return _window(told_apart(seen.vectors(of), clean.learned(principal_of, of), window))
-
-
-def _hotelling(clean: Clean, seen: Seen, of: str, window: int) -> Switch:
-    return _window(hotelling(seen.vectors(of), clean.learned(centers_of, of), window))
-
-
 def _ks(clean: Clean, seen: Seen, two_sided: bool, window: int) -> Switch:
     return _window(kolmogorov_smirnov(clean.reference().rank(seen.score), window, two_sided))
-
-
-def _bocpd(clean: Clean, seen: Seen, scale: str, hazard: float, learned: bool) -> Switch:
-    return _window(expected_rise(clean.standard(seen, scale), hazard, learned))
 
 
 def _random(clean: Clean, seen: Seen, hold: int) -> Switch:
@@ -298,25 +285,29 @@ BETS = (
 )
 PROVED_BETS = grid(scale=SCALES, margin=(0.02, 0.05), stake=(0.9, 0.98))
 
+_EWMA, _BOCPD = partial(_standard, of=ewma), partial(_standard, of=expected_rise)
+_MMD = partial(_test, test=discrepancy, learn=kernel_of)
+_CLASSIFIER = partial(_test, test=told_apart, learn=principal_of)
+_HOTELLING = partial(_test, test=hotelling, learn=centers_of)
 RIVALS: tuple[Rival, ...] = (
     Rival("windowed mean", grid(scale=SCALES, window=WINDOWS), _mean),
-    Rival("EWMA", grid(scale=SCALES, rate=(1 / 4, 1 / 8, 1 / 16, 1 / 32)), _ewma),
+    Rival("EWMA", grid(scale=SCALES, rate=(1 / 4, 1 / 8, 1 / 16, 1 / 32)), _EWMA),
     Rival("CUSUM", ALLOWANCES, _cusum),
     Rival("ADWIN", grid(scale=SCALES, clock=(4, 8), least=(4, 8)), _adwin),
     Rival("Page-Hinkley", grid(scale=SCALES, allowance=(0.02, 0.08, 0.25, 0.5)), _page_hinkley),
     Rival("conformal martingale", grid(**GAMES), _martingale),
     Rival("e-detector", BETS, _e_detector),
     Rival("e-detector, limit from theory", PROVED_BETS, _e_detector, proved=math.log(ASKED)),
-    Rival("MMD window", VECTORS, _mmd),
-    Rival("classifier drift", _vectors((8, 16, 32, 64, 128, 256), (32, 64)), _classifier),
+    Rival("MMD window", VECTORS, _MMD),
+    Rival("classifier drift", _vectors((8, 16, 32, 64, 128, 256), (32, 64)), _CLASSIFIER),
     Rival("KS window", grid(two_sided=(False, True), window=WINDOWS), _ks),
-    Rival("BOCPD", grid(scale=SCALES, hazard=(1 / 64, 1 / 512), learned=(False, True)), _bocpd),
+    Rival("BOCPD", grid(scale=SCALES, hazard=(1 / 64, 1 / 512), learned=(False, True)), _BOCPD),
     Rival("CUSUM, feature distance", _of(DISTANCE), _cusum),
     Rival("CUSUM, energy", _of(("energy",)), _cusum),
     Rival("CUSUM, nearest neighbors", _of(*(("neighbors", rank) for rank in RANKS)), _cusum),
     Rival("CUSUM, belief", _of(("belief", 1 / 16), ("belief", 1 / 4)), _cusum),
     Rival("Mahalanobis window", grid(of=(DISTANCE,), scale=SCALES, window=WINDOWS), _mean),
-    Rival("T2 window", VECTORS, _hotelling),
+    Rival("T2 window", VECTORS, _HOTELLING),
     Rival("conformal martingale, feature distance", grid(of=(DISTANCE,), **GAMES), _martingale),
     Rival("random", grid(hold=(64, 1, 8, 16, 32, 128, 256, 512)), _random),
     Rival("clock", grid(period=(1000, 125, 250, 500, 750, 1500, 2000, 4000)), _clock),
@@ -358,7 +349,7 @@ class Alarm:
         """Keep the setting and the limit that development data give."""
         self.clean, tried = Clean(seen, scene.settled), []
         for setting in self.rival.settings:
-            found = self.rival.prepare(self.clean, seen, setting)
+            found = self.rival.statistic(self.clean, seen, **setting)
             limit = self.rival.proved
             if limit is None:
                 limit = find_limit(found.on, found.path(scene.settled), scene.settled)
@@ -378,7 +369,7 @@ class Alarm:
 
     def switch(self, seen: Seen) -> Switch:
         """Return the alarm at any limit."""
-        return self.rival.prepare(self.clean, seen, self.setting)._replace(limit=self.limit)
+        return self.rival.statistic(self.clean, seen, **self.setting)._replace(limit=self.limit)
 
     def watch(self, seen: Outputs) -> Answers:
         """Say the score of each step, and the alarm."""

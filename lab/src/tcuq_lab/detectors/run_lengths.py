@@ -96,12 +96,10 @@ def run_length(statistic: Statistic, runs: Sequence[npt.ArrayLike], limit: float
 
 
 def find_limit(statistic: Statistic, runs: Sequence[npt.ArrayLike], wanted: float = RUN_LENGTH) -> RunLength:
-    """Return a limit at which clean steps per alarm are at least `wanted`, as low as bisection finds it.
+    """Return the lowest value of the statistic at which clean steps per alarm are at least `wanted`.
 
-    The limits tried are the values that the statistic takes on the runs without any alarm. More limit means
-    fewer alarms for all that start over at their lowest value, so it is the smallest of these values. Others
-    (means that begin in their middle) may deviate; then the limit holds, and the next lower value that was
-    tried does not.
+    More limit means fewer alarms for all that start over at their lowest value; where others deviate, the
+    limit holds, and the next lower value that was tried does not.
     """
     length, terms = number("run length", wanted, 1, 1e9), _terms(statistic, runs)
     steps = sum(map(len, terms))
@@ -154,11 +152,7 @@ def trials(
     segments: npt.ArrayLike | None = None,
     memory: int = WINDOW,
 ) -> Trials:
-    """Let an armed statistic watch a stream and compare its alarms with the known changes.
-
-    The statistic knows nothing of the changes: it goes on from step to step and starts over after each of
-    its alarms, false ones included, and in each segment. `kinds` has 0 where the input is clean.
-    """
+    """Compare alarms, after each of which the statistic starts over, with the changes of a stream."""
     terms, shown = armed.statistic.terms(finite("score", risk)), wholes("kinds", kinds, low=0)
     runs = [
         piece.start + alarm_steps(armed.statistic, terms[piece], armed.limit)

@@ -20,6 +20,15 @@ def softmax(logits: Rows, temperature: float = 1.0) -> Doubles:
     return np.asarray(grown / grown.sum(axis=-1, keepdims=True))
 
 
+SMALLEST = 1e-30
+"""Of a posterior whose logarithm is taken."""
+
+
+def logs_of(probs: Rows) -> Rows:
+    """Return logits up to a constant a row, which neither a softmax nor a likelihood sees."""
+    return np.asarray(np.log(np.maximum(probs, SMALLEST)))
+
+
 def unsure(probs: Rows, answer: npt.NDArray[np.int64] | None = None) -> Doubles:
     """Return 1 minus the posterior of the answer, the largest one by default.
 
@@ -52,13 +61,7 @@ def energy(logits: Rows, temperature: float = 1.0) -> Doubles:
 
 
 def margin(logits: Rows) -> Doubles:
-    """Return the second largest value less the largest.
-
-    Examples
-    --------
-    >>> margin(np.array([[3.0, -1.0, 2.5]])).tolist()
-    [-0.5]
-    """
+    """Return the second largest value less the largest."""
     top = np.partition(np.asarray(logits, dtype=np.float64), -2, axis=1)[:, -2:]
     return np.asarray(top[:, 0] - top[:, 1])
 

@@ -86,13 +86,7 @@ def ewma(terms: Floats, rate: float = 1 / 16) -> Floats:
 
 
 def cusum(terms: Floats, allowance: float = 0.5) -> Floats:
-    """Return S_t = max(0, S_{t-1} + terms_t - allowance) from S = 0: a walk minus its lowest value so far.
-
-    Examples
-    --------
-    >>> cusum(np.array([1.0, -3.0, 2.0]), 0.0).tolist()
-    [1.0, 0.0, 2.0]
-    """
+    """Return S_t = max(0, S_{t-1} + terms_t - allowance) from S = 0: a walk minus its lowest value so far."""
     walk = np.cumsum(terms - allowance, axis=-1)
     return np.asarray(walk - np.minimum(0, np.minimum.accumulate(walk, axis=-1)))
 
@@ -103,20 +97,13 @@ def two_sided_cusum(terms: Floats, allowance: float = 0.5) -> Floats:
 
 
 def page_hinkley(terms: Floats, allowance: float = 0.25, prior: int = 100) -> Floats:
-    """Return the sum of terms above their own running mean and an allowance.
-
-    The running mean starts at the clean mean with the weight of `prior` steps. It follows a change, so
-    a slow one is forgiven.
-    """
+    """Return the sum of terms above an allowance and their running mean, which `prior` clean steps begin."""
     mean = np.cumsum(terms, axis=-1) / (np.arange(1, terms.shape[-1] + 1) + prior)
     return cusum(terms - mean, allowance)
 
 
 def shiryaev_roberts(terms: Floats, shift: float = 1.0) -> Floats:
-    """Return the logarithm of R_t = (1 + R_{t-1}) * L_t from R = 0.
-
-    L_t is the likelihood ratio of a normal score whose mean has risen by `shift` standard deviations.
-    """
+    """Return log R_t, R_t = (1 + R_{t-1}) L_t from R = 0; L_t: a normal's mean has risen by `shift`."""
     ratio = shift * terms - shift**2 / 2
     walk = np.cumsum(ratio, axis=-1)
     return np.asarray(walk + np.logaddexp.accumulate(-(walk - ratio), axis=-1) if walk.size else walk)
@@ -209,14 +196,7 @@ PRIOR = 0.25
 
 
 def expected_rise(values: Floats, hazard: float, learned: bool) -> Floats:
-    """Return how many standard errors the level is above the clean one after each step, as is expected.
-
-    Examples
-    --------
-    >>> steps = np.repeat([0.0, 4.0], 40)[None]
-    >>> expected_rise(steps, 0.01, False)[0, [39, 42, 79]].round(1).tolist()
-    [0.0, 6.6, 25.1]
-    """
+    """Return how many standard errors the level is above the clean one after each step, as is expected."""
     runs, steps = values.shape
     count = PRIOR + np.arange(LONGEST)
     shape = 1 + np.arange(LONGEST) / 2

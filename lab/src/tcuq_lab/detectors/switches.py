@@ -59,9 +59,7 @@ def capped(added: npt.NDArray[Any], limits: Limits, back: float = np.inf, hold: 
 def page_hinkley(values: Floats, limits: Limits, allowance: float) -> Bools:
     """Return the alarm of a Page-Hinkley test on standard scores, for rises and for falls.
 
-    Two one-sided sums of what lies beyond the running mean and an allowance; either of them at the limit is
-    a change, and mean and sums start over. A rise turns the alarm on. A fall turns it off, and so does
-    a mean since the last change that is back at the clean level, over 64 steps at least.
+    A rise turns it on; a fall turns it off, and so does a mean that has been at the clean level for 64 steps.
     """
     runs, steps = values.shape
     shape = (len(limits), runs)
@@ -90,10 +88,9 @@ def page_hinkley(values: Floats, limits: Limits, allowance: float) -> Bools:
 def adwin(values: Floats, limits: Limits, clock: int, least: int, clean: Floats) -> Bools:
     """Return the alarm of an adaptive window (ADWIN, Bifet and Gavalda 2007), looked at every few steps.
 
-    The window is cut where the means of its older and its newer part differ by more than chance allows at
-    confidence exp(-limit); parts are tried at distances that grow geometrically, as an exponential histogram
-    keeps them, and the oldest part is dropped until none differs. A cut after which the mean is higher turns
-    the alarm on. One after which it is lower turns it off, and so do 128 steps whose mean is the clean one.
+    The window is cut while the means of an older and a newer part differ at confidence exp(-limit), tried at
+    distances that grow geometrically. A cut after which the mean is higher turns it on; one after which it
+    is lower turns it off, and so do 128 steps whose mean is the clean one.
     """
     runs, steps = values.shape
     size = len(clean) // clock * clock

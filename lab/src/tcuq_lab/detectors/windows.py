@@ -113,10 +113,7 @@ def principal_of(clean: npt.NDArray[Any]) -> Principal:
 
 
 def told_apart(vectors: npt.NDArray[Any], clean: Principal, window: int) -> Floats:
-    """Return how well a logistic regression tells the last vectors from clean ones: its AUROC.
-
-    It is fitted to one half of both, every other step, and tried on the other; then the other way round.
-    """
+    """Return how well a regression on half of them tells the last vectors from clean ones: its AUROC."""
     runs, steps, _ = vectors.shape
     stops = np.arange(1, steps // EVERY + 1) * EVERY
     found = np.empty((runs, len(stops)))

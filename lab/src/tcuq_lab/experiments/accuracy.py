@@ -1,9 +1,7 @@
 """Experiment `accuracy`: how near estimates of the accuracy come to the true one, in windows of 200 steps.
 
-Every estimate is judged by the accuracy of the answers that it is about: those of the plain network, of an
-ensemble, or of the monitor. Row `tcuq` speaks of the network's prediction, as most rivals do; `tcuq answer`
-speaks of the monitor's own answer. Estimates of the literature see the steps of the window alone. The
-monitor's is what it says at the last step, from all that it saw.
+Every estimate is judged by the accuracy of the answers that it is about. Those of the literature see the
+steps of the window alone; the monitor's is what it says at the last step, from all that it saw.
 """
 
 from __future__ import annotations
@@ -25,13 +23,13 @@ from ..harness.types import Answers, Outputs
 from ..methods.confidence import Stacked
 from ..methods.estimates import ATC, DOC, ESTIMATES, GDE, MEAN_CONFIDENCE, OTHER, Estimate, Estimated
 from ..methods.method import Scored
-from ..methods.tcuq import Ours, fitted, run
+from ..methods.tcuq import Ours, run
 from ..metrics.alarms import RUN_LENGTH
 from ..metrics.drops import errors_alone
 from ..metrics.windows import BIAS, ERROR, accuracy
 from ..reproduce.rows import row_of
 from ..reproduce.units import Unit
-from .experiment import StreamExperiment, plays_of
+from .experiment import StreamExperiment, monitor_of, notes_of, plays_of
 
 OURS, ANSWER = "tcuq", "tcuq answer"
 OF_WINDOW = "window mean"
@@ -62,8 +60,7 @@ class Expected(Ours):
 
 
 def _ours(about: str, window: bool, unit: Unit, role: str) -> Expected:
-    log, clean = unit.dev(role, True).log(), unit.clean_log(role)
-    params = fitted(log, clean, role == DEV, about=about, run_length=RUN_LENGTH)
+    params = monitor_of(unit, role, explain=role == DEV, about=about, run_length=RUN_LENGTH)
     return Expected(params, about, window)
 
 
@@ -160,12 +157,6 @@ COMPARISONS = tuple(
     for ours in (OURS, ANSWER)
     for rival in (*RIVALS, f"{ours}, {OF_WINDOW}")
 )
-NOTES = (
-    "`GDE` compares the plain network with the other four members of the ensemble together, as no single "
-    "second network is recorded; agreement with four is a little higher than with one.",
-    "`COT` takes the class mix of the development stream for that of every window of 200 steps, as its paper "
-    "does; where classes stay, few windows have it. `BBSE` estimates the mix of each window.",
-)
 SPEC = StreamExperiment(
     "accuracy",
     "How accurate is the classifier now",
@@ -173,5 +164,5 @@ SPEC = StreamExperiment(
     plays,
     (measured,),
     COMPARISONS,
-    notes=NOTES,
+    notes=notes_of("accuracy"),
 )

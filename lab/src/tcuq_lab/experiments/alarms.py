@@ -1,21 +1,11 @@
 """Experiment `alarms`: which alarm tells a shift that costs accuracy from clean time, and how soon.
 
-Limits come from clean development time, for one false alarm in 2,000 clean steps; the false alarms that came
-out on test data stand beside every delay. Columns that end in " (equal)" compare rankings: there, and only
-there, the limit of every row is such that false alarms on the clean time of that test stream come once in
-2,000 steps. That limit is chosen once, on all stretches of the stream; intervals take it as given and do not
-choose it again when stretches are drawn again, so they leave out what it would vary.
-
-An alarm is false when it begins on a clean step, 50 steps or more after a shift; one that comes back within
-50 steps is the same alarm, and one that lasts counts again every 150 clean steps. `clean on` counts every
-clean step, also those right after a shift. A shift is found when the alarm goes from off to on within it; one
-that was on already has to go off and on again. `collapse found` asks less, of faults of the sensor alone: is
-the alarm on at any step of them?
+Limits come from clean development time, for one false alarm in 2,000 clean steps, but in the columns that end
+in " (equal)"; `notes.json` says how those are to be read, and `metrics.alarms` what is counted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -30,24 +20,18 @@ from ..harness.laws import DEV, TOLD, UNTOLD, fit_shown
 from ..harness.types import CLEAN, Dev
 from ..methods.confidence import ConfidenceNorm
 from ..methods.method import labeled
-from ..methods.tcuq import Ours, fitted
+from ..methods.tcuq import Ours
 from ..metrics.alarms import EQUAL, FALSE, RATIO, RUN_LENGTH, alarm, alarm_equal
 from ..reproduce.rows import row_of
 from ..reproduce.units import Unit, network_of
-from .experiment import StreamExperiment, plays_of
+from .experiment import StreamExperiment, monitor_of, notes_of, plays_of
 
 NOT_EQUAL = "less than half of the equal rate"
 """Streams and rows, among the choices, whose false alarms stay far below the rate asked for at any limit."""
 
 
-def _ours(labels: bool, **options: Any) -> Callable[[Unit, str], Ours]:
-    def fit(unit: Unit, role: str) -> Ours:
-        dev, clean = unit.dev(role, labels), unit.clean_log(role)
-        if not labels and dev.clean is not None:
-            clean = dev.clean.log()
-        return Ours(fitted(dev.log(), clean, run_length=RUN_LENGTH, **options), movable=True)
-
-    return fit
+def _ours(unit: Unit, role: str, labels: bool = True, **options: Any) -> Ours:
+    return Ours(monitor_of(unit, role, labels, run_length=RUN_LENGTH, **options), movable=True)
 
 
 def _rival(rival: Rival, unit: Unit, role: str) -> Alarm:
@@ -67,9 +51,9 @@ def _confidence_norm(dev: Dev) -> Scorer:
 def rows(unit: Unit) -> list[Row]:
     """Return the rows whose networks are there; a run of a few streams is for the plain network."""
     ours = [
-        Row("tcuq", _ours(True, about="prediction")),
-        Row("tcuq no labels", _ours(False)),
-        Row("tcuq proved", _ours(True, about="prediction", alarm="proved")),
+        Row("tcuq", partial(_ours, about="prediction")),
+        Row("tcuq no labels", partial(_ours, labels=False)),
+        Row("tcuq proved", partial(_ours, about="prediction", alarm="proved")),
     ]
     kept = [
         each for each in RIVALS if unit.has(row_of(each.row)) and not (unit.plan.only and each.row == "deep")
@@ -83,33 +67,6 @@ def equal(case: Case) -> dict[str, Figure]:
     return {} if stream == CLEAN or case.play.fit != fit_shown(stream) else alarm_equal(case)
 
 
-NOTES = (
-    "Columns that end in (equal) have the limit at which false alarms on that very test stream come once in "
-    "2,000 clean steps. It is chosen once, on all stretches: intervals take it as given.",
-    "Some rows stay below that rate at any limit. The choices name those that reach less than half of it, "
-    f"under '{NOT_EQUAL}'; there, the rates are not equal.",
-    "Settings of rivals are those with the least sum, on development data, of the mean delay in steps over "
-    f"costly shifts (a miss costs the whole shift), {CLEAN_ON:.0f} times the share of clean time under "
-    f"alarm, and {COSTLY_OFF:.0f} times the share of costly time without alarm: the same for all rivals.",
-    "A fit with labels reads true classes and marks of which steps are shifted. All rivals read these marks, "
-    "as their limits come from clean steps; `CUSUM, confidence and norm` also reads true classes and "
-    "features.",
-    f"`MMD window` and `classifier drift` look every {EVERY} steps, which adds {(EVERY - 1) / 2:g} to a "
-    "delay on average; `ADWIN` looks every 4 or 8 steps. All others look at every step.",
-    "`CUSUM, feature distance` sums the Mahalanobis distance of features from the clean mean of their "
-    "predicted class, `CUSUM, energy` the energy of the recorded logits, `CUSUM, nearest neighbors` the "
-    "distance of normalized features from the 4th or 16th nearest of up to 2,000 clean ones, and "
-    "`CUSUM, belief` 1 less the largest belief of a Bayes filter.",
-    "`Mahalanobis window` is the windowed mean of the same distance of features, `conformal martingale, "
-    "feature distance` bets on it, and `T2 window` is Hotelling's T2 of the mean of the last features or "
-    "posteriors. `random` draws a number a step, and `clock` counts steps: what they find, chance finds.",
-    "A run length does not tell a rise from a fall, so `BOCPD` is on while the level since the last change, "
-    "in its standard errors, is expected to be above a limit.",
-    "A delay over networks is the median of the delays at all shifts of all networks together; a miss counts "
-    "as infinite, and `found` says how many are not. So it is for `clears`.",
-    "The run length ratio is that of the false alarms of all networks together.",
-)
-"""How rows and columns are to be read."""
 COMPARED = ("found", "delay", "clean on", "found (equal)", "delay (equal)", "clean on (equal)")
 OTHERS = ("tcuq no labels", "tcuq proved", *(rival.name for rival in RIVALS))
 SPEC = StreamExperiment(
@@ -120,5 +77,12 @@ SPEC = StreamExperiment(
     (alarm, equal),
     tuple(Comparison("tcuq", other, column) for other in OTHERS for column in COMPARED),
     tuple(Inverse(RATIO + end, FALSE + end, 10_000 / RUN_LENGTH) for end in ("", EQUAL)),
-    NOTES,
+    notes_of(
+        "alarms",
+        not_equal=NOT_EQUAL,
+        clean_on=CLEAN_ON,
+        costly_off=COSTLY_OFF,
+        every=EVERY,
+        wait=(EVERY - 1) / 2,
+    ),
 )

@@ -1,9 +1,4 @@
-"""Experiment `answers`: which answers are wrong, and how many errors are left.
-
-Rows that answer with a class of their own are judged by their own errors in `error AUROC` and `errors`; the
-column `prediction error AUROC` asks all of them for the risk of the plain network's prediction, so
-that it is about the same errors.
-"""
+"""Experiment `answers`: which answers are wrong, and how many errors are left."""
 
 from __future__ import annotations
 
@@ -17,18 +12,17 @@ import numpy as np
 from tcuq.log.quantize import quantize_probs
 
 from ..harness.declare import Case, Comparison, Metric, Play, Row
-from ..harness.figures import Mean
-from ..harness.intervals import Drawn, averaged, drawn
+from ..harness.intervals import Drawn, averaged
 from ..harness.laws import CLEAN_DEV, TOLD, UNTOLD
 from ..harness.types import Answers, Outputs
 from ..methods.method import Method, Scored
-from ..methods.tcuq import Ours, fitted
+from ..methods.tcuq import Ours
 from ..metrics import errors
 from ..metrics.drops import errors_alone
-from ..metrics.errors import AUROC, BLOCK, ERRORS, NINETY, PREDICTION_AUROC
+from ..metrics.errors import AUROC, ERRORS, NINETY, PREDICTION_AUROC
 from ..reproduce.rows import LEARNED, TUNED, UNFITTED, row_of
 from ..reproduce.units import ALL_TYPES, Unit, network_of
-from .experiment import StreamExperiment, plays_of
+from .experiment import StreamExperiment, monitor_of, notes_of, plays_of
 
 TCUQ, TCUQ_ANSWER, TCUQ_BARE = "tcuq", "tcuq answer", "tcuq no labels"
 INT8 = "int8 confidence"
@@ -61,13 +55,11 @@ def scored(name: str, unit: Unit, role: str) -> Scored:
 
 
 def _labeled(about: str, unit: Unit, role: str) -> Ours:
-    return Ours(fitted(unit.dev(role, True).log(), unit.clean_log(role), about=about), about)
+    return Ours(monitor_of(unit, role, about=about), about)
 
 
 def _bare(unit: Unit, role: str) -> Ours:
-    dev = unit.dev(role, False)
-    assert dev.clean is not None
-    first, second = (fitted(dev.log(), dev.clean.log(), about=each) for each in ("answer", "prediction"))
+    first, second = (monitor_of(unit, role, False, about=each) for each in ("answer", "prediction"))
     return Ours(first, "answer", second)
 
 
@@ -78,10 +70,9 @@ def _of_types(case: Case) -> dict[str, Drawn]:
     by_type: dict[str, list[Drawn]] = {}
     for piece in case.truth.pieces():
         kind = case.truth.names[case.truth.sources[piece.start]].partition("/")[0]
-        parts, wrong = by_type.setdefault(kind, []), case.wrong[piece]
-        blocks = np.minimum(np.arange(len(wrong)) // BLOCK, max(1, len(wrong) // BLOCK) - 1)
+        parts = by_type.setdefault(kind, [])
         name = f"{case.streams.draws(f'type {kind}')} {len(parts)}"
-        parts.append(drawn(Mean(wrong, blocks), int(blocks[-1]) + 1, name))
+        parts.append(errors.by_blocks(case.wrong[piece], name))
     return {ERRORS: averaged([averaged(parts) for parts in by_type.values()])}
 
 
@@ -143,15 +134,6 @@ def comparisons() -> tuple[Comparison, ...]:
     return tuple(each for each in found if each.first != each.second)
 
 
-NOTES = (
-    "Rows with settings try eight on the development stream and keep the one with the best AUROC of their "
-    "own errors; `mean_answer`, whose settings answer differently, the one with the least area under risk "
-    "and coverage.",
-    "Where `odin` keeps a gain of 0, it does not perturb its input; the choices say on which streams.",
-    "`hmm` learns its switch rate and its temperature from the development stream by expectation "
-    "maximization; its fits read no labels.",
-    "A fit with labels reads true classes and marks of which steps are shifted.",
-)
 SPEC = StreamExperiment(
     "answers",
     "Which answers are wrong, and how many errors are left",
@@ -159,6 +141,6 @@ SPEC = StreamExperiment(
     partial(plays_of, types="fits"),
     METRICS,
     comparisons(),
-    notes=NOTES,
+    notes=notes_of("answers"),
     spare=CLEAN_DEV,
 )

@@ -1,8 +1,4 @@
-"""Experiment `backbones`: the monitor behind deeper networks, a vision transformer, a transformer of text.
-
-Each is watched on shuffled streams and on streams of class dwell 16, by its confidence and by the standard
-monitor fitted to a development stream of changing pace. Nothing is tuned for any of them.
-"""
+"""Experiment `backbones`: the monitor behind deeper networks, a vision transformer, a transformer of text."""
 
 from __future__ import annotations
 
@@ -42,14 +38,7 @@ BASE, TCUQ, ACCURACY = "base", "tcuq", "accuracy"
 
 @dataclass(frozen=True)
 class BackbonePlan(UnitPlan):
-    """Streams of one of these networks.
-
-    Examples
-    --------
-    >>> plan = BackbonePlan("cifar10", 0, backbone="vit")
-    >>> plan.network, plan.laws, len(plan.stretches("test class 16"))
-    ('vit-0', ('class 1', 'class 16'), 12)
-    """
+    """Streams of one of these networks."""
 
     backbone: str = ""
 

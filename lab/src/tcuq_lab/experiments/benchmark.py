@@ -18,7 +18,7 @@ from ..benchmark.results import HEADLINES, RATES
 from ..harness.checks import Checked, Entry
 from ..harness.declare import Case, Late, Metric, Play, Row
 from ..harness.figures import Figure
-from ..harness.intervals import Drawn, mean
+from ..harness.intervals import Drawn, defined_mean, mean
 from ..harness.lines import Line, line
 from ..harness.measure import measure
 from ..harness.types import CLEAN
@@ -79,10 +79,7 @@ class Outcome:
 
     def draws(self) -> npt.NDArray[np.float64]:
         """Return the headline in each replicate; undefined cells are left out."""
-        table = np.stack([each.replicates for each in self.cells]).astype(np.float64)
-        present = ~np.isnan(table)
-        sums, counts = np.where(present, table, 0).sum(axis=0), present.sum(axis=0)
-        return np.asarray(np.where(counts > 0, sums / np.maximum(counts, 1), np.nan))
+        return defined_mean(np.stack([each.replicates for each in self.cells]).astype(np.float64))
 
 
 def _same(fitted: Checked, task: Task, role: str) -> Checked:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import product
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
-from tcuq.base.atomic_files import write_whole
 from tcuq.base.checks import integer
 
 from ..boards.costs import FORMAT, method_cost, result
@@ -19,7 +17,7 @@ from ..data.parts import split_of
 from ..reproduce.recordings import Recordings
 from ..reproduce.run_size import RunSize
 from ..reproduce.versions import PROTOCOL
-from .run import Experiment, Outcome
+from .run import Outcome, Piece, SmallExperiment
 
 TASKS = ("mnist", "speech_commands", "cifar10")
 BOARDS = ("stm32l432kc", "stm32f767zi")
@@ -28,22 +26,8 @@ TRIAL = 2
 """Inferences on a board, and those of a trial."""
 
 
-class BoardPiece(NamedTuple):
-    """A method of a task on a board."""
-
-    task: str
-    board: str
-    method: str
-    seed: int = 0
-
-    @property
-    def name(self) -> str:
-        """As progress shows it."""
-        return f"{self.task} {self.method} {self.board}"
-
-
 @dataclass(frozen=True)
-class BoardsExperiment(Experiment):
+class BoardsExperiment(SmallExperiment):
     """Bytes, instructions and estimates of time and energy, of firmware linked under a board's limits."""
 
     name: str = "boards"
@@ -54,37 +38,36 @@ class BoardsExperiment(Experiment):
     steps: int = STEPS
     format: ClassVar[str] = FORMAT
 
-    def pieces(self, recordings: Recordings) -> dict[BoardPiece, Path]:
+    def pieces(self, recordings: Recordings) -> dict[Piece, Path]:
         """Return every method on every board, each with its file; a trial has few steps on one board."""
         from ..boards.lineup import METHODS
 
         integer("--steps", self.steps, 1, 100_000)
         tools = result(self.name, [])  # refused before minutes of work
-        trial = recordings.setting.name == "trial"
-        steps, boards = (min(TRIAL, self.steps), self.boards[:1]) if trial else (self.steps, self.boards)
+        steps, trial = self._steps(recordings)
+        boards = self.boards[:1] if trial else self.boards
         about = [tools["tcuq"], tools["compiler"], tools["emulator"], recordings.weights, steps, PROTOCOL]
-        digest = hashlib.sha256(json.dumps(about).encode()).hexdigest()[:12]
-        home = recordings.folder / "cells" / self.name
-        pieces = [BoardPiece(task, on, name) for task in self.tasks for on in boards for name in METHODS]
-        return {each: home / f"{each.name.replace(' ', '-')}-{digest}.json" for each in pieces}
+        rows = product(self.tasks, boards, METHODS)
+        pieces = [Piece(f"{task} {name} {on}", (task, name, on)) for task, on, name in rows]
+        return self.places(recordings, pieces, about)
 
-    def keep(self, piece: BoardPiece, recordings: Recordings, place: Path) -> None:
-        """Measure one method, and write what it takes."""
+    def _steps(self, recordings: Recordings) -> tuple[int, bool]:
         trial = recordings.setting.name == "trial"
-        steps = min(TRIAL, self.steps) if trial else self.steps
-        up = _lined_up(piece.task, recordings.weights, steps, trial)
-        base, firmware = up.firmwares["base"], up.firmwares[piece.method]
-        entry = method_cost(piece.task, firmware, base, piece.board, up.inputs)
-        content = {"entry": entry, "accuracy": up.accuracy[piece.method], "examples": up.examples}
-        write_whole(place, json.dumps(content, allow_nan=False))
+        return min(TRIAL, self.steps) if trial else self.steps, trial
 
-    def outcome(self, kept: Mapping[BoardPiece, Path]) -> Outcome:
+    def measured(self, piece: Piece, recordings: Recordings, place: Path) -> dict[str, Any]:
+        """Return what one method takes."""
+        task, method, on = piece.of
+        up = _lined_up(task, recordings.weights, *self._steps(recordings))
+        entry = method_cost(task, up.firmwares[method], up.firmwares["base"], on, up.inputs)
+        return {"entry": entry, "accuracy": up.accuracy[method], "examples": up.examples}
+
+    def gathered(self, found: Mapping[Piece, Any]) -> Outcome:
         """Return all entries, and how often each method is right."""
-        found = {piece: json.loads(path.read_text(encoding="utf-8")) for piece, path in kept.items()}
         accuracy: dict[str, dict[str, float]] = {}
         for piece, each in found.items():
-            accuracy.setdefault(piece.task, {})[piece.method] = each["accuracy"]
-        examples = {piece.task: each["examples"] for piece, each in found.items()}
+            accuracy.setdefault(piece.of[0], {})[piece.of[1]] = each["accuracy"]
+        examples = {piece.of[0]: each["examples"] for piece, each in found.items()}
         content = result("table", [each["entry"] for each in found.values()])
         lines = content.pop("measured")
         return Outcome(lines, {**content, "accuracy": accuracy, "examples": examples})
@@ -93,9 +76,9 @@ class BoardsExperiment(Experiment):
         """Return a line of text for each method on a board."""
         return "\n".join(map(_line, outcome.lines))
 
-    def head(self, setting: RunSize, outcome: Outcome) -> dict[str, Any]:
-        """Return what the result file says about how figures were made."""
-        return {"setting": {"name": setting.name, "steps": self.steps}, "paper": self.paper}
+    def sizes(self, setting: RunSize) -> dict[str, Any]:
+        """Return how many steps were counted."""
+        return {"steps": self.steps}
 
     def absent(self, recordings: Recordings) -> list[str]:
         """Return the tasks whose examples are not there."""

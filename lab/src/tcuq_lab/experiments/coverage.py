@@ -75,21 +75,16 @@ def _truths(name: str, networks: int) -> tuple[list[float], list[float]]:
     return found
 
 
-def coverage(
-    times: int,
-    networks: int = NETWORKS,
-    stretches: int = STRETCHES,
-    replicates: int = 1000,
-) -> dict[str, float]:
+def coverage(times: int, networks: int = NETWORKS, replicates: int = 1000) -> dict[str, float]:
     """Return how often the interval of each figure, and of each paired difference, holds the truth."""
     truths = {name: _truths(name, networks) for name in FIGURES}
     held = {text: 0 for name in FIGURES for text in (name, f"difference of {name}")}
     for number in range(times):
-        parts = [made(np.random.default_rng([2, number, each]), each, stretches) for each in range(networks)]
+        parts = [made(np.random.default_rng([2, number, each]), each, STRETCHES) for each in range(networks)]
         for name, figure in FIGURES.items():
             first, second = (
                 [
-                    drawn(figure(part, which), stretches, f"{number} {each}", replicates)
+                    drawn(figure(part, which), STRETCHES, f"{number} {each}", replicates)
                     for each, part in enumerate(parts)
                 ]
                 for which in (True, False)
@@ -106,6 +101,8 @@ def _holds(found: Interval, truth: float) -> bool:
 
 STREAMS, LONG, STRETCH = 3, 10_000, 150
 """Streams of a table of the paper, their steps, and mean steps of a clean or shifted stretch."""
+DRAWN, TRUTHS = 300, 600
+"""Replicates of a table's intervals, and streams from which the truth is taken."""
 
 
 class Watched(NamedTuple):
@@ -128,7 +125,7 @@ def stream(rng: np.random.Generator, steps: int = LONG, shifted: bool = True) ->
     return Watched(kind, right, (weaker, stronger))
 
 
-def of_tables(times: int, replicates: int = 300, truths: int = 60) -> dict[str, float]:
+def of_tables(times: int) -> dict[str, float]:
     """Return how often the interval of a difference holds the truth, for each metric of a table."""
     band = clean_band(
         [stream(np.random.default_rng([0, number]), shifted=False).right for number in range(3)]
@@ -146,10 +143,8 @@ def of_tables(times: int, replicates: int = 300, truths: int = 60) -> dict[str, 
     asked = (("drop AUPRC", "auprc", True), ("drop AUROC", "auroc", True), ("clean errors", "auroc", False))
     shares = {}
     for name, measure, drop in asked:
-        truth = found(1, truths, measure, drop, 1).estimate
-        held = [
-            _holds(found(1000 + each, STREAMS, measure, drop, replicates), truth) for each in range(times)
-        ]
+        truth = found(1, TRUTHS, measure, drop, 1).estimate
+        held = [_holds(found(1000 + each, STREAMS, measure, drop, DRAWN), truth) for each in range(times)]
         shares[name] = sum(held) / times
     return shares
 
@@ -159,7 +154,7 @@ def main(times: int = 2000) -> None:
     for networks in (NETWORKS, 1):
         for name, share in coverage(times, networks).items():
             print(f"{networks} networks of {STRETCHES} stretches, {name:28} {share:.3f}")
-    for name, share in of_tables(times, truths=600).items():
+    for name, share in of_tables(times).items():
         print(f"{STREAMS} streams of {LONG} steps, difference in {name:20} {share:.3f}")
 
 

@@ -141,14 +141,6 @@ def interval(
 
     `rows` has the rankings of each row, one a stream, and `kinds` the corruption type of each step, 0 where
     the input is clean.
-
-    Examples
-    --------
-    >>> rng, kinds = np.random.default_rng(0), np.arange(2000) // 250 % 2
-    >>> seen = Ranking(kinds + rng.normal(size=2000), kinds > 0, np.ones(2000, bool))
-    >>> found = interval([[seen]], "auroc", [kinds], rng, 100)
-    >>> 0.5 < found.low < found.estimate < found.high < 1
-    True
     """
     whole, fast = MEASURES[measure]
     ready = [[(each, counted(each)) for each in row] for row in rows]

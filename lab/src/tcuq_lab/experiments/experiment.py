@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar
+
+from tcuq import Params
 
 from ..data import present
 from ..harness.declare import Comparison, Inverse, Measured, Metric, Play, Row, combined
@@ -28,12 +29,13 @@ from ..harness.lines import FORMAT, entries, from_entries
 from ..harness.measure import measure
 from ..harness.store import KEPT, load, save
 from ..harness.types import CLEAN
+from ..methods.tcuq import fitted
 from ..reproduce.recordings import Recordings
 from ..reproduce.rows import Row as NetworkRow
 from ..reproduce.run_size import RunSize
 from ..reproduce.units import ALL_TYPES, PLAIN, Unit
-from ..reproduce.versions import PROTOCOL, RECORDING
-from .run import Experiment, NoNetworks, Outcome
+from ..reproduce.versions import PROTOCOL, RECORDING, digest_of
+from .run import Experiment, NoNetworks, Outcome, Piece
 
 
 def plays_of(unit: Unit, fits: tuple[str, ...] = FITS, types: str = "") -> Iterator[Play]:
@@ -53,17 +55,18 @@ def plays_of(unit: Unit, fits: tuple[str, ...] = FITS, types: str = "") -> Itera
             yield Play(name, name, fit, plan.fitted_on(plan.type_law, fit))
 
 
-@dataclass(frozen=True)
-class Cell:
-    """A row on the streams of one network."""
+def monitor_of(unit: Unit, role: str, labels: bool = True, **options: Any) -> Params:
+    """Return the monitor that is fitted to a development stream and the clean log that goes with it."""
+    dev, clean = unit.dev(role, labels), unit.clean_log(role)
+    if not labels and dev.clean is not None:
+        clean = dev.clean.log()
+    return fitted(dev.log(), clean, **options)
 
-    plan: Any
-    row: str
 
-    @property
-    def name(self) -> str:
-        """As progress shows it."""
-        return f"{self.plan.name} {self.row}"
+def notes_of(name: str, **given: Any) -> tuple[str, ...]:
+    """Return how rows and columns are to be read: what `notes.json` says, with some figures."""
+    content = json.loads(Path(__file__).with_name("notes.json").read_text(encoding="utf-8"))
+    return tuple(each.format(**given) for each in content[name])
 
 
 @dataclass(frozen=True)
@@ -124,11 +127,13 @@ class StreamExperiment(Experiment):
         """Return the streams of a network."""
         return Unit(plan, recordings, self.spare)
 
-    def pieces(self, recordings: Recordings) -> dict[Cell, Path]:
-        """Return the rows of all networks, each with the file that keeps what it gave."""
+    def pieces(self, recordings: Recordings) -> dict[Piece, Path]:
+        """Return the rows of all networks, plan and name of each, with the file that keeps what it gave."""
         units = [self.unit(plan, recordings) for plan in self.plans(recordings)]
         return {
-            Cell(unit.plan, row.name): self._place(unit, row) for unit in units for row in self.rows(unit)
+            Piece(f"{unit.plan.name} {row.name}", (unit.plan, row.name)): self._place(unit, row)
+            for unit in units
+            for row in self.rows(unit)
         }
 
     def _place(self, unit: Unit, row: Row) -> Path:
@@ -141,19 +146,21 @@ class StreamExperiment(Experiment):
         names = [path.relative_to(recordings.folder).as_posix() for path in paths]
         about: list[Any] = [of, row.name, asdict(plan), recordings.setting.deciding(), names]
         about += [REPLICATES, PROTOCOL, KEPT]
-        digest = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:12]
-        return recordings.folder / "cells" / of / f"{plan.name}-{digest}.npz"
+        return recordings.folder / "cells" / of / f"{plan.name}-{digest_of(about, sort_keys=True)}.npz"
 
-    def keep(self, cell: Cell, recordings: Recordings, place: Path) -> None:
+    def keep(self, piece: Piece, recordings: Recordings, place: Path) -> None:
         """Measure one row, and write what it gives."""
-        began = time.process_time()
-        found = self.measured(_unit(self, cell.plan, recordings), cell.row)
+        (plan, row), began = piece.of, time.process_time()
+        found = self.measured(_unit(self, plan, recordings), row)
         save(place, found, round(time.process_time() - began, 1))
 
-    def prepare(self, todo: Sequence[Cell], recordings: Recordings) -> None:
+    def prepare(self, todo: Sequence[Piece], recordings: Recordings) -> None:
         """Record what rows lack, once for all of them: an example is corrupted once for all networks."""
-        for plan in dict.fromkeys(cell.plan for cell in todo):
-            unit, names = self.unit(plan, recordings), {cell.row for cell in todo if cell.plan == plan}
+        wanted: dict[Any, set[str]] = {}
+        for plan, row in (piece.of for piece in todo):
+            wanted.setdefault(plan, set()).add(row)
+        for plan, names in wanted.items():
+            unit = self.unit(plan, recordings)
             rows = [row for row in self.rows(unit) if row.name in names]
             networks = [unit.plain, *(row.network for row in rows if isinstance(row.network, NetworkRow))]
             roles = dict.fromkeys(role for play in self.plays(unit) for role in (play.role, play.dev) if role)
@@ -170,16 +177,16 @@ class StreamExperiment(Experiment):
                 choices |= found.choices
         return Measured(figures, choices)
 
-    def outcome(self, kept: Mapping[Cell, Path]) -> Outcome:
+    def outcome(self, kept: Mapping[Piece, Path]) -> Outcome:
         """Return the figures of all networks, and the choices of each."""
         figures: dict[Any, dict[Any, Any]] = {}
         choices: dict[str, dict[str, Any]] = {}
         seconds = 0.0
-        for cell, path in kept.items():
+        for piece, path in kept.items():
             found, took = load(path)
-            figures.setdefault(cell.plan, {}).update(found.figures)
+            figures.setdefault(piece.of[0], {}).update(found.figures)
             if found.choices:
-                choices.setdefault(cell.plan.name, {}).update(found.choices)
+                choices.setdefault(piece.of[0].name, {}).update(found.choices)
             seconds += took
         about = {"seconds": round(seconds), **({"choices": choices} if choices else {})}
         return Outcome(self.lines(figures), about)

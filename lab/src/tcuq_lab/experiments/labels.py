@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..benchmark.files import DEV, Benchmark
-from ..benchmark.late import RULES, Ruled, Told
+from ..benchmark.late import RULES, Ruled, Told, within
 from ..benchmark.results import markdown, placed
 from ..harness.checks import Checked, Entry
 from ..harness.declare import Case, Late, Play, Row
@@ -52,12 +52,11 @@ def figures(case: Case) -> dict[str, float | int | bool | None]:
     second = (np.arange(len(truth)) >= len(truth) // 2) & truth.judged
     kept, wrong = second & said.accept, case.wrong
     errors = wrong[second][np.argsort(said.risk[second], kind="stable")]
-    held = np.flatnonzero(np.cumsum(errors) <= MAX_ERROR * np.arange(1, len(errors) + 1))
     return {
         "labels": case.method.labels,
         "error": float(wrong[kept].mean()) if kept.any() else None,
         "accepted": float(said.accept[second].mean()),
-        "reachable": bool(len(held) and held[-1] + 1 >= REACHABLE * len(errors)),
+        "reachable": within(errors, MAX_ERROR) >= max(1, REACHABLE * len(errors)),
         "debt": case.method.method.most if case.row == OURS else None,
     }
 

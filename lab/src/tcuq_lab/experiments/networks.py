@@ -1,9 +1,10 @@
-"""The stored networks: a table of their cards, how one of several was chosen, a sample of what they say."""
+"""The stored networks: their cards, how one of several was chosen, a sample of outputs, and their damage."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -16,14 +17,16 @@ import numpy.typing as npt
 from tcuq._version import VERSION
 from tcuq.metrics import auroc
 
-from ..corruptions import suite_of
+from ..corruptions import corrupt, suite_of
 from ..data import Dataset
 from ..data.parts import load_part
 from ..harness.laws import BACKBONES
+from ..harness.types import Outputs
 from ..methods import METHODS, SUFFIXES, WEAKENED, load_networks, method, names_of, suffix_of
 from ..methods.banks import load_bank, record_banks, save_bank
-from ..methods.method import Method, Observed, Recorded
-from ..zoo.examples import form_of, inputs_of
+from ..methods.method import Labeled, Method
+from ..metrics.drops import errors_alone
+from ..zoo.examples import form_of, front_end, inputs_of
 
 FIELDS = "network,seed,recipe,parameters,multiply_adds,epochs,dev_accuracy,test_accuracy,weights"
 CHOOSING: Mapping[str, str] = {"dropout": "mc_dropout", "early_exit": "early_exit", "hydra": "hydra"}
@@ -125,19 +128,17 @@ def _shown(task: str, examples: int, severities: tuple[int, ...]) -> tuple[Datas
     return replace(part, x=part.x[:examples], y=part.y[:examples]), ["clean", *shifted]
 
 
-def _quality(each: Method, bank: Mapping[str, Recorded], y: npt.NDArray[np.int64]) -> tuple[float, float]:
+def _quality(each: Method, bank: Mapping[str, Outputs], y: npt.NDArray[np.int64]) -> tuple[float, float]:
     """Return the AUROC of a method's errors with its best setting, and its accuracy on clean examples."""
     rows = list(bank.values())
     extra = {name: np.concatenate([row.extra[name] for row in rows]) for name in rows[0].extra}
-    seen = Observed(np.concatenate([row.probs for row in rows]), None, extra)
-    best, right = -1.0, np.zeros(0, dtype=bool)
-    for setting in each.grid:  # examples in the order of a dataset are no stream: drops mean nothing here
-        found = each.score(seen, setting)
-        answered = found.predictions() == np.tile(y, len(rows))
-        quality = auroc(found.score, ~answered)
-        if quality > best:
-            best, right = quality, answered
-    return best, float(right[: len(y)].mean())
+    seen = Outputs(np.concatenate([row.probs for row in rows]), None, extra)
+    labels = np.tile(y, len(rows))
+    each.measure = errors_alone  # examples in the order of a dataset are no stream: drops mean nothing here
+    each.fit(Labeled(seen, labels, np.zeros(len(labels), np.uint8)))
+    found = each.answer(seen)
+    wrong = found.predictions() != labels
+    return auroc(found.score, wrong), float(1 - wrong[: len(y)].mean())
 
 
 def sample(weights: str, folder: Path, write: bool, examples: int = 300) -> Iterator[tuple[Path, str]]:
@@ -177,7 +178,7 @@ def sample(weights: str, folder: Path, write: bool, examples: int = 300) -> Iter
         yield folder / backbone / "about.json", json.dumps(about) + "\n"
 
 
-def _gap(path: Path, bank: Mapping[str, Recorded]) -> str:
+def _gap(path: Path, bank: Mapping[str, Outputs]) -> str:
     """Say how far recordings are from those in a file."""
     if not path.exists():
         return "new file"
@@ -187,3 +188,88 @@ def _gap(path: Path, bank: Mapping[str, Recorded]) -> str:
     gaps = {source: float(np.abs(before[source].probs - row.probs).max()) for source, row in bank.items()}
     worst = max(gaps, key=lambda source: gaps[source])
     return f"posteriors differ by up to {gaps[worst]:.2g} ({worst})"
+
+
+def damage(
+    weights: str,
+    tell: Callable[[int, int, str], None],
+    examples: int = 2000,
+    seed: int = 0,
+    workers: int = 2,
+) -> dict[str, Any]:
+    """Return accuracy and mean confidence of a network under every kind and severity, on the test part.
+
+    A severity is an exception where the network is right more often than at the one before, by more than two
+    standard errors of the paired difference.
+    """
+    from ..zoo.outputs import outputs
+    from ..zoo.weights import load_weights
+
+    network, card = load_weights(weights)
+    name = card["config"]["dataset"]
+    part, suite = load_part(name, "test"), suite_of(name)
+    # Spread over the whole part: some datasets are sorted by class.
+    rows = np.unique(np.linspace(0, len(part.y) - 1, min(examples, len(part.y))).astype(np.int64))
+    x, y = part.x[rows], part.y[rows]
+
+    def right(given: Any) -> tuple[Any, float]:
+        found = outputs(network, front_end(given)).probs
+        return found.argmax(1) == y, float(found.max(1).mean())
+
+    clean, sure = right(x)
+    kinds: dict[str, Any] = {}
+    for number, (kind, about) in enumerate(suite.kinds.items()):
+        tell(number, len(suite.kinds), kind)
+        each: dict[str, list[Any]] = {"accuracy": [], "confidence": [], "exceptions": []}
+        before = clean
+        for severity in range(1, len(about.settings) + 1):
+            made = corrupt(x, suite.name, kind, severity, seed, index=rows, workers=workers)
+            found, confidence = right(made)
+            gain = found.astype(float) - before
+            if gain.mean() > 2 * gain.std() / math.sqrt(len(gain)):
+                each["exceptions"].append(severity)
+            each["accuracy"].append(round(float(found.mean()), 4))
+            each["confidence"].append(round(confidence, 4))
+            before = found
+        kinds[kind] = each
+    return {
+        "dataset": name,
+        "suite": suite.name,
+        "weights": card["file"],
+        "examples": len(rows),
+        "seed": seed,
+        "clean": {"accuracy": round(float(clean.mean()), 4), "confidence": round(sure, 4)},
+        "kinds": kinds,
+    }
+
+
+def damage_table(found: Mapping[str, Any]) -> str:
+    """Return a result as a Markdown table."""
+    most = max(len(each["accuracy"]) for each in found["kinds"].values())
+    heads = [f"severity {n}" if most > 1 else "accuracy, %" for n in range(1, most + 1)]
+    lines = [
+        f"{found['weights']}, {found['examples']:,} examples of the test part of {found['dataset']}, seed "
+        f"{found['seed']}: accuracy {100 * found['clean']['accuracy']:.1f} % without corruption.",
+        "",
+        f"| corruption type | {' | '.join(heads)} |",
+        "| --- |" + " ---: |" * most,
+    ]
+    for kind, each in found["kinds"].items():
+        shown = [
+            f"{100 * value:.1f}{' *' if number in each['exceptions'] else ''}"
+            for number, value in enumerate(each["accuracy"], 1)
+        ]
+        lines.append(f"| {kind} | " + " | ".join(shown) + " |")
+    return "\n".join(lines)
+
+
+def damage_page(folder: Path) -> str:
+    """Return the page of all results of a folder."""
+    parts = [(folder / "head.txt").read_text().rstrip()]
+    for path in sorted(folder.glob("*.json")):
+        found = json.loads(path.read_text())
+        parts += [f"## {found['dataset']} ({found['suite']})", damage_table(found)]
+        exceptions = {kind: each["exceptions"] for kind, each in found["kinds"].items() if each["exceptions"]}
+        named = ", ".join(f"{kind} {'/'.join(map(str, which))}" for kind, which in exceptions.items())
+        parts.append(f"Exceptions (*): {named or 'none'}.")
+    return "\n\n".join(parts) + "\n"

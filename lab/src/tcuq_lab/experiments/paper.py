@@ -1,112 +1,242 @@
-"""The paper's tables and figures as declarations: rows, streams, and which figures are shown."""
+"""The paper's tables and figures: what each kind measures, and its lines. `paper.json` declares them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
 
-from ..harness.declare import Metric, Play, Row
-from ..harness.laws import CLEAN_TEST, DEV
+import numpy as np
+
+from ..harness.declare import Key, Metric, Play, Row
+from ..harness.intervals import Drawn
+from ..harness.laws import BACKBONES, CLEAN_TEST, DEV
 from ..harness.types import CLEAN
 from ..methods.confidence import Base
+from ..methods.tcuq import Tcuq
+from ..reproduce.recordings import Recordings
 from ..reproduce.rows import Row as NetworkRow
 from ..reproduce.rows import row_of
-from ..reproduce.units import ONCE
+from ..reproduce.run_size import RunSize
+from ..reproduce.units import ONCE, Unit
 from . import paper_metrics as metrics
-from .paper_rows import Clock, altered, fit, fit_posteriors, rows_of
-from .paper_streams import STRANGE, UNSEEN, PaperUnit
-from .paper_table import POOLED, PaperExperiment
+from .drops import mean
+from .experiment import StreamExperiment
+from .paper_streams import STRANGE, UNSEEN, Clock, PaperPlan, PaperUnit, altered, fit, fit_posteriors, rows_of
+from .run import NoNetworks, Outcome
 
-THREE, TINY = ("mnist", "speech_commands", "cifar10"), ("tinyimagenet20",)
+Line = dict[str, Any]
+"""A figure of a table, with what it was made from."""
+POOLED = "pooled"
+"""Stream under which figures over all streams stand."""
+LEVEL, REPLICATES = 0.95, 1000
+
+
+@dataclass(frozen=True)
+class PaperExperiment(StreamExperiment):
+    """A table that repeats one of the paper's: rows, dwells, and figures under the titles of columns."""
+
+    dwells: tuple[float, ...] = (16.0,)
+    columns: Mapping[str, str] = field(default_factory=dict)
+    format: ClassVar[str] = "tcuq experiment 1"
+
+    def narrowed(self, tasks: Sequence[str], dwells: Sequence[float]) -> PaperExperiment:
+        """Return the experiment with some of its tasks and dwells alone."""
+        for dwell in dwells:
+            if dwell not in self.dwells:
+                expected = ", ".join(f"{each:g}" for each in self.dwells)
+                raise ValueError(f"dwell of {self.name} is {dwell:g}, expected one of {expected}")
+        found: PaperExperiment = super().narrowed(tasks, ())
+        return replace(found, dwells=tuple(dict.fromkeys(dwells)) or self.dwells)
+
+    def absent(self, recordings: Recordings) -> list[str]:
+        """Return nothing: a network that is missing leaves out its seed, or its row."""
+        return []
+
+    def plans(self, recordings: Recordings) -> list[PaperPlan]:
+        """Return the streams whose first row has networks, and is not alone where there are others."""
+        seeds, first = recordings.setting.seeds, self.networks[0]
+        found = []
+        for task in self.tasks:
+            for seed in seeds:
+                there = [row for row in self.networks if recordings.has(task, seed, row)]
+                if first in there and len(there) >= min(2, len(self.networks)):
+                    found += [PaperPlan(task, dwell, seed, recordings.setting) for dwell in self.dwells]
+        if not found:
+            names = first.networks(self.tasks[0], seeds[0], recordings.weights)
+            raise NoNetworks(
+                f"{self.name} finds no networks to compare in {recordings.weights}, expected "
+                f"{', '.join(names)} of {first.label}, and those of another row"
+            )
+        return found
+
+    def unit(self, plan: PaperPlan, recordings: Recordings) -> Unit:
+        """Return the streams of a plan."""
+        return PaperUnit(plan, recordings, self.networks)
+
+    def lines(self, figures: Mapping[Any, Mapping[Key, Drawn]]) -> list[Line]:
+        """Return a line for each task, dwell, row and column."""
+        found: list[Line] = []
+        for task in self.tasks:
+            for dwell in self.dwells:
+                chosen = [
+                    _by_row(each)
+                    for plan, each in figures.items()
+                    if (plan.task, plan.dwell) == (task, dwell)
+                ]
+                for row in dict.fromkeys(row for each in chosen for row, _ in each):
+                    for column, title in self.columns.items():
+                        picked = [each.get((row, column), {}) for each in chosen]
+                        if any(picked):
+                            about = {"task": task, "dwell": dwell, "row": row, "column": title}
+                            found.append(about | summary(picked))
+        return found
+
+    def shown(self, outcome: Outcome) -> str:
+        """Return the title and a table for each task and dwell."""
+        return f"{self.title}\n\n{text(outcome.lines)}"
+
+    def head(self, setting: RunSize, outcome: Outcome) -> dict[str, Any]:
+        """Return what the result file says about how figures were made."""
+        return {"paper": self.paper, "setting": asdict(setting)}
+
+
+Streams = Mapping[str, Drawn]
+"""A figure of one network by stream."""
+
+
+def _by_row(figures: Mapping[Key, Drawn]) -> dict[tuple[str, str], dict[str, Drawn]]:
+    found: dict[tuple[str, str], dict[str, Drawn]] = {}
+    for key, each in figures.items():
+        found.setdefault((key.row, key.column), {})[key.stream] = each
+    return found
+
+
+def summary(picked: Sequence[Streams]) -> Line:
+    """Return the mean over networks of a figure by stream, and how far to trust it.
+
+    Corruption types are drawn again. A figure over all streams reaches from the least network to the largest;
+    one that brings an interval of its own has the mean of those of the networks.
+    """
+    seeds = [mean([each.value for each in streams.values()]) for streams in picked]
+    by_stream: dict[str, list[Drawn]] = {}
+    for streams in picked:
+        for name, each in streams.items():
+            if name != POOLED and not math.isnan(each.value):
+                by_stream.setdefault(name, []).append(each)
+    values = {name: mean([each.value for each in found]) for name, found in by_stream.items()}
+    if any(POOLED in streams for streams in picked):
+        defined = [value for value in seeds if not math.isnan(value)] or [math.nan]
+        low, high, n = min(defined), max(defined), sum(map(len, picked))
+    else:
+        (low, high), n = drawn_again(list(values.values())), sum(map(len, by_stream.values()))
+    alone = [next(iter(streams.values())) for streams in picked if streams]
+    if all(len(streams) < 2 for streams in picked) and all(map(_has_interval, alone)):
+        low, high = _interval(alone)
+    about = {"seeds": seeds, "networks": sum(map(bool, picked)), "streams": values, "n": n}
+    spans = {
+        name: _interval(kept)
+        for name, found in by_stream.items()
+        if (kept := [each for each in found if _has_interval(each)])
+    }
+    return {"value": mean(seeds), "low": low, "high": high, **about, **({"spans": spans} if spans else {})}
+
+
+def _has_interval(each: Drawn) -> bool:
+    return not bool(np.isnan(each.replicates).any())
+
+
+def _interval(found: Sequence[Drawn]) -> list[float]:
+    return [mean([float(each.replicates[end]) for each in found]) for end in (0, 1)]
+
+
+def drawn_again(values: Sequence[float]) -> tuple[float, float]:
+    """Return a 95 % percentile interval of the mean of values, each drawn again and again.
+
+    Examples
+    --------
+    >>> low, high = drawn_again([0.2, 0.4, 0.6])
+    >>> 0.2 <= low < 0.4 < high <= 0.6
+    True
+    """
+    if len(values) < 2:
+        return math.nan, math.nan
+    rng = np.random.default_rng(0)
+    means = np.array(values)[rng.integers(0, len(values), (REPLICATES, len(values)))].mean(axis=1)
+    low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return float(low), float(high)
+
+
+def text(lines: Sequence[Line]) -> str:
+    """Return the figures as Markdown, a table for each task and dwell.
+
+    A figure that is defined on fewer streams than others of its column says on how many.
+    """
+    out = []
+    for task, dwell in dict.fromkeys((line["task"], line["dwell"]) for line in lines):
+        here = [line for line in lines if (line["task"], line["dwell"]) == (task, dwell)]
+        columns = list(dict.fromkeys(line["column"] for line in here))
+        out += [f"{task}, dwell {dwell:g}", "", "| | " + " | ".join(columns) + " |"]
+        out.append("| --- |" + " ---: |" * len(columns))
+        most: dict[tuple[str, int], int] = {}  # rows with networks of fewer seeds have fewer streams
+        for line in here:
+            group = line["column"], line["networks"]
+            most[group] = max(line["n"], most.get(group, 0))
+        for row in dict.fromkeys(line["row"] for line in here):
+            found = {line["column"]: line for line in here if line["row"] == row}
+            cells = [_cell(found.get(column), most) for column in columns]
+            out.append(f"| {row} | " + " | ".join(cells) + " |")
+        out.append("")
+    return "\n".join(out)
+
+
+def _cell(line: Line | None, most: Mapping[tuple[str, int], int]) -> str:
+    if line is None:
+        return ""
+    value, all_ = line["value"], most[line["column"], line["networks"]]
+    if math.isnan(value):
+        return "-"
+    figure = f"{value:.4f}" if abs(value) < 10 else f"{value:.1f}"
+    return figure if line["n"] == all_ else f"{figure} ({line['n']} of {all_})"
+
+
 OURS = row_of("tcuq_standard")._replace(label="tcuq")
 
 
-def of(*names: str) -> tuple[NetworkRow, ...]:
-    """Return rows by the names of their methods, and the standard monitor."""
-    return (*map(row_of, names), OURS)
-
-
-ALL = of(
-    "base",
-    "entropy",
-    "temperature",
-    "conformal",
-    "mc_dropout",
-    "deep",
-    "early_exit",
-    "hydra",
-    "odin",
-    "godin",
-    "godin_energy",
-    "postnet",
-    "vote",
-    "mean_posterior",
-    "mean_answer",
-    "suppress",
-    "median",
-    "tcuq_paper",
-)
-LEADERS = of("base", "mc_dropout", "deep", "early_exit", "godin", "hydra", "mean_posterior", "tcuq_paper")
-
-
-def tiny(*rows: NetworkRow) -> tuple[NetworkRow, ...]:
-    """Return rows with the networks of MobileNetV2, of which development data chose none."""
-    suffixes = {"mc_dropout": "_dropout_10", "early_exit": "_exits", "hydra": "_hydra_t1"}
-    return tuple(row._replace(suffix=suffixes.get(row.method.name)) for row in rows)
-
-
-Plays = Callable[[Any], Iterator[Play]]
-Rows = Callable[[Any], list[Row]]
-
-
-def _play(stream: str, role: str) -> Play:
-    return Play(stream, role, dev=DEV)
-
-
-def _unseen(unit: PaperUnit) -> Iterator[Play]:
-    yield from (_play(kind, f"type {kind}") for kind in unit.unseen)
-
-
-def _ood(unit: PaperUnit) -> Iterator[Play]:
-    yield from (_play(layout, f"ood {layout}") for layout in STRANGE)
-
-
-def _compared(unit: PaperUnit) -> Iterator[Play]:
-    yield from (_play(kind, f"type {kind}") for kind in unit.kinds)
-    yield from _ood(unit)
-
-
-def _severities(unit: PaperUnit) -> Iterator[Play]:
+def _severities(unit: PaperUnit) -> Iterator[str]:
     for level in unit.plan.setting.severities:
-        kinds = (kind for kind in unit.unseen if level in unit.levels(kind))
-        yield from (_play(kind, f"type {kind}/{level}") for kind in kinds)
+        yield from (f"type {kind}/{level}" for kind in unit.unseen if level in unit.levels(kind))
 
 
-def _orders(unit: PaperUnit) -> Iterator[Play]:
-    yield from (_play(kind, f"literal {kind}") for kind in unit.unseen)
-    yield from _unseen(unit)
+def _once(unit: PaperUnit) -> Iterator[str]:
+    for kind in unit.unseen:
+        yield from (f"{ONCE} {kind}/{level}" for level in unit.levels(kind))
 
 
-def _headlines(unit: PaperUnit) -> Iterator[Play]:
-    yield from _unseen(unit)
-    yield from _ood(unit)
-    yield _play(POOLED, UNSEEN)
+ROLES: Mapping[str, Callable[[PaperUnit], Any]] = {
+    "types": lambda unit: [f"type {kind}" for kind in unit.kinds],
+    "unseen types": lambda unit: [f"type {kind}" for kind in unit.unseen],
+    "severities": _severities,
+    "literal": lambda unit: [f"literal {kind}" for kind in unit.unseen],
+    "ood": lambda unit: [f"ood {layout}" for layout in STRANGE],
+    "once clean": lambda unit: [f"{ONCE} {CLEAN}"],
+    "once corrupted": _once,
+    UNSEEN: lambda unit: [UNSEEN],
+    CLEAN_TEST: lambda unit: [CLEAN_TEST],
+}
+"""Roles of streams that are shown together."""
 
 
-def _audited(unit: PaperUnit) -> Iterator[Play]:
-    yield _play(POOLED, CLEAN_TEST)
-    yield from _unseen(unit)
-
-
-def _once(unit: PaperUnit) -> Iterator[Play]:
-    yield _play(CLEAN, f"{ONCE} {CLEAN}")
-
-
-def _once_corrupted(unit: PaperUnit) -> Iterator[Play]:
-    yield from _once(unit)
-    sources = (f"{kind}/{level}" for kind in unit.unseen for level in unit.levels(kind))
-    yield from (_play(source, f"{ONCE} {source}") for source in sources)
+def _plays(shown: tuple[str, ...], unit: PaperUnit) -> Iterator[Play]:
+    """Give streams under the type that they show; those that show an example once, also its severity."""
+    for role in (role for name in shown for role in ROLES[name](unit)):
+        kind, _, of = role.partition(" ")
+        stream = POOLED if role in (UNSEEN, CLEAN_TEST) else of if kind == ONCE else of.partition("/")[0]
+        yield Play(stream, role, dev=DEV)
 
 
 def _type_by_type(play: Play) -> bool:
@@ -134,7 +264,7 @@ def _with_settings(unit: PaperUnit) -> list[Row]:
     """Return the rows, and monitors with something changed in their best setting that looks at the past."""
     found = rows_of(unit)
     for row in unit.networks:
-        if row.method.has_monitor:
+        if issubclass(row.method, Tcuq):
             curved = CURVED if "blend" in row.method.grid[0] else {}
             levels = {f"level {each:g}": {"level": "budget", "budget": each} for each in LEVELS}
             found += [
@@ -155,311 +285,58 @@ LEVELS = (0.02, 0.05, 0.1, 0.2, 0.3)
 """Levels of monitors, to which the budget is tied."""
 
 
-def _table(rows: Rows, plays: Plays, metric: Metric, cells: str) -> Callable[..., PaperExperiment]:
-    """Return what declares tables that are measured alike."""
+class Kind(NamedTuple):
+    """What tables have in common that are measured alike."""
 
-    def declare(
-        name: str,
-        title: str,
-        paper: str,
-        networks: tuple[NetworkRow, ...],
-        columns: dict[str, str],
-        **more: Any,
-    ) -> PaperExperiment:
-        return PaperExperiment(
-            name,
-            title,
-            rows,
-            plays,
-            (metric,),
-            paper=paper,
-            cells=cells,
-            networks=networks,
-            columns=columns,
-            **{"tasks": THREE, **more},
+    cells: str
+    metric: Metric
+    shown: tuple[str, ...]  # in `ROLES`
+    rows: Callable[[Any], list[Row]] = rows_of
+
+
+_of_types = partial(_differing, metrics.gain, _type_by_type)
+_of_all = partial(_differing, metrics.headline_differences, _all_together)
+_posteriors = partial(rows_of, fitting=fit_posteriors)
+_corrupted = ("once clean", "once corrupted")
+KINDS = {
+    "compare": Kind("comparison", metrics.comparison, ("types", "ood"), _of_types),
+    "severity": Kind("severity", metrics.by_severity, ("severities",)),
+    "orders": Kind("literal", metrics.in_orders, ("literal", "unseen types"), _with_clock),
+    "headline": Kind("headlines", metrics.headlines, ("unseen types", "ood", UNSEEN), _of_all),
+    "calibrate": Kind("calibration", metrics.calibration, ("once clean",), _posteriors),
+    "calibrate_corrupted": Kind("calibration corrupted", metrics.calibration, _corrupted, _posteriors),
+    "audit": Kind("rate_audit", metrics.rates, (CLEAN_TEST, "unseen types")),
+    "selective": Kind("selective", metrics.curve, ("unseen types",), _with_settings),
+}
+"""By the word that a declaration has for it."""
+
+
+def _row(given: str | Mapping[str, Any]) -> NetworkRow:
+    if isinstance(given, str):
+        return OURS if given == OURS.label else row_of(given)
+    rest = {name: value for name, value in given.items() if name != "method"}
+    return row_of(given["method"])._replace(**rest)
+
+
+def _declared() -> Iterator[PaperExperiment]:
+    content = json.loads(Path(__file__).with_name("paper.json").read_text(encoding="utf-8"))
+    for each in content["tables"]:
+        kind = KINDS[each["measures"]]
+        rows, columns = each["rows"], each["columns"]
+        yield PaperExperiment(
+            each["name"],
+            each["title"],
+            kind.rows,
+            partial(_plays, kind.shown),
+            (kind.metric,),
+            tasks=tuple(each.get("tasks", BACKBONES)),
+            paper=each["paper"],
+            networks=tuple(map(_row, content["rows"][rows] if isinstance(rows, str) else rows)),
+            cells=kind.cells,
+            dwells=tuple(map(float, each.get("dwells", (16,)))),
+            columns=content["columns"][columns] if isinstance(columns, str) else columns,
         )
 
-    return declare
 
-
-_of_types: Rows = partial(_differing, metrics.gain, _type_by_type)
-_of_all: Rows = partial(_differing, metrics.headline_differences, _all_together)
-_posteriors: Rows = partial(rows_of, fitting=fit_posteriors)
-compare = _table(_of_types, _compared, metrics.comparison, "comparison")
-severity = _table(rows_of, _severities, metrics.by_severity, "severity")
-orders = _table(_with_clock, _orders, metrics.in_orders, "literal")
-headline = _table(_of_all, _headlines, metrics.headlines, "headlines")
-calibrate = _table(_posteriors, _once, metrics.calibration, "calibration")
-calibrate_corrupted = _table(_posteriors, _once_corrupted, metrics.calibration, "calibration corrupted")
-audit = _table(rows_of, _audited, metrics.rates, "rate_audit")
-selective = _table(_with_settings, _unseen, metrics.curve, "selective")
-
-DROP_AUPRC, DROP_SHARE = "drop_auprc own/smoothed/unseen", "drop_share own/smoothed/unseen"
-ERRORS, CLEAN_ERRORS = "mixed_failure_auroc own/plain/unseen", "clean_failure_auroc own/plain/all"
-ABLATED = {
-    DROP_AUPRC: "drop AUPRC, unseen kinds",
-    DROP_SHARE: "share of drop events, unseen kinds",
-    ERRORS: "AUROC of errors, unseen kinds",
-    CLEAN_ERRORS: "AUROC of errors, clean",
-}
-SEVERITIES = {
-    f"{figure} own/smoothed/severity {level}": f"{title}, severity {level}"
-    for figure, title in (("drop_auprc", "AUPRC"), ("drop_share", "share of drop events"))
-    for level in (1, 2, 3, 4, 5)
-}
-CALIBRATED = {
-    "accuracy": "accuracy",
-    "macro_f1": "macro F1",
-    "brier": "Brier score, sum over classes",
-    "brier_per_class": "Brier score / classes",
-    "nll": "NLL, nats",
-    "ece": "ECE, 15 bins",
-}
-ON_CLEAN = {f"{name} clean": title for name, title in CALIBRATED.items()}
-PACES = (1.0, 4.0, 16.0, 64.0)
-
-
-def _either(*names: str) -> dict[str, str]:
-    """Return columns on clean and on corrupted examples."""
-    return {f"{name} {on}": f"{CALIBRATED[name]}, {on}" for on in ("clean", "corrupted") for name in names}
-
-
-TABLES = (
-    compare(
-        "drop",
-        "Accuracy-drop detection",
-        "Table 1 and the figure of severities: AUPRC of drop events",
-        ALL,
-        {
-            DROP_AUPRC: "AUPRC, unseen kinds",
-            DROP_SHARE: "share of drop events, unseen kinds",
-            "drop_lift own/smoothed/unseen": "lift over prevalence",
-            "drop_auprc base/smoothed/unseen": "AUPRC of the base's drops, unseen kinds",
-            "drop_auprc own/smoothed/seen": "AUPRC, seen kinds",
-            "drop_auroc own/smoothed/unseen": "AUROC, unseen kinds",
-            "drop_auprc_gain own/smoothed/unseen": "AUPRC above the base's, unseen kinds",
-        },
-        dwells=PACES,
-    ),
-    compare(
-        "failure",
-        "Failure detection",
-        "Table 2: right against wrong, and right against OOD inputs",
-        ALL,
-        {
-            ERRORS: "AUROC of errors, unseen kinds",
-            CLEAN_ERRORS: "AUROC of errors, clean",
-            "mixed_failure_auprc own/plain/unseen": "AUPRC of errors, unseen kinds",
-            "ood_auroc own/plain/bursts": "AUROC, OOD inputs for 16 steps or more",
-            "ood_auprc own/plain/bursts": "AUPRC, OOD inputs for 16 steps or more",
-            "ood_auroc own/plain/singles": "AUROC, OOD inputs one at a time",
-            "ood_auprc own/plain/singles": "AUPRC, OOD inputs one at a time",
-        },
-        dwells=PACES,
-    ),
-    compare(
-        "ablation",
-        "The paper's monitor without one of its parts",
-        "Table of temporal signals and streaming calibration; its columns of Brier score and NLL cannot "
-        "differ, since no variant changes a posterior, nor can a threshold change the score that AUPRC ranks "
-        "by",
-        of(
-            "base",
-            "tcuq_paper",
-            "tcuq_paper_no_temporal",
-            "tcuq_paper_no_conformal",
-            "tcuq_paper_frozen_weights",
-            "tcuq_paper_nonnegative",
-        ),
-        ABLATED,
-    ),
-    compare(
-        "ablation_tinyimagenet",
-        "The paper's monitor without one of its parts, TinyImageNet",
-        "Table of temporal signals and streaming calibration, TinyImageNet: 16 of its classes here",
-        of(
-            "base",
-            "tcuq_paper",
-            "tcuq_paper_no_temporal",
-            "tcuq_paper_no_conformal",
-            "tcuq_paper_frozen_weights",
-        ),
-        ABLATED,
-        tasks=TINY,
-    ),
-    compare(
-        "temperature_drops",
-        "Temperature scaling: drops of accuracy",
-        "Table of drop AUPRC with temperature scaling, without its severities",
-        of("base", "temperature", "tcuq_paper", "tcuq_paper_ts"),
-        {
-            DROP_AUPRC: "AUPRC, unseen kinds",
-            DROP_SHARE: "share of drop events, unseen kinds",
-            ERRORS: "AUROC of errors, unseen kinds",
-        },
-    ),
-    severity(
-        "severity",
-        "Accuracy-drop detection by severity",
-        "the figure of severities: AUPRC of drop events at each severity, unseen kinds alone here",
-        LEADERS,
-        SEVERITIES,
-        tasks=("cifar10",),
-    ),
-    severity(
-        "severity_tinyimagenet",
-        "Accuracy-drop detection by severity, TinyImageNet",
-        "the figure of severities, TinyImageNet: 16 of its classes here, unseen kinds alone",
-        tiny(*LEADERS),
-        SEVERITIES,
-        tasks=TINY,
-    ),
-    severity(
-        "deeper",
-        "Accuracy-drop detection by severity, a deeper model",
-        "the figure of ResNet-50 on TinyImageNet: 16 of its classes here, unseen kinds alone",
-        tuple(
-            row._replace(backbone="resnet50")
-            for row in tiny(*of("base", "early_exit", "mean_posterior", "tcuq_paper"))
-        ),
-        SEVERITIES,
-        tasks=TINY,
-    ),
-    orders(
-        "literal",
-        "Clean first, then worse and worse: a stream that a clock can read",
-        "the streams of Table 1 in its own order, a clean half and then one kind at rising severity, beside "
-        "ours in segments; it names no dwell",
-        LEADERS,
-        {
-            "drop_auprc own/smoothed/literal": "AUPRC, clean then worse",
-            "drop_auprc own/smoothed/segments": "AUPRC, segments",
-            "drop_share own/smoothed/literal": "share of drop events, clean then worse",
-            "drop_share own/smoothed/segments": "share of drop events, segments",
-        },
-        dwells=(1.0, 16.0),
-    ),
-    headline(
-        "headlines",
-        "Drops, OOD inputs and delays of the monitor, and by how much it differs from others",
-        "drops and OOD inputs of Tables 1 and 2, and the delays that it claims and does not print, all rows "
-        "fitted at the dwell of the stream",
-        of("base", "mc_dropout", "deep", "early_exit", "godin", "hydra", "tcuq_paper"),
-        {
-            DROP_AUPRC: "drop AUPRC, unseen kinds",
-            "ood_auroc own/plain/bursts": "AUROC, OOD inputs for 16 steps or more",
-            "ood_auroc own/plain/singles": "AUROC, OOD inputs one at a time",
-            "delay_mean equal/unseen": "mean delay, a miss costing its stretch",
-            "delay_median equal/unseen": "median delay at equal run lengths, steps",
-            "missed equal/unseen": "missed",
-            "run_length best/clean": "clean test steps per alarm, limits from dev",
-        },
-        dwells=(1.0, 16.0),
-    ),
-    calibrate(
-        "calibration",
-        "Calibration on clean examples",
-        "Table of calibration on ID data; its Brier scores can only be means over classes, so both are shown",
-        (*of("base", "mc_dropout", "deep", "early_exit", "hydra"), NetworkRow("tcuq_plus", Base, "_wide")),
-        ON_CLEAN,
-        dwells=(1.0,),
-    ),
-    calibrate(
-        "calibration_tinyimagenet",
-        "Calibration on clean examples, TinyImageNet",
-        "Table of calibration on ID data, TinyImageNet: 16 of its classes here",
-        tiny(*of("base", "mc_dropout", "deep", "early_exit", "hydra")),
-        ON_CLEAN,
-        dwells=(1.0,),
-        tasks=TINY,
-    ),
-    calibrate(
-        "temperature",
-        "Temperature scaling: calibration",
-        "Table of calibration with temperature scaling",
-        of("base", "temperature", "tcuq_paper_ts"),
-        ON_CLEAN,
-        dwells=(1.0,),
-    ),
-    calibrate(
-        "postnet",
-        "Posterior networks: calibration",
-        "Table of calibration against PostNets",
-        of("base", "postnet"),
-        ON_CLEAN,
-        dwells=(1.0,),
-        tasks=("mnist", "cifar10"),
-    ),
-    calibrate(
-        "assistance",
-        "Training with and without temporal assistance",
-        "Table of temporal assistance: calibration on ID data; no monitor takes part",
-        (row_of("base"), NetworkRow("base, assisted", Base, "_assisted")),
-        ON_CLEAN,
-        dwells=(1.0,),
-    ),
-    calibrate_corrupted(
-        "calibration_severity",
-        "Calibration by severity",
-        "Figures of Brier score and NLL under corruption; here for unseen kinds alone",
-        tuple(map(row_of, ("base", "mc_dropout", "deep", "early_exit", "hydra"))),
-        _either("brier", "nll"),
-        dwells=(1.0,),
-    ),
-    calibrate_corrupted(
-        "exits",
-        "Early exits without the last head, and with light heads",
-        "Tables of the early-exit ensemble with and without its last exit, and with and without extra layers "
-        "in its exits",
-        (
-            row_of("early_exit")._replace(suffix="_exits"),
-            row_of("exits_alone")._replace(suffix="_exits"),
-            row_of("early_exit")._replace(label="early_exit, light heads", suffix="_exits_light"),
-        ),
-        _either(*CALIBRATED),
-        dwells=(1.0,),
-        tasks=("cifar10",),
-    ),
-    selective(
-        "selective",
-        "Errors among the answers that are kept",
-        "The risk-coverage curves that the paper announces and does not show, over its blend, and what its "
-        "levels come to",
-        (row_of("base"), row_of("mean_posterior"), OURS, row_of("tcuq_paper")),
-        {
-            "aurc curve": "AURC",
-            **{f"error {each:g}": f"error at coverage {each:g}" for each in metrics.COVERAGES},
-            "coverage decided": "coverage of the monitor",
-            "error decided": "its error among accepted",
-            "curve_error decided": "error of the curve at that coverage",
-        },
-    ),
-    audit(
-        "rate_audit",
-        "Rates that are promised, audited on every stream",
-        "The streaming criteria that the paper defines and never reports: exceedance deviation, budget and "
-        "bursts, stability of the threshold; its claim that adapting helps detection is about the flag rate "
-        "under shift",
-        (OURS, row_of("tcuq_paper"), row_of("tcuq_paper_no_conformal")),
-        {
-            "streams all": "streams audited",
-            "violations all": "violations",
-            "exceedance_deviation clean": "flag rate off its level by, clean",
-            "exceedance_deviation worst": "off by, worst stream",
-            "share_of_bound worst": "share of the proved bound, worst stream",
-            "flag_rate unseen": "flag rate, unseen kinds",
-            "flag_rate shifted": "flag rate, their shifted steps",
-            "abstention_rate clean": "abstention rate, clean",
-            "abstention_rate worst": "abstention rate, worst stream",
-            "budget_share clean": "share of the budget, clean",
-            "budget_share worst": "share of the budget, worst stream",
-            "window_abstentions worst": "most abstentions in 100 steps",
-            "window_bound all": "bound on those",
-            "threshold_spread clean": "threshold, standard deviation on clean steps",
-            "window_change first": "largest change of risk over windows 12 to 24",
-        },
-        dwells=PACES,
-    ),
-)
-PAPER = {each.name: each for each in TABLES}
+PAPER = {each.name: each for each in _declared()}
 """The tables by name."""

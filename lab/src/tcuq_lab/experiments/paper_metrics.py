@@ -29,19 +29,15 @@ from ..metrics import (
     average_precision,
     brier,
     brier_per_class,
-    budget_utilization,
     ece,
-    exceedance_deviation,
     macro_f1,
     nll,
     precision_lift,
     risk_at_coverage,
-    threshold_spread,
 )
 from ..metrics.drops import Band, clean_band
 from .drops import Ranking, drops, from_blocks, interval
-from .paper_rows import PaperRow
-from .paper_streams import CHOSEN, UNSEEN
+from .paper_streams import CHOSEN, UNSEEN, PaperRow
 
 Figures = dict[str, Drawn]
 RUN_LENGTH = 1000.0
@@ -324,7 +320,7 @@ def decided(case: Case) -> Figures:
     kept: it needs no budget and no adapting.
     """
     seen = case.streams.outputs(case.play.role, case.method.network)
-    accepted = ~case.method.method.decisions(seen).abstained
+    accepted = ~case.method.method.steps(seen)["abstain"].astype(bool)
     coverage = float(accepted.mean())
     return {
         "coverage decided": figure(coverage),
@@ -353,7 +349,7 @@ class Audited(NamedTuple):
 
 def audited(case: Case, role: str) -> Audited:
     """Run a row's monitor over a stream and audit its decisions, with the input at hand."""
-    monitor = case.method.method.monitored()
+    monitor = case.method.method
     params, log = monitor.params, monitor.log(case.streams.outputs(role, case.method.network))
     steps, signals = run_over(Monitor(params), log, signals=True)
     verdict = audit(Decisions(steps, signals=signals, used=params.signals), params, log)
@@ -365,7 +361,7 @@ def audited(case: Case, role: str) -> Audited:
 def rates(case: Case) -> Figures:
     """Audit a row on the clean test stream, all types in segments and in other orders, and OOD inputs."""
     unit: Any = case.streams
-    params: Params = case.method.method.monitored().params
+    params: Params = case.method.method.params
     if case.play.role != CLEAN_TEST:
         flagged, shifted = audited(case, case.play.role).steps["flagged"], case.truth.kinds
         found = {"unseen": flagged.mean(), "shifted": flagged[shifted > 0].mean()}  # type: ignore[operator]
@@ -375,8 +371,8 @@ def rates(case: Case) -> Figures:
     logs = [audited(case, role) for role in (CLEAN_TEST, *roles)]
     clean = logs[0]
     bursts = [int(worst_window(each.steps["abstain"], [WINDOW])[0]) for each in logs]
-    flags = [exceedance_deviation(each.steps["flagged"], params.level) for each in logs]
-    used = [budget_utilization(each.steps["abstain"], params.budget) for each in logs]
+    flags = [abs(float(each.steps["flagged"].mean()) - params.level) for each in logs]
+    used = [float(each.steps["abstain"].mean()) / params.budget for each in logs]
     bounds = [params.flag_bound(len(each.steps)) for each in logs]
     settled = slice(int(params.warmup or 0), len(clean.steps))
     fields = params.integers()
@@ -393,7 +389,7 @@ def rates(case: Case) -> Figures:
         "budget_share worst": max(used),
         "window_abstentions worst": max(bursts),
         "window_bound all": int(params.burst + WINDOW * fields["budget_num"] // fields["budget_den"]),
-        "threshold_spread clean": threshold_spread(clean.steps["threshold"], [settled]),
+        "threshold_spread clean": float(np.std(clean.steps["threshold"][settled], ddof=1)),
         "window_change first": window_change(case, params),
     }
     return {name: figure(value) for name, value in values.items()}
@@ -405,7 +401,7 @@ def window_change(case: Case, params: Params) -> float:
     Windows below the longest lag, which no monitor has, are left out.
     """
     unit: Any = case.streams
-    monitor, network = case.method.method.monitored(), case.method.network
+    monitor, network = case.method.method, case.method.network
     logs = [monitor.log(unit.outputs(f"first {kind}", network)).take(slice(EARLY)) for kind in unit.unseen]
     before = [run_over(Monitor(params), log)["risk"] for log in logs]
     most = 0.0

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,8 +19,8 @@ from tcuq.monitor.signals import PROFILES
 
 from ..harness.declare import Case, Comparison, Metric, Play, Row
 from ..harness.figures import Auroc, Figure, Mean
-from ..harness.laws import BACKBONES, CHANGING, CLEAN_DEV, DEV, MIXED, SMALL, TOLD, UNTOLD, UnitPlan
-from ..harness.types import Answers, Array, Outputs, doubt
+from ..harness.laws import BACKBONES, CHANGING, CLEAN_DEV, DEV, MIXED, SMALL, TOLD, UNTOLD
+from ..harness.types import Answers, Outputs, doubt
 from ..methods import paper as heads
 from ..methods.tcuq import Ours, run
 from ..metrics.alarms import CLEAN_ON, DELAY, FOUND, RUN_LENGTH, alarm
@@ -35,7 +36,8 @@ from ..metrics.errors import (
 )
 from ..reproduce.rows import ASSISTED
 from ..reproduce.units import PLAIN, SHUFFLED, Unit
-from .experiment import StreamExperiment
+from .answers import INT8, Int8
+from .experiment import StreamExperiment, notes_of
 
 ABSTAINED, ANSWERED, RISK_CHANGE = "abstained", "errors answered", "risk change"
 PACED = "class 16"
@@ -54,15 +56,8 @@ SIGNALS = PROFILES["standard"]
 OPTIONS = {"l2", "lags", "signals", "use_features"}
 """What is told by `FitOptions`."""
 
-TCUQ, ANSWER, GATE_TOLD = "tcuq", "tcuq answer", "gate told"
-NO_MEMORY, ALWAYS = "no memory", "memory, always"
-ALWAYS_SHUFFLED = "memory, always, and shuffle"
-POSTERIORS, NO_LABELS, CLEAN_LABELS = "posteriors only", "no labels", "labels, clean only"
-RISK_ALARM, CONFIDENT, OTHER_PAST = "alarm on risk", "anchor confidence", "other lags and window"
-BARE_ANSWER, CLEAN_ANSWER = "tcuq no labels", "answer, labels, clean only"
-POSTERIOR_ANSWER = "answer, posteriors only"
-FLOAT_CONFIDENCE, INT8_CONFIDENCE = "base", "int8 confidence"
-PLAIN_NETWORK = "plain network"
+TCUQ, ANSWER, GATE_TOLD, NO_MEMORY, NO_LABELS = "tcuq", "tcuq answer", "gate told", "no memory", "no labels"
+FLOAT_CONFIDENCE, PLAIN_NETWORK = "base", "plain network"
 Made = Callable[[Unit], Any]
 
 
@@ -75,11 +70,8 @@ class Variant(Ours):
 
     def watch(self, seen: Outputs) -> Answers:
         """Say risk, alarm and whether it answers."""
-        if not self.params.features:
-            seen = Outputs(seen.probs, None, stretches=seen.stretches)
-        steps, _ = run(self.params, seen)
-        answer = None if self.about == "prediction" else steps["answer"].astype(np.int64)
-        return Answers(steps["risk"], answer, steps["alarm"] > 0, accept=~steps["abstain"].astype(bool))
+        said = super().watch(seen if self.params.features else replace(seen, features=None))
+        return said._replace(answer=None) if self.about == "prediction" else said
 
     @property
     def choice(self) -> str:
@@ -130,13 +122,18 @@ def _signals(unit: Unit) -> FitState:
     return heads.seen(_dev(unit))
 
 
-def on_first(log: Log, steps: int) -> Variant:
+def on_clean(steps: int, unit: Unit) -> Params:
+    """Return a fit without labels to the first steps of the clean log."""
+    return fitted(bare(_clean(unit).take(slice(0, steps))))
+
+
+def on_first(steps: int, unit: Unit) -> Variant:
     """Return a fit to the first steps of a labeled log.
 
     Where there are too few errors to learn from, it is made without labels, as the message of the fit
     advises.
     """
-    part = log.take(slice(0, steps))
+    part = _dev(unit).take(slice(0, steps))
     try:
         return Variant(fitted(part))
     except InputError as error:
@@ -196,11 +193,6 @@ def other_past(unit: Unit, role: str) -> Risks:
     return Risks(lambda seen: np.abs(run(other, seen)[0]["risk"] - run(full, seen)[0]["risk"]))
 
 
-def _int8(seen: Outputs) -> Floats:
-    given: Array = quantize_probs(seen.probs).astype(np.float64)
-    return np.asarray(1 - (given.max(axis=1) + 128) / 256)
-
-
 def network_fit(network: Any, unit: Unit, role: str) -> Variant:
     """Return the monitor of one of two networks that are compared."""
     return Variant(fitted(unit.dev(DEV, True, network).log()))
@@ -246,18 +238,40 @@ def _change(case: Case) -> dict[str, Figure]:
 
 RANKS: tuple[Metric, ...] = (prediction_ranking,)
 ALARMS: tuple[Metric, ...] = (prediction_ranking, _alarms)
+LEFT: tuple[Metric, ...] = (prediction_ranking, _left)
 WHOLE: tuple[Metric, ...] = (prediction_ranking, _left, _alarms)
 ANSWERS: tuple[Metric, ...] = (ranking, errors, _left)
+RANKED, ALARMED = (PREDICTION_AUROC,), (FOUND, CLEAN_ON)
 
 
-def without(signal: str) -> str:
-    """Return the row that lacks a signal."""
-    return f"without {signal}"
+class Asked(NamedTuple):
+    """A variant, what is measured of it, and in which columns `tcuq` is compared with it."""
+
+    name: str
+    make: Made
+    metrics: tuple[Metric, ...]
+    columns: tuple[str, ...] = ()
+    needs: tuple[str, int] | None = None  # a development stream and the steps that it must have
 
 
-def only(signal: str) -> str:
-    """Return the row that has one signal beside the odds of the current posterior."""
-    return f"only {signal}"
+def _told(unit: Unit, log: Callable[[Unit], Log] = _dev, **told: Any) -> Params:
+    return fitted(log(unit), **told)
+
+
+def _unlabeled(unit: Unit, **told: Any) -> Params:
+    return fitted(bare(_dev(unit)), clean=bare(_clean(unit)), **told)
+
+
+def _altered(unit: Unit, **changes: Any) -> Params:
+    return _full(unit).replace(**changes)
+
+
+def _no_memory(unit: Unit) -> Params:
+    return heads.no_memory(_signals(unit))
+
+
+def _always(unit: Unit, shuffle: bool = False) -> Params:
+    return heads.always(_signals(unit), shuffle=shuffle)
 
 
 def _without(name: str, unit: Unit) -> Params:
@@ -272,72 +286,68 @@ def _only(name: str, unit: Unit) -> Params:
     return heads.weighing(_signals(unit), [other for other in SIGNALS if other in ("odds", name)])
 
 
+def labels_of(steps: int) -> str:
+    """Return the row of a fit to so many labeled steps."""
+    return f"labels, {steps:,} steps"
+
+
+def _asked() -> Iterator[Asked]:
+    """Give the variants, question by question."""
+    yield Asked(TCUQ, _full, (*WHOLE, _decisions))
+    yield Asked(NO_MEMORY, _no_memory, LEFT, (*RANKED, NINETY))
+    yield Asked("memory, always", _always, LEFT, (*RANKED, NINETY))
+    yield Asked("memory, always, and shuffle", partial(_always, shuffle=True), RANKS, RANKED)
+    posteriors = partial(_told, use_features=False)
+    yield Asked("posteriors only", posteriors, WHOLE, (*RANKED, *ALARMED, NINETY))
+    for name in SIGNALS:
+        of = RANKS if name == "disbelief" else ALARMS
+        compared = (*RANKED, *ALARMED) if name in ("odds", "magnitude", "distance") else RANKED
+        yield Asked(f"without {name}", partial(_without, name), of, compared)
+    for name in SIGNALS:
+        yield Asked(f"only {name}", partial(_only, name), RANKS, RANKED)
+    yield Asked("alarm on risk", partial(_told, alarm="risk"), ALARMS, ALARMED)
+    yield Asked(NO_LABELS, _unlabeled, WHOLE, (*RANKED, *ALARMED, NINETY))
+    yield Asked("labels, clean only", partial(_told, log=_clean), ALARMS, (*RANKED, *ALARMED))
+    for steps in CURVE:
+        yield Asked(labels_of(steps), partial(on_first, steps), ALARMS, RANKED, (DEV, steps))
+    for steps in CURVE:
+        name, needs = f"clean, {steps:,} steps", (CLEAN_DEV, steps)
+        yield Asked(name, partial(on_clean, steps), (_alarms,), ALARMED, needs)
+    for value in BLENDS:
+        yield Asked(f"blend {value:g}", partial(_altered, blend=value), RANKS, RANKED)
+    yield Asked("anchor confidence", partial(_altered, anchor="confidence"), RANKS, RANKED)
+    for value in PENALTIES:
+        yield Asked(f"l2 {value:g}", partial(_told, l2=value), RANKS, RANKED)
+    for value in BUDGETS:
+        yield Asked(f"budget {value:g}", partial(_told, budget=value), (_decisions,), (ABSTAINED, ANSWERED))
+
+
+OURS = tuple(_asked())
+WITH_ANSWERS: Mapping[str, Made] = {
+    ANSWER: partial(_told, about="answer"),
+    "tcuq no labels": partial(_unlabeled, about="answer"),
+    "answer, labels, clean only": partial(_told, log=_clean, about="answer"),
+    "answer, posteriors only": partial(_told, about="answer", use_features=False),
+}
+"""Monitors that answer; the first is compared with the others."""
+
+
 def rows(unit: Unit) -> list[Row]:
-    """Return the variants, question by question."""
-    dev, clean = _dev, _clean
-    ours: list[tuple[str, Made, tuple[Metric, ...]]] = [
-        (TCUQ, _full, (*WHOLE, _decisions)),
-        (NO_MEMORY, lambda unit: heads.no_memory(_signals(unit)), (prediction_ranking, _left)),
-        (ALWAYS, lambda unit: heads.always(_signals(unit)), (prediction_ranking, _left)),
-        (ALWAYS_SHUFFLED, lambda unit: heads.always(_signals(unit), shuffle=True), RANKS),
-        (POSTERIORS, lambda unit: fitted(dev(unit), use_features=False), WHOLE),
-        *(
-            (without(name), partial(_without, name), RANKS if name == "disbelief" else ALARMS)
-            for name in SIGNALS
-        ),
-        *((only(name), partial(_only, name), RANKS) for name in SIGNALS),
-        (RISK_ALARM, lambda unit: fitted(dev(unit), alarm="risk"), ALARMS),
-        (NO_LABELS, lambda unit: fitted(bare(dev(unit)), clean=bare(clean(unit))), WHOLE),
-        (CLEAN_LABELS, lambda unit: fitted(clean(unit)), ALARMS),
-        *(
-            (labels_of(steps), lambda unit, steps=steps: on_first(dev(unit), steps), ALARMS)
-            for steps in CURVE
-            if steps <= len(unit.outputs(DEV))
-        ),
-        *(
-            (
-                clean_of(steps),
-                lambda unit, steps=steps: fitted(bare(clean(unit).take(slice(0, steps)))),
-                (_alarms,),
-            )
-            for steps in CURVE
-            if steps <= len(unit.outputs(CLEAN_DEV))
-        ),
-        *(
-            (f"blend {value:g}", lambda unit, value=value: _full(unit).replace(blend=value), RANKS)
-            for value in BLENDS
-        ),
-        (CONFIDENT, lambda unit: _full(unit).replace(anchor="confidence"), RANKS),
-        *(
-            (f"l2 {value:g}", lambda unit, value=value: fitted(dev(unit), l2=value), RANKS)
-            for value in PENALTIES
-        ),
-        *(
-            (f"budget {value:g}", lambda unit, value=value: fitted(dev(unit), budget=value), (_decisions,))
-            for value in BUDGETS
-        ),
-    ]
-    answers: list[tuple[str, Made]] = [
-        (ANSWER, lambda unit: fitted(dev(unit), about="answer")),
-        (BARE_ANSWER, lambda unit: fitted(bare(dev(unit)), clean=bare(clean(unit)), about="answer")),
-        (CLEAN_ANSWER, lambda unit: fitted(clean(unit), about="answer")),
-        (POSTERIOR_ANSWER, lambda unit: fitted(dev(unit), about="answer", use_features=False)),
-    ]
+    """Return the variants whose development streams are long enough, and what they are compared with."""
     found = [
-        Row(name, partial(_variant, make, "prediction"), metrics=of, shown=_of_law) for name, make, of in ours
+        Row(each.name, partial(_variant, each.make, "prediction"), metrics=each.metrics, shown=_of_law)
+        for each in OURS
+        if each.needs is None or each.needs[1] <= len(unit.outputs(each.needs[0]))
     ]
     found += [
-        Row(name, partial(_variant, make, "answer"), metrics=ANSWERS, shown=_of_law) for name, make in answers
+        Row(name, partial(_variant, make, "answer"), metrics=ANSWERS, shown=_of_law)
+        for name, make in WITH_ANSWERS.items()
     ]
-    confidences: dict[str, Callable[[Outputs], Floats]]
-    confidences = {FLOAT_CONFIDENCE: lambda seen: doubt(seen.probs), INT8_CONFIDENCE: _int8}
-    found += [
-        Row(name, partial(_risks, risk), False, metrics=RANKS, shown=_of_law)
-        for name, risk in confidences.items()
-    ]
+    for name, said in ((FLOAT_CONFIDENCE, Risks(lambda seen: doubt(seen.probs))), (INT8, Int8())):
+        found.append(Row(name, partial(_as_it_is, said), False, metrics=RANKS, shown=_of_law))
     found += [
         Row(GATE_TOLD, gate_told, metrics=RANKS, shown=lambda play: play.fit == TOLD),
-        Row(OTHER_PAST, other_past, metrics=(_change,), shown=lambda play: _of_law(play) and _is_paced(play)),
+        Row("other lags and window", other_past, metrics=(_change,), shown=_of_paced_law),
     ]
     if unit.has(ASSISTED):  # means are of the same seeds
         found += [
@@ -352,105 +362,40 @@ def _variant(make: Made, about: str, unit: Unit, role: str) -> Variant:
     return params if isinstance(params, Variant) else Variant(params, about)
 
 
+def _as_it_is(said: Any, unit: Unit, role: str) -> Any:
+    return said
+
+
 def _of_law(play: Play) -> bool:
     return play.fit == UNTOLD and not play.stream.endswith((CLEAN_STEPS, SHIFTED_STEPS))
+
+
+def _of_paced_law(play: Play) -> bool:
+    return _of_law(play) and play.stream == PACED
 
 
 def _of_network(play: Play) -> bool:
     return play.fit == UNTOLD and play.role == f"test {PACED}"
 
 
-def _risks(risk: Callable[[Outputs], Floats], unit: Unit, role: str) -> Risks:
-    return Risks(risk)
-
-
-def _is_paced(play: Play) -> bool:
-    return play.stream == PACED
-
-
-def labels_of(steps: int) -> str:
-    """Return the row of a fit to so many labeled steps."""
-    return f"labels, {steps:,} steps"
-
-
-def clean_of(steps: int) -> str:
-    """Return the row of a fit without labels to so many clean steps."""
-    return f"clean, {steps:,} steps"
-
-
-def laws_of(plan: UnitPlan) -> tuple[str, ...]:
-    """Return the laws on which questions are asked."""
-    return (SHUFFLED, "class 1", "class 16", "class 64", plan.lived, CHANGING, MIXED)
-
-
 def plays(unit: Unit) -> Iterator[Play]:
     """Give every law, also with a fit to a stream of its own, and parts of the steps of one."""
-    for law in laws_of(unit.plan):
+    for law in (SHUFFLED, "class 1", "class 16", "class 64", unit.plan.lived, CHANGING, MIXED):
         yield Play(law, f"test {law}", UNTOLD, DEV)
         yield Play(law, f"test {law}", TOLD, f"law {law}")
     for part in (CLEAN_STEPS, SHIFTED_STEPS):
         yield Play(PACED + part, f"test {PACED}", UNTOLD, DEV)
 
 
-SETTINGS = (*(f"blend {each:g}" for each in BLENDS), CONFIDENT, *(f"l2 {each:g}" for each in PENALTIES))
-RANKED = (
-    NO_MEMORY,
-    ALWAYS,
-    ALWAYS_SHUFFLED,
-    POSTERIORS,
-    *map(without, SIGNALS),
-    *map(only, SIGNALS),
-    NO_LABELS,
-    CLEAN_LABELS,
-    *map(labels_of, CURVE),
-    *SETTINGS,
-)
-"""Rows that `tcuq` is compared with by how they rank errors of the prediction."""
-ALARMED = (
-    POSTERIORS,
-    NO_LABELS,
-    CLEAN_LABELS,
-    RISK_ALARM,
-    *(without(name) for name in ("odds", "magnitude", "distance")),
-    *map(clean_of, CURVE),
-)
-"""Rows whose alarm is compared with that of `tcuq`."""
 COMPARISONS = (
-    *(Comparison(TCUQ, row, PREDICTION_AUROC) for row in RANKED),
+    *(Comparison(TCUQ, each.name, column) for each in OURS for column in each.columns),
     Comparison(TCUQ, GATE_TOLD, PREDICTION_AUROC, second_fit=TOLD),
     *(Comparison(labels_of(steps), NO_LABELS, PREDICTION_AUROC) for steps in CURVE),
-    *(Comparison(TCUQ, row, column) for row in ALARMED for column in (FOUND, CLEAN_ON)),
-    *(Comparison(TCUQ, row, NINETY) for row in (NO_MEMORY, ALWAYS, POSTERIORS, NO_LABELS)),
-    *(
-        Comparison(ANSWER, row, column)
-        for row in (BARE_ANSWER, CLEAN_ANSWER, POSTERIOR_ANSWER)
-        for column in (AUROC, ERRORS, NINETY)
-    ),
+    *(Comparison(ANSWER, row, column) for row in (*WITH_ANSWERS,)[1:] for column in (AUROC, ERRORS, NINETY)),
     Comparison(ANSWER, NO_MEMORY, NINETY),
-    Comparison(INT8_CONFIDENCE, FLOAT_CONFIDENCE, PREDICTION_AUROC),
+    Comparison(INT8, FLOAT_CONFIDENCE, PREDICTION_AUROC),
     *(Comparison(ASSISTED.label, PLAIN_NETWORK, column) for column in (PREDICTION_AUROC, ERRORS)),
-    *(Comparison(TCUQ, f"budget {value:g}", column) for value in BUDGETS for column in (ABSTAINED, ANSWERED)),
 )
-NOTES = (
-    "`shuffled steps` has the steps of class 1 in random order, so that neither classes nor shifts stay. On "
-    "class 1 itself shifts last: how doubtful recent steps were tells much even where classes do not stay.",
-    "The belief behind the signal disbelief weighs six experts by how well they predict. The core has no "
-    "switch for it: with `memory, always` the heads have no gate, but the belief still learns the pace. "
-    "That head learns from the log alone, the two heads from log and shuffle; `memory, always, and shuffle` "
-    "learns from both.",
-    "The expert of the class mix cannot be turned off, so what it adds is not measured.",
-    "Rows `only X` weigh the odds of the current posterior and X. Those without disbelief lean on the "
-    "confidence, as does `without disbelief`; they keep the gate.",
-    "Lags and window read nothing in the standard profile, which has no signal that looks back by a lag: "
-    "`other lags and window` shows that no risk changes.",
-    "`labels, N steps` is fitted without labels where N steps hold too few errors to learn from, as the "
-    "message of the fit advises; the choices say where.",
-    "`clean, N steps` is fitted without labels to N clean steps. Without errors to learn from, its ranking "
-    "hardly depends on N by construction, so it is judged by its alarm: `found` and `clean on`.",
-    "What int8 networks cost, beside int8 posteriors and features, is measured in docs/DEVICE.md.",
-    "`plain network` and `assisted network` are of the seeds that have both.",
-)
-"""What could not be taken out, and how rows are to be read."""
 SPEC = StreamExperiment(
     "questions",
     "What each part of the monitor adds",
@@ -458,6 +403,6 @@ SPEC = StreamExperiment(
     plays,
     (),
     COMPARISONS,
-    notes=NOTES,
+    notes=notes_of("questions"),
     tasks=(*BACKBONES, *SMALL),
 )

@@ -11,28 +11,23 @@ from __future__ import annotations
 import csv
 import io
 import json
-import platform
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from tcuq._version import VERSION
-
 from ..changes import FIELDS, named_lines
-from ..harness.lines import FORMAT, IN_ORDER, Found, from_entries, read_content, strict
+from ..harness.lines import ENDS, IN_ORDER, strict
+from ..home import versions
 from ..reproduce.run_size import RunSize
 from ..reproduce.versions import PROTOCOL
-from .paper_table import PaperExperiment
+from .paper import PaperExperiment
 from .run import Experiment, Outcome
 
 TABLES = "tables"
 """Entry of a packed file: its CSV files, beside it."""
 PLACE = ("name", "row", "fit", "networks")
 """First columns of a CSV file; "name" is the stream."""
-ENDS = ("value", "low", "high")
 PAIRS = (" - ", " / ")
 """In rows that compare two others."""
 KEPT: Mapping[str, tuple[str, tuple[str, ...]]] = {
@@ -51,26 +46,20 @@ CURVE, CURVE_POINTS = "exit_1", 61
 """The curve of losses that stays of a training, and its points."""
 
 
-def result_text(
-    experiment: Experiment, setting: RunSize, outcome: Outcome, command: str | None = None
-) -> str:
+def result_text(experiment: Experiment, setting: RunSize, outcome: Outcome) -> str:
     """Return the result file of a whole experiment, one line per figure."""
-    versions = {"tcuq": VERSION, "numpy": np.__version__, "python": platform.python_version()}
-    if isinstance(experiment, PaperExperiment) and find_spec("torch") is not None:
-        from torch import __version__ as torch
-
-        versions["torch"] = str(torch).partition("+")[0]
+    torch = isinstance(experiment, PaperExperiment) and find_spec("torch") is not None
     head = experiment.head(setting, outcome)
     about = {
         "format": experiment.format,
         "name": experiment.name,
         "title": experiment.title,
         **({"paper": head["paper"]} if "paper" in head else {}),
-        "command": command or f"tcuq-lab reproduce {experiment.name} --setting {setting.name}",
+        "command": f"tcuq-lab reproduce {experiment.name} --setting {setting.name}",
         "setting": head["setting"],
         **({"recording": head["recording"]} if "recording" in head else {}),
         "protocol": PROTOCOL,
-        "versions": versions,
+        "versions": versions(torch),
         **({"notes": head["notes"]} if "notes" in head else {}),
         **outcome.about,
     }
@@ -79,12 +68,6 @@ def result_text(
     # Lines as lists are half as long as objects with a name for each part.
     rows = [[strict(line.get(name)) for name in IN_ORDER] for line in outcome.lines]
     return file_text({**about, FIELDS: list(IN_ORDER), "lines": rows})
-
-
-def load_stream_result(path: str | Path) -> tuple[Mapping[str, Any], Found]:
-    """Return what a result file of an experiment on streams says about itself, and its figures."""
-    content = unpacked(path, read_content(path, FORMAT, "this family of experiments"))
-    return content, Found(from_entries(content["lines"]))
 
 
 def pack(path: str | Path) -> dict[Path, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -10,11 +11,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
+from tcuq.base.atomic_files import write_whole
 from tcuq.base.checks import known
 
 from ..parallel import workers
 from ..reproduce.recordings import Recordings
 from ..reproduce.run_size import RunSize
+from ..reproduce.versions import digest_of
 
 Progress = Callable[[int, int, str], None]
 
@@ -26,15 +29,19 @@ class Outcome(NamedTuple):
     about: dict[str, Any]
 
 
+class Piece(NamedTuple):
+    """What is measured at once and kept in one file."""
+
+    name: str  # as progress shows it
+    of: tuple[Any, ...]
+
+
 class NoNetworks(ValueError):
     """No seed of an experiment has the networks that it measures."""
 
 
 class Experiment(ABC):
-    """What all experiments have, which are dataclasses; `registry` names them.
-
-    What is measured at once and kept in one file is a piece. It has a `name`, as progress shows it.
-    """
+    """What all experiments have, which are dataclasses; `registry` names them."""
 
     name: str
     title: str
@@ -81,6 +88,39 @@ class Experiment(ABC):
 
     def prepare(self, todo: Sequence[Any], recordings: Recordings) -> None:  # noqa: B027
         """Make what several processes would otherwise each make."""
+
+
+class SmallExperiment(Experiment):
+    """An experiment whose pieces are files of JSON, of a few figures each."""
+
+    def sizes(self, setting: RunSize) -> dict[str, Any]:
+        """Return what the result file says of sizes, beside the name of the setting."""
+        return {}
+
+    def head(self, setting: RunSize, outcome: Outcome) -> dict[str, Any]:
+        """Return what the result file says about how figures were made."""
+        return {"setting": {"name": setting.name, **self.sizes(setting)}, "paper": self.paper}
+
+    def places(self, recordings: Recordings, pieces: Sequence[Piece], about: Any) -> dict[Piece, Path]:
+        """Return pieces with their files, which are others where `about` is."""
+        home, digest = recordings.folder / "cells" / self.name, digest_of(about)
+        return {each: home / f"{each.name.replace(' ', '-')}-{digest}.json" for each in pieces}
+
+    @abstractmethod
+    def measured(self, piece: Any, recordings: Recordings, place: Path) -> Any:
+        """Return what a piece gives; other files of it may lie beside `place`."""
+
+    @abstractmethod
+    def gathered(self, found: Mapping[Any, Any]) -> Outcome:
+        """Return the figures from what all pieces gave."""
+
+    def keep(self, piece: Any, recordings: Recordings, place: Path) -> None:
+        """Measure a piece and write what it gave."""
+        write_whole(place, json.dumps(self.measured(piece, recordings, place), allow_nan=False))
+
+    def outcome(self, kept: Mapping[Any, Path]) -> Outcome:
+        """Return the figures from what all pieces gave."""
+        return self.gathered({piece: json.loads(path.read_text("utf-8")) for piece, path in kept.items()})
 
 
 def run(

@@ -7,14 +7,14 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from tcuq.base.atomic_files import write_whole
 from tcuq.fitting.alarms import alarms_in, choose_alarm
 from tcuq.metrics import auroc
+from tcuq.metrics.inputs import Bools, Floats
 
 from ..data.parts import load_part
 from ..home import folder
@@ -22,39 +22,25 @@ from ..methods.banks import load_bank, observed
 from ..methods.method import Labeled
 from ..methods.paper import TcuqPaper
 from ..methods.projection import KINDS
-from ..metrics.drops import errors_alone
+from ..metrics import average_precision
+from ..metrics.drops import Band, clean_band, drop_events, errors_alone
 from ..reproduce.recordings import Recordings
-from ..reproduce.run_size import RunSize
 from ..reproduce.versions import PROTOCOL
-from ..streams import Description, Geometric, Segments, Shift, build
-from .clock import clock_report
-from .run import Experiment, Outcome
+from ..streams import Description, Geometric, Literal, Segments, Shift, Stationary, Stream, build
+from .drops import Ranking
+from .run import Outcome, Piece, SmallExperiment
 
-Floats = npt.NDArray[np.float64]
 Figures = Iterator[dict[str, Any]]
 SIMULATED = "simulated"
 
 
-class StudyPiece(NamedTuple):
-    """A part of a study that is kept by itself."""
-
-    task: str
-    dwell: float
-    seed: int = 0
-
-    @property
-    def name(self) -> str:
-        """As progress shows it."""
-        return f"{self.task} {self.dwell:g}"
-
-
 @dataclass(frozen=True)
-class Study(Experiment):
+class Study(SmallExperiment):
     """Figures of one function, for tasks and dwells."""
 
     name: str
     title: str
-    measure: Callable[[str, float, Recordings], Figures]
+    figures: Callable[[str, float, Recordings], Figures]
     tasks: tuple[str, ...]
     dwells: tuple[float, ...] = (1.0,)
     paper: str = ""
@@ -65,43 +51,104 @@ class Study(Experiment):
         found: Study = super().narrowed(tasks, ())
         return replace(found, dwells=tuple(dwells) or self.dwells)
 
-    def pieces(self, recordings: Recordings) -> dict[StudyPiece, Path]:
+    def pieces(self, recordings: Recordings) -> dict[Piece, Path]:
         """Return a piece for each task and dwell."""
         about = [asdict(recordings.setting), recordings.weights, PROTOCOL]
-        home = recordings.folder / "cells" / self.name
-        digest = hashlib.sha256(json.dumps(about).encode()).hexdigest()[:12]
-        pieces = [StudyPiece(task, dwell) for task in self.tasks for dwell in self.dwells]
-        return {each: home / f"{each.name.replace(' ', '-')}-{digest}.json" for each in pieces}
+        pieces = [Piece(f"{task} {dwell:g}", (task, dwell)) for task in self.tasks for dwell in self.dwells]
+        return self.places(recordings, pieces, about)
 
-    def keep(self, piece: StudyPiece, recordings: Recordings, place: Path) -> None:
-        """Measure a piece, and write its lines."""
-        write_whole(place, json.dumps([*self.measure(piece.task, piece.dwell, recordings)]))
+    def measured(self, piece: Piece, recordings: Recordings, place: Path) -> list[dict[str, Any]]:
+        """Return the lines of a piece."""
+        task, dwell = piece.of
+        return [*self.figures(task, dwell, recordings)]
 
-    def outcome(self, kept: Mapping[StudyPiece, Path]) -> Outcome:
+    def gathered(self, found: Mapping[Piece, Any]) -> Outcome:
         """Return the lines of all pieces."""
-        return Outcome([line for path in kept.values() for line in json.loads(path.read_text())], {})
+        return Outcome([line for lines in found.values() for line in lines], {})
 
     def shown(self, outcome: Outcome) -> str:
         """Return the lines as a table."""
         rows = [list(outcome.lines[0]), *(map(_text, line.values()) for line in outcome.lines)]
         return "\n".join("  ".join(f"{each:>14}" for each in row) for row in rows)
 
-    def head(self, setting: RunSize, outcome: Outcome) -> dict[str, Any]:
-        """Return what the result file says about how figures were made."""
-        return {"setting": {"name": setting.name}, "paper": self.paper}
-
 
 def _text(value: Any) -> str:
     return f"{value:,.4g}" if isinstance(value, float) else str(value)
 
 
-def clock(task: str, dwell: float, recordings: Recordings) -> Figures:
-    """Give what the step number alone reaches on streams, which are also played backwards.
+# The clock: a baseline that knows nothing but the step number.
 
-    Average precision for drop events must be near their prevalence where clean and shifted stretches
-    alternate. On a literal stream, clean first and then worse and worse, it is high: such a stream proves
-    nothing of a method.
-    """
+CLEAN_STEPS = 200_000
+CLEAN_RATE, SHIFTED_RATE = 0.85, 0.5
+"""How often a simulated classifier is right, on clean input and at severity 5."""
+Right = Callable[[Stream], Bools]
+
+
+def simulated(stream: Stream) -> Bools:
+    """Return where a classifier is right by chance: less often the more severe a corruption is."""
+    severities = [int(name.partition("/")[2] or 0) for name in stream.sources]
+    share = np.array([CLEAN_RATE - (CLEAN_RATE - SHIFTED_RATE) * severity / 5 for severity in severities])
+    # Other streams, other luck: the digest names the stream.
+    luck = int.from_bytes(hashlib.sha256(stream.digest().encode()).digest()[:8], "little")
+    return np.asarray(np.random.default_rng(luck).random(len(stream)) < share[stream.source])
+
+
+def clock_ranking(right: npt.ArrayLike, band: Band, backwards: bool = False) -> Ranking:
+    """Return the step number, or its reverse, as a score for the drop events of a stream."""
+    drops = drop_events(right, band)
+    count = np.arange(len(drops.event), dtype=np.float64)
+    return Ranking(count[::-1] if backwards else count, drops.event, drops.judged)
+
+
+def clock_report(
+    layouts: int = 20,
+    steps: int = 10_000,
+    *,
+    right: Right = simulated,
+    labels: npt.ArrayLike | None = None,
+    shifts: Sequence[Shift] = (Shift("fog", (5,)),),
+    rising: Shift | None = None,
+    dwell: float = 1.0,
+) -> dict[str, float]:
+    """Let the clock answer on streams: its average precision beside the prevalence of drop events."""
+    classes = np.arange(10_000) % 10 if labels is None else labels
+    worst = rising or Shift(shifts[0].kind, (1, 2, 3, 4, 5))
+
+    def shown(seed: int = 0, **given: Any) -> Bools:
+        fixed: dict[str, Any] = {"dataset": "cifar10", "part": "test", "steps": steps, "seed": seed}
+        return right(build(Description(**{**fixed, "dwell": Geometric(dwell), **given}), classes))
+
+    band = clean_band([shown(layout=Stationary(), steps=CLEAN_STEPS)])
+    rows: list[Any] = []
+    for number in range(layouts):
+        pair = []
+        for turned in (False, True):
+            where = shown(number, layout=Segments(reversed=turned), shifts=tuple(shifts))
+            found = [clock_ranking(where, band, backwards) for backwards in (False, True)]
+            if found[0].share > 0:
+                pair.append((*(each.measure(average_precision) for each in found), found[0].share))
+        if pair:
+            rows.append(np.mean(pair, axis=0))
+    if len(rows) < 2:
+        raise ValueError(f"{len(rows)} of {layouts} layouts have drop events, expected at least 2")
+    forwards, backwards, share = np.mean(rows, axis=0).tolist()
+    excess = np.array([row[0] - row[2] for row in rows])
+    spread = float(excess.std(ddof=1) / np.sqrt(len(rows)))
+    whole = steps - steps % (2 * len(worst.severities))
+    falling = shown(layout=Literal(), shifts=(worst,), dwell=Geometric(1), steps=whole)
+    last = clock_ranking(falling, band)
+    return {
+        "prevalence": share,
+        "clock": forwards,
+        "reversed": backwards,
+        "standard error": spread,
+        "literal prev.": last.share,
+        "literal clock": last.measure(average_precision),
+    }
+
+
+def clock(task: str, dwell: float, recordings: Recordings) -> Figures:
+    """Give what the step number alone reaches: chance on our streams, much on one that gets worse."""
     given: dict[str, Any] = {}
     if task != SIMULATED:
         from ..zoo.examples import record
@@ -116,17 +163,7 @@ def clock(task: str, dwell: float, recordings: Recordings) -> Figures:
         given = {"labels": part.y, "shifts": shifts, "rising": rising}
         given["right"] = lambda stream: ~stream.log(bank).errors()
     trial = recordings.setting.name == "trial"
-    found = clock_report(layouts=4 if trial else 20, dwell=dwell, **given)
-    yield {
-        "task": task,
-        "dwell": dwell,
-        "prevalence": found.prevalence,
-        "clock": found.forwards,
-        "reversed": found.backwards,
-        "standard error": found.spread,
-        "literal prev.": found.literal_prevalence,
-        "literal clock": found.literal,
-    }
+    yield {"task": task, "dwell": dwell, **clock_report(layouts=4 if trial else 20, dwell=dwell, **given)}
 
 
 def _recorded(backbone: str) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -136,11 +173,7 @@ def _recorded(backbone: str) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def projections(backbone: str, dwell: float, recordings: Recordings) -> Figures:
-    """Give the held-out AUROC of errors with each projection of wide features, and without features.
-
-    Nothing but the projection differs. The monitor has the signals of the paper, of which one reads
-    features; coefficients are fitted to some corruption types and judged on the others.
-    """
+    """Give the held-out AUROC of errors with each projection of wide features, and without features."""
     bank, about = _recorded(backbone)
     shifts = [source.split("/") for source in about["sources"] if source != "clean"]
     plan = Description(
@@ -164,10 +197,9 @@ def projections(backbone: str, dwell: float, recordings: Recordings) -> Figures:
 
 
 def distances(backbone: str, dwell: float, recordings: Recordings) -> Figures:
-    """Give AUROCs of shifts and of errors by the distance of features, plain, scaled and whitened.
+    """Give AUROCs of shifts and of errors by the distance of features from the center of a class.
 
-    The distance is the logarithm of the squared one from the center of a class, less its clean mean. Half
-    of the clean examples set the space.
+    Its logarithm is taken less the clean mean. Half of the clean examples set the space.
     """
     bank, about = _recorded(backbone)
     truth = np.array(about["labels"])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -11,14 +9,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from tcuq.base.atomic_files import write_whole
-
 from ..data import present
 from ..data.parts import PARTS, split_of
 from ..reproduce.recordings import Recordings
 from ..reproduce.run_size import RunSize
-from ..reproduce.versions import PROTOCOL
-from .run import Experiment, Outcome
+from ..reproduce.versions import PROTOCOL, digest_of
+from .run import Outcome, SmallExperiment
 
 if TYPE_CHECKING:
     from torch import nn
@@ -49,13 +45,7 @@ class Variant(NamedTuple):
 
 
 def variants(backbone: str) -> list[Variant]:
-    """Return the networks that are trained of a backbone.
-
-    Examples
-    --------
-    >>> [each.suffix for each in variants("mobilenetv2")][:3]
-    ['', '_assisted_exits2', '_assisted_exits4']
-    """
+    """Return the networks that are trained of a backbone."""
     if backbone == "mobilenetv2":
         counts = [Variant(("exits",), f"_assisted_exits{count}", {"exits": count}) for count in EXITS]
         return [Variant(("exits",), "", {}), *counts]
@@ -99,7 +89,7 @@ class Training(NamedTuple):
 
 
 @dataclass(frozen=True)
-class TrainingsExperiment(Experiment):
+class TrainingsExperiment(SmallExperiment):
     """Trains networks, none of them twice: weights and curves stay beside what was measured of each."""
 
     name: str = "trainings"
@@ -107,7 +97,6 @@ class TrainingsExperiment(Experiment):
     paper: str = "ablations of temporal assistance"
     tasks: tuple[str, ...] = tuple(BACKBONES)
     format: ClassVar[str] = "tcuq-assistance"
-    names_torch: ClassVar[bool] = True
 
     def absent(self, recordings: Recordings) -> list[str]:
         """Return the tasks whose examples are not there."""
@@ -127,16 +116,15 @@ class TrainingsExperiment(Experiment):
                     training = Training(task, seed, variant.suffix)
                     config = training.config(setting.name)
                     check_config(config)  # what is wrong with one is said before the first begins
-                    about = [config.to_dict(), LIMITS.get(setting.name), PROTOCOL]
-                    digest = hashlib.sha256(json.dumps(about).encode()).hexdigest()[:12]
+                    digest = digest_of([config.to_dict(), LIMITS.get(setting.name), PROTOCOL])
                     home = recordings.folder / "cells" / self.name / digest
                     found[training] = home / f"{training.name}-{seed}.json"
         if not found:
             raise ValueError(f"{self.name} finds no examples of {', '.join(gone)}: tcuq-lab data get")
         return found
 
-    def keep(self, piece: Training, recordings: Recordings, place: Path) -> None:
-        """Train a network unless its weights are there, and write what it is worth."""
+    def measured(self, piece: Training, recordings: Recordings, place: Path) -> dict[str, Any]:
+        """Train a network unless its weights are there, and return what it is worth."""
         from ..zoo.curves import curves_of, read_curves, thinned
         from ..zoo.heads import recipe
         from ..zoo.make import file_of, train_one
@@ -148,7 +136,7 @@ class TrainingsExperiment(Experiment):
         card = train_one(config, place.parent, recordings.device, parts, curves=1)
         network, plan = load_weights(path)[0], recipe(config.recipe, config.settings)
         held = {"train": parts.train, "dev": parts.dev, "test": parts.test}
-        row = {
+        return {
             "name": config.name,
             "ablations": list(piece.variant.ablations),
             "backbone": config.backbone,
@@ -163,11 +151,9 @@ class TrainingsExperiment(Experiment):
             "seconds": card["seconds"],
             "curves": thinned(read_curves(curves_of(path)), POINTS),
         }
-        write_whole(place, json.dumps(row, allow_nan=False))
 
-    def outcome(self, kept: Mapping[Training, Path]) -> Outcome:
+    def gathered(self, found: Mapping[Training, Any]) -> Outcome:
         """Return a line for each network, those of one name together."""
-        found = {piece: json.loads(path.read_text(encoding="utf-8")) for piece, path in kept.items()}
         names = list(dict.fromkeys(piece.name for piece in found))
         ordered = sorted(found, key=lambda piece: (names.index(piece.name), piece.seed))
         seconds = round(sum(each["seconds"] for each in found.values()))
@@ -181,10 +167,9 @@ class TrainingsExperiment(Experiment):
             for each in outcome.lines
         )
 
-    def head(self, setting: RunSize, outcome: Outcome) -> dict[str, Any]:
-        """Return what the result file says about how figures were made."""
-        about = {"name": setting.name, "seeds": list(setting.seeds), "curves": POINTS}
-        return {"setting": about, "paper": self.paper}
+    def sizes(self, setting: RunSize) -> dict[str, Any]:
+        """Return the seeds, and the points of a curve."""
+        return {"seeds": list(setting.seeds), "curves": POINTS}
 
 
 @lru_cache(maxsize=1)  # the trainings of a dataset follow each other

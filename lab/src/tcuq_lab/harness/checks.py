@@ -100,11 +100,9 @@ class Checked:
             self._same_kinds(each)
         if self.again is not None:
             where = f"{self.where}, stretch 0"
-            self._check_again(self.say(parts[0], where), said[0], where, "the second time", self._carried)
+            self._check_twice(parts[0], said[0], where)
             self._check_past(parts[0], said[0], where)
             self._check_steps(parts[0], said[0], where)
-            second = self.again.say(parts[0], where)
-            self._check_again(second, said[0], where, "after a second fit", SEED)
         return together(said)
 
     def told(self, seen: Outputs, label: Label, delay: int) -> Answers:
@@ -113,11 +111,7 @@ class Checked:
         said = self.say(seen, self.where, label, delay)
         self._timed(began, len(seen))
         if self.again is not None:
-            first = seen.taken(slice(0, len(seen) // 4))
-            second = self.say(first, self.where, label, delay)
-            self._check_again(second, said, self.where, "the second time", self._carried)
-            second = self.again.say(first, self.where, label, delay)
-            self._check_again(second, said, self.where, "after a second fit", SEED)
+            self._check_twice(seen.taken(slice(0, len(seen) // 4)), said, self.where, label, delay)
         return said
 
     def _timed(self, began: float, steps: int) -> None:
@@ -189,6 +183,15 @@ class Checked:
             raise Broken(
                 f"{self.entry.place} on {self.task}: {name} is given for some stretches only, expected all"
             )
+
+    def _check_twice(
+        self, seen: Outputs, said: Answers, where: str, label: Label | None = None, delay: int = 0
+    ) -> None:
+        """Refuse a method that says something else to the same stretch, or after the same fit."""
+        assert self.again is not None
+        self._check_again(self.say(seen, where, label, delay), said, where, "the second time", self._carried)
+        second = self.again.say(seen, where, label, delay)
+        self._check_again(second, said, where, "after a second fit", SEED)
 
     def _check_past(self, stretch: Outputs, whole: Answers, where: str) -> None:
         """Refuse a method whose words change when later steps are cut off, or are others."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -58,11 +58,7 @@ class Auroc:
         segments: npt.ArrayLike,
         judged: Bools | None = None,
     ) -> None:
-        number, count = _stretches(segments)
-        kept = np.ones(len(number), dtype=bool) if judged is None else judged
-        number, truth = number[kept], np.asarray(positive, dtype=bool)[kept]
-        order, ends = _by_score(np.asarray(score)[kept])
-        number, truth = number[order], truth[order]
+        number, truth, ends, count = _by_score(score, positive, segments, judged)
         self._hits = np.bincount(number[truth], minlength=count).astype(np.float64)
         self._rest = np.bincount(number[~truth], minlength=count).astype(np.float64)
         # Negatives of each stretch below, and as far as, each score: a tie counts half.
@@ -89,10 +85,7 @@ class LeftAt:
         coverage: float = 0.9,
         judged: Bools | None = None,
     ) -> None:
-        number, count = _stretches(segments)
-        kept = np.ones(len(number), dtype=bool) if judged is None else judged
-        order, ends = _by_score(np.asarray(score)[kept])
-        number, mistaken = number[kept][order], np.asarray(wrong, dtype=bool)[kept][order]
+        number, mistaken, ends, count = _by_score(score, wrong, segments, judged)
         self._steps = _reached(number, np.ones(len(number), dtype=bool), ends, count)
         self._errors = _reached(number, mistaken, ends, count)
         self._coverage = coverage
@@ -113,11 +106,17 @@ class LeftAt:
         return np.asarray(np.where(kept > 0, left / np.maximum(kept, 1e-300), np.nan))
 
 
-def _by_score(score: npt.NDArray[Any]) -> tuple[Ints, Ints]:
-    """Return the order of rising scores, and in it the last step of each distinct one."""
-    order = np.argsort(score, kind="stable")
-    rising = score[order]
-    return order, np.flatnonzero(np.append(rising[1:] != rising[:-1], True)[: len(rising)])
+def _by_score(
+    score: npt.ArrayLike, marked: npt.ArrayLike, segments: npt.ArrayLike, judged: Bools | None
+) -> tuple[Ints, Bools, Ints, int]:
+    """Return stretches and marks of the judged steps by rising score, the last of each score, and K."""
+    number, count = _stretches(segments)
+    kept = np.ones(len(number), dtype=bool) if judged is None else judged
+    values = np.asarray(score)[kept]
+    order = np.argsort(values, kind="stable")
+    rising = values[order]
+    ends = np.flatnonzero(np.append(rising[1:] != rising[:-1], True)[: len(rising)])
+    return number[kept][order], np.asarray(marked, dtype=bool)[kept][order], ends, count
 
 
 def _reached(number: Ints, counted: Bools, ends: Ints, count: int) -> Floats:

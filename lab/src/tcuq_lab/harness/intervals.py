@@ -120,11 +120,7 @@ def drawn(figure: Figure, stretches: int, name: str, replicates: int = REPLICATE
 
 
 def interval(found: Drawn) -> Interval:
-    """Return the interval of a figure.
-
-    It is that of a t distribution (`tcuq_lab.harness.intervals`). Shares of events reach as far as a Wilson
-    interval at least, rates as far as the exact one of a Poisson count.
-    """
+    """Return the interval of a figure: of shares at least Wilson's, of rates that of a Poisson count."""
     drawn_again = about_value(found.value, found.replicates, found.freedom)
     if found.events > 0:
         low, high = wilson(round(found.value * found.events), round(found.events))
@@ -137,8 +133,8 @@ def interval(found: Drawn) -> Interval:
 
 def averaged(parts: Sequence[Drawn]) -> Drawn:
     """Return the mean of figures that were drawn independently of each other."""
-    value = float(_mean(np.array([each.value for each in parts])))
-    replicates = _mean(np.stack([each.replicates for each in parts])).astype(np.float32)
+    value = float(defined_mean(np.array([each.value for each in parts])))
+    replicates = defined_mean(np.stack([each.replicates for each in parts])).astype(np.float32)
     known = [each for each in parts if not math.isnan(each.value)]
     return Drawn(
         value,
@@ -149,7 +145,7 @@ def averaged(parts: Sequence[Drawn]) -> Drawn:
     )
 
 
-def _mean(values: Floats) -> Floats:
+def defined_mean(values: Floats) -> Floats:
     """Return means over the first axis, leaving out undefined values; NaN where all are."""
     present = ~np.isnan(values)
     total, count = np.where(present, values, 0.0).sum(axis=0), present.sum(axis=0)

@@ -1,15 +1,8 @@
 """Which streams are shown: some to develop on, of changing pace or of a known law, and many to be judged on.
 
-Test streams of changing pace have other dwells and stretches of one pace than the development stream. Clean
-test data have its law: false alarms are asked for on such data.
-
 Mixed streams are a family of their own, as cameras and microphones give them: runs of heavy-tailed length, by
-a coin either one held object or new examples of a class (overlapping windows for sound), under shifts that
-last, set in slowly or recover, among them a benign one and faults of the sensor. One development stream and
-one clean log of such runs are fitted to for all of them, as a user has them. Some of them are mostly or
-all clean, some have a shift that comes and goes.
-
-Recordings are shown in their own order, track after track or trial after trial, with shifts laid over them;
+a coin either one held object or new examples of a class (overlapping windows for sound). One development
+stream and one clean log of such runs are fitted to for all of them. Recordings are shown in their own order;
 their development stream is of other tracks or of other people.
 
 A stream is a list of stretches. Each is drawn with a seed of its own and begins with an empty past, so that
@@ -101,9 +94,6 @@ OTHER_LAW: Mapping[str, str] = MappingProxyType(
     }
 )
 """Law of the development streams of the fit "other"."""
-
-LASTING_LAWS = (MIXED, LONG_RUNS, ONE_CLASS, FAST)
-"""Mixed streams whose shifts last for hundreds of steps."""
 
 DEV, CLEAN_DEV, CLEAN_TEST = "dev", "clean dev", "clean test"
 """Roles of streams of changing pace: to be fitted to, clean development data, clean test data."""
@@ -239,12 +229,13 @@ class UnitPlan:
             return [self._shown("dev", place, at, dwell=Changing()) for at in range(sizes.dev)]
         if role in (CLEAN_DEV, CLEAN_TEST):
             part, count = ("dev", sizes.clean_dev) if role == CLEAN_DEV else ("test", sizes.clean_test)
-            return [self._still(part, place, at, Changing(), sizes.stretch) for at in range(count)]
+            return [self._still(part, place, at, dwell=Changing()) for at in range(count)]
         if kind == "type":
             levels = suite_of(self.task).severities(name, self.severities)
+            shifts = [(Shift(name, (level,)),) for level in levels]
             return [
-                self._still("test", place, at, Geometric(1), sizes.type_steps, Shift(name, (level,)))
-                for at, level in enumerate(levels)
+                self._still("test", place, at, dwell=Geometric(1), steps=sizes.type_steps, shifts=each)
+                for at, each in enumerate(shifts)
             ]
         if role in (MIXED_DEV, MIXED_CLEAN_DEV) or name in FAMILY:
             part, count = ("test", sizes.mixed_test) if kind == "test" else ("dev", sizes.mixed_dev)
@@ -275,7 +266,7 @@ class UnitPlan:
         way = {} if self.recorded else way
         dwell, steps = self._runs(law, place, number), self.sizes.mixed_stretch
         if law in (MIXED_CLEAN, LABEL_SHIFT):
-            return self._still(part, place, number, dwell, steps, **way)
+            return self._still(part, place, number, dwell=dwell, steps=steps, **way)
         plain = self._shown(part, place, number, dwell=dwell, **way).replace(steps=steps)
         if law == DAY_NIGHT:  # one type, up through its severities and down again
             one = plain.shifts[number * len(plain.shifts) // self.sizes.more_test]
@@ -312,36 +303,12 @@ class UnitPlan:
         suite = suite_of(self.task)
         names = suite.seen if part == "dev" else suite.unseen
         kept = [name for name in names if "sliding" not in law or name not in MOVES_WORDS]
-        return Description(
-            dataset=self.task,
-            part=part,
-            seed=self._seed(place, number),
-            steps=self.sizes.stretch,
-            layout=Segments(),
-            shifts=tuple(Shift(name, suite.severities(name, self.severities)) for name in kept),
-            **law,
-        )
+        shifts = tuple(Shift(name, suite.severities(name, self.severities)) for name in kept)
+        return self._still(part, place, number, layout=Segments(), shifts=shifts, **law)
 
-    def _still(
-        self,
-        part: str,
-        place: int,
-        number: int,
-        dwell: Any,
-        steps: int,
-        shift: Shift | None = None,
-        **way: Any,
-    ) -> Description:
-        return Description(
-            dataset=self.task,
-            part=part,
-            seed=self._seed(place, number),
-            steps=steps,
-            dwell=dwell,
-            layout=Stationary(),
-            shifts=() if shift is None else (shift,),
-            **way,
-        )
+    def _still(self, part: str, place: int, number: int, **law: Any) -> Description:
+        law = {"steps": self.sizes.stretch, "layout": Stationary(), **law}
+        return Description(dataset=self.task, part=part, seed=self._seed(place, number), **law)
 
 
 def label_shift(classes: int, steps: int, seed: int, words: int = 1) -> Trace:

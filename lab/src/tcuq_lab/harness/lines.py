@@ -17,8 +17,9 @@ FORMAT = "tcuq field 1"
 IN_FILES = {"prediction error AUROC": "label error AUROC"}
 """Columns that result files name otherwise."""
 
-IN_ORDER = ("task", "name", "row", "fit", "column", "value", "low", "high", "networks")
-"""Parts of a line of a result file."""
+ENDS = ("value", "low", "high")
+IN_ORDER = ("task", "name", "row", "fit", "column", *ENDS, "networks")
+"""Parts of a line of a result file, in the order of `Line`."""
 
 
 class Line(NamedTuple):
@@ -64,43 +65,27 @@ def entries(lines: Iterable[Line]) -> list[dict[str, Any]]:
     """Return lines as a result file holds them; `tcuq_lab.changes` recognizes one by its first five."""
     found = []
     for each in lines:
-        content: dict[str, Any] = {
-            "task": each.task,
-            "name": each.stream,
-            "row": each.row,
-            "fit": each.fit,
-            "column": IN_FILES.get(each.column, each.column),
-        }
-        numbers = {"value": each.value, "low": each.low, "high": each.high}
-        content |= {name: value for name, value in numbers.items() if not math.isnan(value)}
-        found.append(content | {"networks": each.networks})
+        content: dict[str, Any] = dict(zip(IN_ORDER, each, strict=True))
+        content["column"] = IN_FILES.get(each.column, each.column)
+        undefined = [name for name in ENDS if math.isnan(content[name])]
+        found.append({name: value for name, value in content.items() if name not in undefined})
     return found
 
 
 def from_entries(content: Iterable[Mapping[str, Any]]) -> list[Line]:
     """Return the lines of a result file."""
     shown = {name: column for column, name in IN_FILES.items()}
-    return [
-        Line(
-            each["task"],
-            each["name"],
-            each["row"],
-            each["fit"],
-            shown.get(each["column"], each["column"]),
-            float(each.get("value", NAN)),
-            float(each.get("low", NAN)),
-            float(each.get("high", NAN)),
-            int(each.get("networks", 0)),
-        )
-        for each in content
-    ]
+    found = []
+    for each in content:
+        task, stream, row, fit, column = (each[name] for name in IN_ORDER[:5])
+        value, low, high = (float(each.get(name, NAN)) for name in ENDS)
+        count = int(each.get("networks", 0))
+        found.append(Line(task, stream, row, fit, shown.get(column, column), value, low, high, count))
+    return found
 
 
 def plain(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the figures as strict JSON has them: null for undefined ones, a text for infinity.
-
-    Six digits are kept: fewer than the figures have, more than they are worth.
-    """
+    """Return figures as strict JSON has them: six digits, null for undefined ones, a text for infinity."""
     return [{name: strict(value) for name, value in line.items()} for line in lines]
 
 
@@ -116,11 +101,11 @@ def strict(value: Any) -> Any:
 
 
 def read_content(path: str | Path, form: str, of: str) -> Mapping[str, Any]:
-    """Return the content of a result file of some format."""
+    """Return the content of a JSON file of some format, and say what it should be where it is not."""
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
     except ValueError as error:
         raise ValueError(f"{path} is not JSON: {str(error).splitlines()[0]}") from None
     if not isinstance(content, dict) or content.get("format") != form:
-        raise ValueError(f"{path} is not a result of {of}, expected the format {form!r}")
+        raise ValueError(f"{path} is not {of}, expected the format {form!r}")
     return content

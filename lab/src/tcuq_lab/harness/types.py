@@ -68,26 +68,11 @@ class Outputs:
         return len(self.probs)
 
     def pieces(self) -> list[slice]:
-        """Return the stretches as slices.
-
-        Returns
-        -------
-        list of slice
-            One for each stretch, in order.
-        """
+        """Return the stretches as slices, in order."""
         return slices(self.stretches, len(self))
 
     def taken(self, rows: Any) -> Outputs:
-        """Return some of the steps.
-
-        Parameters
-        ----------
-        rows : slice or array
-
-        Returns
-        -------
-        Outputs
-        """
+        """Return some of the steps: a slice, or the rows of an array."""
 
         def some(values: Array | None) -> Any:
             return None if values is None else values[rows]
@@ -96,21 +81,11 @@ class Outputs:
         return Outputs(self.probs[rows], some(self.features), extra, some(self.stretches), some(self.gauges))
 
     def split(self) -> list[Outputs]:
-        """Return the stretches, each by itself.
-
-        Returns
-        -------
-        list of Outputs
-        """
+        """Return the stretches, each by itself."""
         return [self.taken(piece) for piece in self.pieces()]
 
     def log(self) -> Log:
-        """Return the same as `tcuq` reads it.
-
-        Returns
-        -------
-        tcuq.Log
-        """
+        """Return the same as `tcuq` reads it."""
         return Log(self.probs, self.features, segments=self.stretches)
 
 
@@ -214,21 +189,11 @@ class Dev(Outputs):
         return truth.shifted.astype(np.uint8) if truth.kinds is None else truth.kinds
 
     def outputs(self) -> Outputs:
-        """Return what a method sees of the stream while it watches.
-
-        Returns
-        -------
-        Outputs
-        """
+        """Return what a method sees of the stream while it watches."""
         return Outputs(*(getattr(self, each.name) for each in fields(Outputs)))
 
     def log(self) -> Log:
-        """Return the steps that are judged as `tcuq` reads them, with labels where they are given.
-
-        Returns
-        -------
-        tcuq.Log
-        """
+        """Return the steps that are judged as `tcuq` reads them, with labels where they are given."""
         if self.truth is None:
             return super().log()
         kept = slice(None) if self.truth.judged.all() else self.truth.judged
@@ -288,23 +253,7 @@ class Answers(NamedTuple):
 
     @classmethod
     def of(cls, value: Any) -> Answers:
-        """Return what a method returned: `Answers`, a mapping with its names, or risk alone.
-
-        Parameters
-        ----------
-        value : Answers, mapping or array
-            What a method returned.
-
-        Returns
-        -------
-        Answers
-            The same in one form.
-
-        Raises
-        ------
-        ValueError
-            For names that are not known, and for values that are no numbers.
-        """
+        """Return what a method returned: `Answers`, a mapping with its names, or risk alone."""
         if isinstance(value, cls):
             return value
         if not isinstance(value, Mapping):

@@ -15,7 +15,7 @@ from .ensembles import Deep, DeepBelief, EarlyExit, ExitsAlone, Hydra, McDropout
 from .method import Method
 from .paper import VARIANTS, TcuqPaper
 from .perturbed import Godin, GodinEnergy, Odin, OdinEnergy
-from .rules import Mean8, MeanAnswer, MeanPosterior, Median, Streaming, Suppress, Vote, Vote8
+from .rules import Mean8, MeanAnswer, MeanPosterior, Median, Suppress, Vote, Vote8
 from .tcuq import TcuqStandard
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ SUFFIXES: Mapping[str, tuple[str, ...]] = {
     "postnet": ("_postnet",),
 }
 """Configurations of a recipe, as what follows the name of the backbone."""
-WIDE = "_wide"
 STORED = 7
 """Plain networks that are stored of a backbone: members beyond the last are the first ones again."""
 CHOICES = "choices.json"
@@ -41,8 +40,7 @@ CHOICES = "choices.json"
 def names_of(method: type[Method], backbone: str, seed: int, suffix: str = "") -> list[str]:
     """Return the names of the networks that a method takes, in its order.
 
-    Members of an ensemble have consecutive seeds, so that ensembles of neighboring seeds share members; after
-    the last of `STORED` networks comes the first, so that there are ensembles of as many seeds.
+    Members have consecutive seeds, and after the last of `STORED` networks comes the first.
     """
     others = ((seed + member) % STORED for member in range(1, method.members))
     return [f"{backbone}{suffix}-{number}" for number in (seed, *others)]
@@ -50,8 +48,6 @@ def names_of(method: type[Method], backbone: str, seed: int, suffix: str = "") -
 
 def suffix_of(method: type[Method], backbone: str, folder: str | Path) -> str:
     """Return the configuration that development data chose for a method on a backbone."""
-    if method.name.endswith("_plus"):
-        return WIDE
     offered = SUFFIXES[known("recipe", method.recipe, SUFFIXES)]
     if len(offered) == 1:
         return offered[0]
@@ -77,42 +73,15 @@ def load_networks(
     ]
 
 
-STREAM_METHODS: tuple[type[Streaming], ...] = (
-    Vote,
-    MeanPosterior,
-    MeanAnswer,
-    Suppress,
-    Median,
-    TcuqPaper,
-    TcuqStandard,
-    *VARIANTS,
-)
-FIXED_RULES: tuple[type[Streaming], ...] = (Vote8, Mean8, Belief, BeliefTold, Hmm)
-"""Rules with nothing to tune, which answer with a class of their own."""
-
-NETWORK_METHODS: tuple[type[Method], ...] = (
-    Base,
-    Entropy,
-    Temperature,
-    Conformal,
-    McDropout,
-    Deep,
-    EarlyExit,
-    Hydra,
-    Odin,
-    OdinEnergy,
-    Godin,
-    GodinEnergy,
-    PostNet,
-)
-"""Methods whose score of a step depends on that step alone."""
 WEAKENED: tuple[type[Method], ...] = (ExitsAlone,)
-"""Network methods without one of their parts, to see what it is worth; they are no baselines."""
-RIVALS: tuple[type[Method], ...] = (*FIXED_RULES, ConfidenceNorm, BeliefStay, DeepBelief, Stacked)
-"""Rivals of the monitor: rules that answer with a class of their own, and regressions."""
-METHODS: dict[str, type[Method]] = {
-    each.name: each for each in (*NETWORK_METHODS, *WEAKENED, *STREAM_METHODS, *RIVALS)
-}
+"""Methods without one of their parts, to see what it is worth; they are no baselines."""
+_ALL: tuple[type[Method], ...] = (
+    Base, Entropy, Temperature, Conformal, McDropout, Deep, EarlyExit, Hydra, Odin, OdinEnergy, Godin,
+    GodinEnergy, PostNet, *WEAKENED, Vote, MeanPosterior, MeanAnswer, Suppress, Median, TcuqPaper,
+    TcuqStandard, *VARIANTS, Vote8, Mean8, Belief, BeliefTold, Hmm, ConfidenceNorm, BeliefStay, DeepBelief,
+    Stacked,
+)  # fmt: skip
+METHODS = {each.name: each for each in _ALL}
 
 
 def method(name: str) -> type[Method]:

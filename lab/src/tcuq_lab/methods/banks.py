@@ -17,7 +17,8 @@ import numpy.typing as npt
 
 from tcuq.base.atomic_files import write_whole
 
-from .method import Method, Observed, Recorded
+from ..harness.types import Outputs
+from .method import Method
 
 if TYPE_CHECKING:
     from ..data import Dataset
@@ -29,11 +30,11 @@ Name = TypeVar("Name")
 
 def record_banks(
     methods: Mapping[Name, Method], data: Dataset, sources: Iterable[str]
-) -> dict[Name, dict[str, Recorded]]:
+) -> dict[Name, dict[str, Outputs]]:
     """Let methods record a part of a dataset, as it is and corrupted; every example is corrupted once."""
     from ..zoo.examples import examples
 
-    found: dict[Name, dict[str, Recorded]] = {name: {} for name in methods}
+    found: dict[Name, dict[str, Outputs]] = {name: {} for name in methods}
     for source, x in examples(data, sources):
         for name, method in methods.items():
             rows = method.record(x)
@@ -42,13 +43,13 @@ def record_banks(
     return found
 
 
-def observed(stream: Stream, bank: Mapping[str, Recorded]) -> Observed:
+def observed(stream: Stream, bank: Mapping[str, Outputs]) -> Outputs:
     """Return what a method may see of a stream: no labels, no sources."""
     columns = stream.gathered({name: _table(rows) for name, rows in bank.items()})
-    return Observed(columns.pop("probs"), columns.pop("features", None), columns)
+    return Outputs(columns.pop("probs"), columns.pop("features", None), columns)
 
 
-def _table(recorded: Recorded) -> dict[str, npt.NDArray[Any]]:
+def _table(recorded: Outputs) -> dict[str, npt.NDArray[Any]]:
     features = {} if recorded.features is None else {"features": recorded.features}
     return {"probs": recorded.probs, **features, **recorded.extra}
 
@@ -60,11 +61,8 @@ HALVED = ("features", "logits", "heads")
 """Columns for which half precision is enough."""
 
 
-def save_bank(path: str | Path, bank: Mapping[str, Recorded], *, compressed: bool = True) -> None:
-    """Write what was recorded of every source: features and logits as 16-bit floats, the rest as 32-bit ones.
-
-    One minus a posterior near 1, and risks at a high temperature, need all of their digits.
-    """
+def save_bank(path: str | Path, bank: Mapping[str, Outputs], *, compressed: bool = True) -> None:
+    """Write what was recorded of every source; risks and small doubts need all digits of 32-bit floats."""
     arrays: dict[str, npt.NDArray[Any]] = {}
     for source, rows in bank.items():
         for column, values in _table(rows).items():
@@ -79,10 +77,7 @@ def save_bank(path: str | Path, bank: Mapping[str, Recorded], *, compressed: boo
 
 
 def put_arrays(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-    """Write arrays that can be made again as a whole file, or none; the disk is not waited for.
-
-    Thousands of files are written by many processes, each of which would else stand still for the disk.
-    """
+    """Write arrays as a whole file, or none; what can be made again need not wait for the disk."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, part = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
@@ -101,7 +96,7 @@ def arrays_of(path: str | Path) -> dict[str, npt.NDArray[Any]]:
         return {name: file[name] for name in file.files}
 
 
-def load_bank(path: str | Path) -> dict[str, Recorded]:
+def load_bank(path: str | Path) -> dict[str, Outputs]:
     """Return what `save_bank` wrote, as 32-bit floats."""
     columns: dict[str, dict[str, npt.NDArray[Any]]] = {}
     try:
@@ -110,7 +105,7 @@ def load_bank(path: str | Path) -> dict[str, Recorded]:
                 source, _, column = name.partition(BETWEEN)
                 columns.setdefault(source, {})[column] = file[name].astype(np.float32)
         return {
-            source: Recorded(found.pop("probs"), found.pop("features", None), found)
+            source: Outputs(found.pop("probs"), found.pop("features", None), found)
             for source, found in columns.items()
         }
     except (KeyError, ValueError, OSError, EOFError, BadZipFile, zlib.error) as error:

@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from tcuq.base.checks import number
 
-from ..detectors.scores import FLOOR, filtered, softmax, unsure
-from .method import Answer, Labeled, Observed
+from ..detectors.scores import FLOOR, filtered, logs_of, softmax, unsure
+from ..harness.types import Outputs
+from .method import Answer, Labeled
 from .rules import Streaming
 
 REDRAW = 1 / 16
@@ -22,37 +23,32 @@ class Belief(Streaming):
     """A belief over the classes: before each step the class may have changed, then the posterior is heard.
 
     The class is redrawn, evenly, with a chance of 1 in 16; the belief is multiplied by the posterior plus
-    0.01 / L and brought to a sum of 1. Its class is the one believed in most, its score 1 less that belief.
-    Nothing is tuned, and nothing is told.
+    0.01 / L and brought to a sum of 1. The score is 1 less the largest belief.
     """
 
     name = "belief"
     own_answer = True
     grid: ClassVar[tuple[Mapping[str, Any], ...]] = ({"redraw": REDRAW},)
 
-    def score(self, seen: Observed, setting: Mapping[str, Any]) -> Answer:
+    def score(self, seen: Outputs, setting: Mapping[str, Any]) -> Answer:
         """Answer with the belief."""
         found = believed(seen, setting)
         return Answer(found, unsure(found))
 
     def state(self) -> int:
         """Return the bytes of a belief a class."""
-        return BYTES * self.classes
+        return BYTES * self.body.classes
 
 
 def redraw_of(setting: Mapping[str, Any], classes: int) -> float:
-    """Return the chance of a redraw: as it is given, or under which a class stays so long on average."""
+    """Return the chance of a redraw: as it is given, or of a stream of geometric dwell."""
     if "redraw" in setting:
         return float(setting["redraw"])
     return min(1.0, classes / (float(setting["dwell"]) * (classes - 1)))
 
 
 class BeliefTold(Belief):
-    """The same belief, told how long classes stay: an upper bound for what nobody tells.
-
-    The class is redrawn with a chance of min(1, L / (dwell (L - 1))), as streams of geometric dwell do.
-    `fit` takes the dwell from the labels of the development stream; `tell` gives another.
-    """
+    """The same belief, told how long classes stay, which labels of the development stream say."""
 
     name = "belief_told"
     grid: ClassVar[tuple[Mapping[str, Any], ...]] = ({"dwell": 16.0},)
@@ -76,25 +72,13 @@ class BeliefStay(Belief):
     grid: ClassVar[tuple[Mapping[str, Any], ...]] = STAYS
 
 
-def believed(seen: Observed, setting: Mapping[str, Any]) -> npt.NDArray[np.float64]:
-    """Return the belief after each step under a setting; see `beliefs`."""
-    return beliefs(seen, redraw_of(setting, seen.probs.shape[1]))
-
-
-def beliefs(seen: Observed, redraw: float) -> npt.NDArray[np.float64]:
-    """Return the belief over the classes after each step; every segment begins without an opinion.
-
-    Examples
-    --------
-    >>> steady = Observed(np.array([[0.8, 0.2], [0.8, 0.2]]))
-    >>> beliefs(steady, 1.0).round(3).tolist(), beliefs(steady, 0.0).round(3).tolist()
-    ([[0.797, 0.203], [0.797, 0.203]], [[0.797, 0.203], [0.939, 0.061]])
-    """
+def believed(seen: Outputs, setting: Mapping[str, Any]) -> npt.NDArray[np.float64]:
+    """Return the belief over the classes after each step; every segment begins without an opinion."""
     heard, present = stacked(seen)
-    return filtered(heard, redraw)[present]
+    return filtered(heard, redraw_of(setting, seen.probs.shape[1]))[present]
 
 
-def stacked(seen: Observed) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+def stacked(seen: Outputs) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
     """Return the segments side by side, (K, T, classes), even posteriors after an end, and what is there."""
     pieces, classes = seen.pieces(), seen.probs.shape[1]
     lengths = np.array([each.stop - each.start for each in pieces], dtype=np.int64)
@@ -109,15 +93,12 @@ def mean_run(dev: Labeled) -> float:
 
     Examples
     --------
-    >>> seen = Observed(np.full((5, 2), 0.5), stretches=np.array([0, 0, 0, 0, 1]))
+    >>> seen = Outputs(np.full((5, 2), 0.5), stretches=np.array([0, 0, 0, 0, 1]))
     >>> mean_run(Labeled(seen, np.array([1, 1, 0, -1, 0]), np.zeros(5, np.uint8)))
     1.3333333333333333
     """
-    known = dev.labels >= 0
-    begins = np.ones(len(dev.labels), dtype=np.bool_)
-    begins[1:] = dev.labels[1:] != dev.labels[:-1]
-    for piece in dev.observed.pieces():
-        begins[piece.start] = True
+    known, begins = dev.labels >= 0, np.diff(dev.labels, prepend=-1) != 0
+    begins[[piece.start for piece in dev.observed.pieces()]] = True
     runs = int((begins & known).sum())
     if not runs:
         raise ValueError("no step of the stream has a class, expected one or more to take the dwell from")
@@ -130,8 +111,6 @@ COOLEST, WARMEST = 0.2, 8.0
 """Temperatures that are looked at."""
 NEWTON = 4
 """Steps towards the best temperature in a round."""
-SMALLEST = 1e-30
-"""Of a posterior whose logarithm is taken."""
 LEAST = 1e-4
 """Chance of a switch that is kept at the least: a development stream of one class tells no smaller one."""
 
@@ -141,18 +120,15 @@ Doubles = npt.NDArray[np.float64]
 class Hmm(Belief):
     """A hidden Markov model of the class; the answer is its filtered belief.
 
-    The class is redrawn, evenly, with some chance at each step; what is heard is the posterior at some
-    temperature. Both numbers are learned by expectation maximization (Baum and Welch) on the development
-    stream, whose labels are not read: states and switches are expected from the whole stream, then
-    the chance is the share of expected redraws, and the temperature the one under which posteriors
-    predict the expected states best. That is a generalized step: posteriors stand for likelihoods, so the
-    likelihood of the stream under a temperature is not known.
+    The class is redrawn, evenly, with some chance, and the posterior is heard at some temperature. Both are
+    learned without labels by expectation maximization (Baum and Welch) on the development stream; posteriors
+    stand for likelihoods, so the temperature is the one under which they predict the expected states best.
     """
 
     name = "hmm"
     grid: ClassVar[tuple[Mapping[str, Any], ...]] = ({"redraw": REDRAW, "temperature": 1.0},)
 
-    def score(self, seen: Observed, setting: Mapping[str, Any]) -> Answer:
+    def score(self, seen: Outputs, setting: Mapping[str, Any]) -> Answer:
         """Answer with the belief."""
         logs, present = _logs(seen)
         found = filtered(softmax(logs, setting["temperature"]), float(setting["redraw"]))[present]
@@ -174,9 +150,9 @@ class Hmm(Belief):
         self.setting = {"redraw": redraw, "temperature": temperature}
 
 
-def _logs(seen: Observed) -> tuple[Doubles, npt.NDArray[np.bool_]]:
+def _logs(seen: Outputs) -> tuple[Doubles, npt.NDArray[np.bool_]]:
     heard, present = stacked(seen)
-    return np.log(np.maximum(heard, SMALLEST)), present
+    return np.asarray(logs_of(heard), dtype=np.float64), present
 
 
 def expected(heard: npt.NDArray[Any], redraw: float) -> tuple[Doubles, Doubles]:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tcuq.base.checks import number
 from tcuq.fitting.logistic import fit_logistic
 
 from ..detectors.scores import Centers, Doubles, centers_of, entropy, softmax, unsure
+from ..harness.types import Outputs
 from .belief import BYTES, BeliefStay, believed
-from .method import Answer, Labeled, Method, Observed, Recorded, check_clean
+from .method import Answer, Labeled, Method, check_clean
 
 
 class Base(Method):
@@ -22,7 +22,7 @@ class Base(Method):
 
     name = "base"
 
-    def score(self, seen: Observed, setting: Mapping[str, Any]) -> Answer:
+    def score(self, seen: Outputs, setting: Mapping[str, Any]) -> Answer:
         """Return 1 - max p of every step."""
         return Answer(seen.probs, unsure(seen.probs))
 
@@ -32,7 +32,7 @@ class Entropy(Base):
 
     name = "entropy"
 
-    def score(self, seen: Observed, setting: Mapping[str, Any]) -> Answer:
+    def score(self, seen: Outputs, setting: Mapping[str, Any]) -> Answer:
         """Return the entropy of every step, in [0, 1]."""
         return Answer(seen.probs, entropy(seen.probs))
 
@@ -42,21 +42,18 @@ GOLDEN = (5**0.5 - 1) / 2
 
 
 class Temperature(Method):
-    """The doubt of posteriors whose logits are divided by one temperature.
-
-    The temperature has the least negative log-likelihood on clean development examples; there is nothing
-    else to tune. Answers stay the same, posteriors do not.
-    """
+    """The doubt of posteriors at the temperature of the least clean negative log-likelihood."""
 
     name = "temperature"
     temperature: float | None = None
+    needs = MappingProxyType({"stored": 1})
 
-    def learn(self, clean: Recorded, y: npt.NDArray[np.int64]) -> None:
+    def learn(self, clean: Outputs, y: npt.NDArray[np.int64]) -> None:
         """Fit the temperature."""
         check_clean(self.name, clean.probs, y)
         self.temperature = fitted(clean.extra["logits"], y)
 
-    def score(self, seen: Observed, setting: Mapping[str, Any]) -> Answer:
+    def score(self, seen: Outputs, setting: Mapping[str, Any]) -> Answer:
         """Return scaled posteriors and their doubt."""
         if self.temperature is None:
             raise ValueError(
@@ -64,10 +61,6 @@ class Temperature(Method):
             )
         probs = softmax(seen.extra["logits"], self.temperature)
         return Answer(probs, unsure(probs))
-
-    def needs(self) -> dict[str, Any]:
-        """Store the temperature."""
-        return {"stored": 1}
 
 
 def likelihood(logits: npt.NDArray[Any], y: npt.NDArray[np.int64], temperature: float) -> float:
@@ -79,10 +72,7 @@ def likelihood(logits: npt.NDArray[Any], y: npt.NDArray[np.int64], temperature: 
 
 
 def fitted(logits: npt.NDArray[Any], y: npt.NDArray[np.int64]) -> float:
-    """Return the temperature, 0.01 to 100, of the least negative log-likelihood.
-
-    The likelihood is convex in the inverse temperature, so it has one valley, and a golden section finds it.
-    """
+    """Return the temperature, 0.01 to 100, of the least negative log-likelihood, which has one valley."""
     if not len(y):
         raise ValueError("no examples; a temperature is fitted to one or more")
     low, high = np.log(COLDEST), np.log(HOTTEST)
@@ -103,44 +93,29 @@ def fitted(logits: npt.NDArray[Any], y: npt.NDArray[np.int64]) -> float:
 class Conformal(Method):
     """Split conformal on the doubt 1 - max p; the score is 1 minus the p-value.
 
-    The p-value of a step is (1 + clean development examples with at least its doubt) / (1 + all of them).
-    Ties count in full and nothing is drawn at random, so that among examples like the clean ones a p-value is
-    at most a level with at most that chance. No labels are used.
-
-    The score never falls where the doubt rises. As a ranking it is BASE up to ties: doubts between two
-    neighbors of the clean ones become equal, and so do all beyond the largest. What it adds is the unit: a
-    threshold can be told beforehand, see `refused`. There is nothing to tune.
+    The p-value is (1 + clean development examples with at least its doubt) / (1 + all of them): among
+    examples like them it is at most a level with at most that chance. As a ranking it is BASE up to ties.
     """
 
     name = "conformal"
     clean: Doubles | None = None
     """Doubts of clean examples, rising."""
 
-    def learn(self, clean: Recorded, y: npt.NDArray[np.int64]) -> None:
+    def learn(self, clean: Outputs, y: npt.NDArray[np.int64]) -> None:
         """Keep the doubts of clean examples; labels decide nothing, but one below 0 is refused."""
         check_clean(self.name, clean.probs, y)
         self.clean = np.sort(unsure(clean.probs))
 
-    def score(self, seen: Observed, setting: Mapping[str, Any]) -> Answer:
+    def score(self, seen: Outputs, setting: Mapping[str, Any]) -> Answer:
         """Return 1 minus the p-value of every step."""
-        return Answer(seen.probs, 1 - p_values(self._clean(), unsure(seen.probs)))
-
-    def refused(self, score: npt.NDArray[np.float64], level: float) -> npt.NDArray[np.bool_]:
-        """Return the steps whose p-value is at most a level: at most that share of clean ones, on average."""
-        whole = len(self._clean()) + 1
-        # The hair saves levels such as 0.29, which times 100 is less than 29.
-        most = math.floor(number("level", level, 0, 1) * whole * (1 + 1e-12))
-        # Back to counts, in which a comparison is exact.
-        return np.asarray(np.rint((1 - score) * whole) <= most)
-
-    def needs(self) -> dict[str, Any]:
-        """Store the clean doubts."""
-        return {"stored": len(self._clean())}
-
-    def _clean(self) -> Doubles:
         if self.clean is None:
             raise ValueError("conformal has no clean doubts; learn() with development examples is needed")
-        return self.clean
+        return Answer(seen.probs, 1 - p_values(self.clean, unsure(seen.probs)))
+
+    @property
+    def needs(self) -> Mapping[str, Any]:
+        """Store the clean doubts."""
+        return {"stored": 0 if self.clean is None else len(self.clean)}
 
 
 def p_values(clean: Doubles, doubt: Doubles) -> Doubles:
@@ -155,17 +130,7 @@ L2 = 1.0
 
 
 def calibrated_bias(logits: Doubles, share: float) -> float:
-    """Return the bias under which the mean logistic of some logits is a share.
-
-    The share lies between 0 and 1, and is neither; the logits are without any bias.
-
-    Examples
-    --------
-    >>> x = np.array([-1.0, 0.0, 3.0])
-    >>> bias = calibrated_bias(x, 0.25)
-    >>> round(float((1 / (1 + np.exp(-(x + bias)))).mean()), 6)
-    0.25
-    """
+    """Return the bias under which the mean logistic of some logits is a share, neither 0 nor 1."""
     # Beyond these ends every step is on one side of the share; the mean rises with the bias in between.
     center = float(np.log(share / (1 - share)))
     low, high = center - float(logits.max()), center - float(logits.min())
@@ -179,11 +144,7 @@ def calibrated_bias(logits: Doubles, share: float) -> float:
 
 
 class ConfidenceNorm(Method):
-    """A memoryless regression of errors on two figures of a step.
-
-    The figures are the log odds of the largest posterior and the log of the norm of the features (the
-    penultimate layer). They are weighed on a labeled development stream; the score is the chance of an error.
-    """
+    """A regression of errors on the log odds of the largest posterior and the log norm of the features."""
 
     name = "confidence_norm"
     coef: Doubles | None = None
@@ -201,7 +162,7 @@ class ConfidenceNorm(Method):
         self.coef, _ = fit_logistic(x, wrong, L2)
         self.bias = calibrated_bias(x @ self.coef, float(wrong.mean()))
 
-    def score(self, seen: Observed, setting: Mapping[str, Any]) -> Answer:
+    def score(self, seen: Outputs, setting: Mapping[str, Any]) -> Answer:
         """Return the chance of an error at every step."""
         if self.coef is None:
             raise ValueError(f"{self.name} is not fitted; fit() with a labeled development stream is needed")
@@ -210,14 +171,13 @@ class ConfidenceNorm(Method):
         logit = x[:, 0] * self.coef[0] + x[:, 1] * self.coef[1] + self.bias
         return Answer(seen.probs, 1 / (1 + np.exp(-logit)))
 
-    def needs(self) -> dict[str, Any]:
+    @property
+    def needs(self) -> Mapping[str, Any]:
         """Take the norm and weigh; store two coefficients and a bias."""
-        from ..zoo.outputs import core
-
-        return {"more": core(self.network).width + 2, "stored": 3}
+        return {"more": self.body.width + 2, "stored": 3}
 
 
-def figures(seen: Observed) -> npt.NDArray[np.float64]:
+def figures(seen: Outputs) -> npt.NDArray[np.float64]:
     """Return the log odds of the largest posterior and the log norm of the features, (T, 2)."""
     if seen.features is None:
         raise ValueError("features are not given; confidence_norm needs those of the penultimate layer")
@@ -259,7 +219,7 @@ class Stacked(BeliefStay):
         self.coef = fit_logistic(x, wrong, L2)[0] if 0 < wrong.sum() < len(wrong) else np.zeros(x.shape[1])
         self.bias = calibrated_bias(x @ self.coef, float(share))
 
-    def score(self, seen: Observed, setting: Mapping[str, Any]) -> Answer:
+    def score(self, seen: Outputs, setting: Mapping[str, Any]) -> Answer:
         """Answer with the belief; the score is the chance of an error."""
         found = believed(seen, setting)
         if self.coef is None:  # while the stay is chosen
@@ -268,7 +228,7 @@ class Stacked(BeliefStay):
         logit = (x * self.coef).sum(axis=1) + self.bias
         return Answer(found, 1 / (1 + np.exp(-np.clip(logit, -500, 500))))
 
-    def values(self, seen: Observed, found: Doubles) -> Doubles:
+    def values(self, seen: Outputs, found: Doubles) -> Doubles:
         """Return the seven numbers of each step."""
         predictions = seen.probs.argmax(axis=1)
         agree = (found.argmax(axis=1) == predictions).astype(np.float64)
@@ -289,7 +249,7 @@ class Stacked(BeliefStay):
         return super().stored() + 3 * 7 + 1 + self.centers.means.size + self.centers.whitens.size
 
 
-def _features(seen: Observed) -> Any:
+def _features(seen: Outputs) -> Any:
     """Return features; posteriors where there are none."""
     return seen.probs if seen.features is None else seen.features
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from tcuq.base.checks import integer
-
 from ..detectors.scores import Doubles, entropy, softmax, unsure
+from ..harness.types import Outputs
 from .belief import BYTES, STAYS, believed
-from .method import Answer, Floats, Method, Observed, Recorded
+from .method import Answer, Floats, Method
 
 if TYPE_CHECKING:
     from torch import nn
@@ -22,17 +22,13 @@ if TYPE_CHECKING:
 
 
 class Rowwise(Method):
-    """A method that records a risk an example and setting, in `extra["risks"]` (n, settings).
-
-    A bank of such columns is smaller than one of what several networks say. Answers are the same in every
-    setting, so that settings are ranked on the same errors.
-    """
+    """A method that records a risk an example and setting, in `extra["risks"]` (n, settings)."""
 
     reads_features = False
     columns: ClassVar[tuple[Mapping[str, Any], ...]] = ()
     """Settings that are recorded, where a method shares the bank of one with more of them; else the grid."""
 
-    def score(self, seen: Observed, setting: Mapping[str, Any]) -> Answer:
+    def score(self, seen: Outputs, setting: Mapping[str, Any]) -> Answer:
         """Return the column of the setting."""
         if setting not in self.grid:
             raise ValueError(f"setting {dict(setting)} is unknown, expected one of the grid of {self.name}")
@@ -48,11 +44,11 @@ GRID: tuple[Mapping[str, Any], ...] = tuple(
 
 def together(
     logits: npt.NDArray[Any], features: npt.NDArray[Any], grid: Sequence[Mapping[str, Any]] = GRID
-) -> Recorded:
+) -> Outputs:
     """Return the mean posterior of members and the risks of all settings."""
     probs = softmax(logits).mean(axis=1)
     risks = np.stack([risk(logits, probs.argmax(axis=1), **setting) for setting in grid], axis=1)
-    return Recorded(probs.astype(np.float32), features, {"risks": risks})
+    return Outputs(probs.astype(np.float32), features, {"risks": risks})
 
 
 def risk(
@@ -83,7 +79,7 @@ class Deep(Rowwise):
     bank = "deep"
     grid = GRID
 
-    def record(self, x: npt.NDArray[Any], device: str = "cpu") -> Recorded:
+    def record(self, x: npt.NDArray[Any], device: str = "cpu") -> Outputs:
         """Run every member."""
         found = [self.heard(each, x, device) for each in self.loaded()]
         return together(
@@ -92,10 +88,9 @@ class Deep(Rowwise):
 
 
 class EarlyExit(Rowwise):
-    """The mean posterior of all exits and the head.
+    """The mean posterior of all exits and the head, which the risk may leave out.
 
-    The risk is taken over the same members or without the head; the answer is always that of all. What tells
-    members apart keeps the head, since a network may have a single exit, and is tried on warmer posteriors.
+    What tells members apart keeps the head, since a network may have a single exit.
     """
 
     name = "early_exit"
@@ -111,7 +106,7 @@ class EarlyExit(Rowwise):
         """Return the logits of the members, from those of the head and of the exits."""
         return [*exits, final]
 
-    def record(self, x: npt.NDArray[Any], device: str = "cpu") -> Recorded:
+    def record(self, x: npt.NDArray[Any], device: str = "cpu") -> Outputs:
         """Run the network once, with its exits."""
         from ..zoo.outputs import parts
 
@@ -136,12 +131,7 @@ FEWER = 3
 
 
 class Hydra(Method):
-    """The mean posterior of the heads, and the kinds of `members.risk`.
-
-    All heads or the first `FEWER` are used, for the answer, the risk and the cost alike. What tells heads
-    apart is also tried on warmer posteriors. The temperature at which heads were taught is a matter of the
-    weights: see `tcuq_lab.methods.suffix_of`.
-    """
+    """The mean posterior of all heads or the first `FEWER`, for the answer, the risk and the cost alike."""
 
     name = "hydra"
     recipe = "hydra"
@@ -155,16 +145,16 @@ class Hydra(Method):
         {"kind": "information", "heads": FEWER, "temperature": 2.0},
     )
 
-    def record(self, x: npt.NDArray[Any], device: str = "cpu") -> Recorded:
+    def record(self, x: npt.NDArray[Any], device: str = "cpu") -> Outputs:
         """Run the body once and all heads."""
         from ..zoo.outputs import parts
 
         _, features, *heads = parts(self.network, x, device)
         logits = np.stack(heads, axis=1)
         probs = softmax(logits).mean(axis=1).astype(np.float32)
-        return Recorded(probs, features, {"heads": logits})
+        return Outputs(probs, features, {"heads": logits})
 
-    def score(self, seen: Observed, setting: Mapping[str, Any]) -> Answer:
+    def score(self, seen: Outputs, setting: Mapping[str, Any]) -> Answer:
         """Return the mean posterior of the heads that are used, and its risk."""
         used = seen.extra["heads"][:, : setting["heads"]]
         probs = softmax(used).mean(axis=1)
@@ -179,10 +169,9 @@ class Hydra(Method):
 
 
 class McDropout(Rowwise):
-    """The mean posterior of passes with dropout, and the settings of `members.risk`.
+    """The mean posterior of passes with dropout.
 
-    What is dropped for an example depends on the seed, on its row among the examples that are recorded
-    together, on the pass and on the layer; not on batches, nor on the device. So row k of two sources meets
+    What is dropped depends on seed, row, pass and layer, not on batches, so that row k of two sources meets
     the same masks. Features are the mean over passes.
     """
 
@@ -190,13 +179,10 @@ class McDropout(Rowwise):
     recipe = "dropout"
     bank = "mc_dropout"
     grid = GRID
+    passes, seed = 10, 0
+    needs = MappingProxyType({"repeats": passes})  # masks are drawn by the device and are not counted
 
-    def __init__(self, networks: Sequence[nn.Module] = (), passes: int = 10, seed: int = 0) -> None:
-        super().__init__(networks)
-        self.passes = integer("passes", passes, 2, 1000)
-        self.seed = integer("seed", seed, 0, 2**63 - 1)
-
-    def record(self, x: npt.NDArray[Any], device: str = "cpu") -> Recorded:
+    def record(self, x: npt.NDArray[Any], device: str = "cpu") -> Outputs:
         """Run the network `passes` times, each with masks of its own."""
         import torch
 
@@ -213,21 +199,9 @@ class McDropout(Rowwise):
                 features.append(torch.stack([each[1].float() for each in found]).mean(0).cpu().numpy())
         return together(np.concatenate(logits), np.concatenate(features), self.grid)
 
-    def needs(self) -> dict[str, Any]:
-        """Run all passes; masks are drawn by the device and are not counted."""
-        return {"repeats": self.passes}
 
-
-POSTNET_KINDS = (
-    "max",
-    "evidence",
-    "differential",
-    "entropy",
-    "expected",
-    "information",
-    "deviation",
-    "winner",
-)
+POSTNET_KINDS = ("max", "evidence", "differential", "entropy", "expected", "information", "deviation",
+                 "winner")  # fmt: skip
 
 
 class PostNet(Rowwise):
@@ -243,15 +217,16 @@ class PostNet(Rowwise):
     bank = "postnet"
     grid = tuple({"kind": kind} for kind in POSTNET_KINDS)
 
-    def record(self, x: npt.NDArray[Any], device: str = "cpu") -> Recorded:
+    def record(self, x: npt.NDArray[Any], device: str = "cpu") -> Outputs:
         """Run the network once."""
         from ..zoo.outputs import parts
 
         _, features, alpha = parts(self.network, x, device)
         mean = alpha / alpha.sum(axis=1, keepdims=True)
-        return Recorded(mean, features, {"risks": risks(alpha)})
+        return Outputs(mean, features, {"risks": risks(alpha)})
 
-    def needs(self) -> dict[str, Any]:
+    @property
+    def needs(self) -> Mapping[str, Any]:
         """Leave out the linear head, which is not used; a flow measures and moves a point a class."""
         from ..zoo.heads import Posterior
         from ..zoo.outputs import parameters
@@ -297,13 +272,12 @@ class DeepBelief(Deep):
     grid = STAYS
     columns = GRID
 
-    def score(self, seen: Observed, setting: Mapping[str, Any]) -> Answer:
+    def score(self, seen: Outputs, setting: Mapping[str, Any]) -> Answer:
         """Answer with the belief."""
         found = believed(seen, setting)
         return Answer(found, unsure(found))
 
-    def needs(self) -> dict[str, Any]:
+    @property
+    def needs(self) -> Mapping[str, Any]:
         """Store the stay, and keep a belief a class."""
-        from ..zoo.outputs import core
-
-        return {"stored": 1, "state": BYTES * core(self.network).classes}
+        return {"stored": 1, "state": BYTES * self.body.classes}

@@ -15,15 +15,13 @@ import numpy.typing as npt
 
 from tcuq.metrics.inputs import Bools, Ints
 
-from ..detectors.scores import Doubles, entropy, margin, softmax, unsure
+from ..detectors.scores import Doubles, entropy, logs_of, margin, softmax, unsure
 from ..harness.declare import grid
 from ..harness.types import Answers, Array, Dev, Outputs, doubt
 from ..metrics.windows import cut
 from .confidence import fitted
 from .method import Floats
 
-SMALLEST = 1e-30
-"""Of a posterior whose logarithm is taken."""
 OTHER = "other"
 """What a second predictor says, among the `extra` of what is seen."""
 Setting = Mapping[str, Any]
@@ -34,7 +32,7 @@ class Windows:
 
     def __init__(self, probs: Floats, logits: Floats | None = None, other: Floats | None = None) -> None:
         self.probs, self.other = probs, other
-        self.logits = np.log(np.maximum(probs, SMALLEST)) if logits is None else logits
+        self.logits = logs_of(probs) if logits is None else logits
         self._scaled: dict[float, Floats] = {1.0: probs}
 
     @classmethod
@@ -104,10 +102,7 @@ class Development:
         return 1.0 if scale is None else scale * self.temperature
 
     def halves(self) -> tuple[Development, Development] | None:
-        """Return every other stretch, and the rest; None where there is but one.
-
-        The temperature, one number of thousands of steps, is that of both together.
-        """
+        """Return every other stretch, and the rest, at one temperature; None of a single stretch."""
         odd = np.unique(self.stretches, return_inverse=True)[1].ravel() % 2 == 1
         if not odd.any():
             return None
@@ -130,10 +125,7 @@ def line(x: Doubles, y: Doubles, through: tuple[float, float] | None = None) -> 
 
 
 def monotone(x: npt.ArrayLike, y: npt.ArrayLike) -> Curve:
-    """Return the isotonic regression: rising, of the least squares, straight between what was seen.
-
-    Values beyond what was seen get what its ends have.
-    """
+    """Return the isotonic regression: straight between what was seen, and level beyond."""
     given, target = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     places, number = np.unique(given, return_inverse=True)
     counts = np.bincount(number.ravel()).astype(np.float64)
@@ -180,10 +172,7 @@ class Estimated:
         self.learn(Development(Windows.of(dev, found.steps), labels, stretches))
 
     def learn(self, dev: Development) -> None:
-        """Keep the setting that is nearest to the truth on development windows, and learn from all of them.
-
-        Where there are several stretches, each half is judged by what the other half taught.
-        """
+        """Keep the setting nearest to the truth, halves judged by each other, and learn from all windows."""
         learn, settings, halves = self.estimate.learn, self.estimate.grid, dev.halves()
         pairs = [(dev, dev)] if halves is None else [halves, halves[::-1]]
 
@@ -226,10 +215,7 @@ def _curve(dev: Development, curve: str, value: Rule) -> Rule:
 
 
 def _atc(dev: Development, certainty: str, scale: float | None) -> Rule:
-    """Take the share of steps at least as sure as a threshold.
-
-    As large a share of development steps lies below the threshold as were wrong.
-    """
+    """Take the share of steps as sure as a threshold, below which as many development steps lie as erred."""
     sure = _certainty(dev, certainty, scale)
     threshold = np.append(np.sort(sure(dev.windows), axis=None), np.inf)[int((~dev.right).sum())]
     return lambda windows: (sure(windows) >= threshold).mean(axis=1)
@@ -243,11 +229,7 @@ def _doc(dev: Development, scale: float | None) -> Rule:
 
 
 def _doc_regression(dev: Development, certainty: str, scale: float | None, through: str) -> Rule:
-    """Learn a line of the mean certainty.
-
-    It is free, or goes through the mean confidence and accuracy of the surest quarter of the windows, which
-    stand for clean data.
-    """
+    """Learn a line of the mean certainty, free or through the surest quarter, which stands for clean data."""
     each = _certainty(dev, certainty, scale)
     sure, truth, point = each(dev.windows).mean(axis=1), dev.accuracies, None
     if through == "surest quarter":
@@ -277,11 +259,7 @@ def _entropy_mean(dev: Development, curve: str, scale: float | None) -> Rule:
 
 
 def _nuclear_norm(dev: Development, curve: str, scale: float | None) -> Rule:
-    """Learn a curve of the nuclear norm of each window's posteriors.
-
-    The norm is large where posteriors are sure and all classes come equally often, so that it takes a
-    window of few classes for a drop of accuracy, unless development windows are like it.
-    """
+    """Learn a curve of the nuclear norm of posteriors: large where they are sure and classes come evenly."""
     temperature = dev.scaled(scale)
     return _curve(dev, curve, lambda windows: nuclear_norms(windows.scaled(temperature)))
 
@@ -299,11 +277,7 @@ LIMIT = 5.0
 
 
 def _mano(dev: Development, normalize: str, power: int, curve: str) -> Rule:
-    """Learn a curve of the norm of each window's normalized logits.
-
-    The paper normalizes by softmax where posteriors are far from even, else by the first terms of its series,
-    and takes the fourth power.
-    """
+    """Learn a curve of the norm of logits, normalized by softmax or, near even ones, by its first terms."""
     return _curve(dev, curve, lambda windows: logit_norms(windows.logits, power, normalize == "paper"))
 
 
@@ -326,10 +300,9 @@ scaling with each, at most; and steps of a window by which a class may be off at
 
 
 def _cot(dev: Development, threshold: bool, scale: float | None) -> Rule:
-    """Take one less the cost of moving the window's posteriors to classes in development shares.
+    """Take one less the cost of moving a window's posteriors to classes in development shares.
 
-    A step costs 1 less its posterior at the class that it is moved to. The thresholded form counts the steps
-    whose cost is above a threshold; as large a share of development steps lies above it as were wrong.
+    Or the steps that cost less than a threshold, above which as many development steps lie as were wrong.
     """
     temperature = dev.scaled(scale)
     shares = np.bincount(dev.labels.ravel(), minlength=dev.windows.probs.shape[2]) / dev.labels.size
@@ -341,10 +314,7 @@ def _cot(dev: Development, threshold: bool, scale: float | None) -> Rule:
 
 
 def transport(probs: npt.NDArray[Any], shares: Doubles) -> Doubles:
-    """Return what each step costs in the best transport of its window to classes, (n, size).
-
-    Sinkhorn's scaling finds it, smoothed a little: the mean cost of a window is within about 0.01.
-    """
+    """Return what each step costs in the best transport of its window, by Sinkhorn's scaling, (n, size)."""
     present = shares > 0
     costs = 1 - np.asarray(probs[:, :, present], dtype=np.float64)
     wanted = shares[present] * costs.shape[1]
@@ -368,8 +338,7 @@ def transport(probs: npt.NDArray[Any], shares: Doubles) -> Doubles:
 def _bbse(dev: Development, soft: bool, scale: float | None, penalty: float) -> Rule:
     """Take the mean posterior of the prediction, after each window's own class mix is put into it.
 
-    The mix is the one whose predictions, counted as classes or as posteriors, by the confusion matrix of
-    development steps, come nearest to those of the window.
+    The mix is the one whose predictions, by the confusion matrix of development steps, come nearest.
     """
     temperature, classes = dev.scaled(scale), dev.windows.probs.shape[2]
 
@@ -413,10 +382,7 @@ def _dev_accuracy(dev: Development) -> Rule:
 
 
 def _gde(dev: Development, soft: bool, curve: str) -> Rule:
-    """Take the share of steps at which a second predictor, trained alike from other seeds, agrees.
-
-    It is taken as it is, as a difference from development time, or through a curve.
-    """
+    """Take how often a second predictor, trained alike, agrees: as it is, less a gap, or through a curve."""
     if curve == "none":
         return lambda windows: agreement(windows, soft)
     if curve == "difference":

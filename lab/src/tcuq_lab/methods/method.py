@@ -20,6 +20,7 @@ from ..metrics.drops import Measure, objective
 if TYPE_CHECKING:
     from torch import nn
 
+    from ..zoo.backbone import Backbone
     from ..zoo.outputs import MethodCost
     from ..zoo.outputs import Outputs as Said
 
@@ -38,11 +39,6 @@ MODULES = {
 
 def networks_of(name: str, networks: Sequence[nn.Module], recipe: str, members: int) -> tuple[nn.Module, ...]:
     """Return the networks of a method, none or as many as it needs."""
-    if not isinstance(networks, Sequence):
-        raise TypeError(
-            f"{name} is given a {type(networks).__name__}, expected "
-            f"a sequence of {members} of recipe {recipe}"
-        )
     if not networks:
         return ()
     if len(networks) != members:
@@ -56,7 +52,7 @@ def networks_of(name: str, networks: Sequence[nn.Module], recipe: str, members: 
 
 
 def check_clean(name: str, x: npt.NDArray[Any], y: npt.NDArray[np.int64]) -> None:
-    """Refuse examples that cannot be clean ones: of no class, or without a label each.
+    """Refuse examples that cannot be clean ones: none, or of no class.
 
     Examples
     --------
@@ -67,8 +63,6 @@ def check_clean(name: str, x: npt.NDArray[Any], y: npt.NDArray[np.int64]) -> Non
     """
     if not len(x):
         raise ValueError(f"{name} is given no examples, expected one clean development example or more")
-    if len(x) != len(y):
-        raise ValueError(f"{name} is given {len(y)} labels, expected {len(x)}, one an example")
     if y.min() < 0:
         raise ValueError(
             f"{name} is given an example of class {y.min()}, expected 0 or more, clean examples alone"
@@ -78,10 +72,6 @@ def check_clean(name: str, x: npt.NDArray[Any], y: npt.NDArray[np.int64]) -> Non
 Floats = npt.NDArray[np.floating[Any]]
 TRIALS = 8
 """Settings that a method with anything to tune may try; the same for all."""
-Recorded = Outputs
-"""What a method's networks say to examples, a row each."""
-Observed = Outputs
-"""What a method may see of a stream, a row a step."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,16 +127,12 @@ class Method(ABC):
     choice: ClassVar[str | None] = None
     """Classes that state the same choice would keep the same setting on a stream, so that one may `follow`
     another. None: the method chooses for itself."""
-    has_monitor: ClassVar[bool] = False
-    """Whether `monitored` gives a monitor; its gain over the first row is reported with an interval."""
     measure: Measure | None = None
     """What settings are chosen by; None stands for `objective.objective`."""
     own_answer: ClassVar[bool] = False
     """Whether it answers with a class of its own, another one with another setting."""
     calibrated: ClassVar[bool] = False
     """Whether 1 less its score is the chance that its answer is right, so that means expect an accuracy."""
-    keeps_fit: ClassVar[bool] = False
-    """Whether `fit_record` holds all that `fit` finds, so that `restore` may take its place."""
 
     def __init__(self, networks: Sequence[nn.Module] = ()) -> None:
         self.networks = networks_of(self.name, networks, self.recipe, self.members)
@@ -163,23 +149,27 @@ class Method(ABC):
         """The first network."""
         return self.loaded()[0]
 
-    def learn(self, clean: Recorded, y: npt.NDArray[np.int64]) -> None:  # noqa: B027
+    @property
+    def body(self) -> Backbone:
+        """The backbone of the first network."""
+        from ..zoo.outputs import core
+
+        return core(self.network)
+
+    def learn(self, clean: Outputs, y: npt.NDArray[np.int64]) -> None:  # noqa: B027
         """Learn from what was recorded of clean development examples, before any stream is seen."""
 
     def ready(self, x: npt.NDArray[Any], y: npt.NDArray[np.int64]) -> None:
-        """Learn from clean development examples alone, before anything is recorded.
-
-        Only methods whose networks or grid cannot do without it differ from `learn` here.
-        """
+        """Learn from clean examples before anything is recorded, where recording cannot do without."""
         if type(self).learn is not Method.learn:
             from ..zoo.outputs import place_of
 
             self.learn(self.record(x, place_of(self.network)), y)
 
-    def record(self, x: npt.NDArray[Any], device: str = "cpu") -> Recorded:
+    def record(self, x: npt.NDArray[Any], device: str = "cpu") -> Outputs:
         """Run the networks over examples as a backbone takes them."""
         found = self.heard(self.network, x, device)
-        return Recorded(found.probs, found.features, {"logits": found.logits})
+        return Outputs(found.probs, found.features, {"logits": found.logits})
 
     def heard(self, network: nn.Module, x: npt.NDArray[Any], device: str) -> Said:
         """Return what a network says to examples; it is run once for all methods that share `said`."""
@@ -192,14 +182,13 @@ class Method(ABC):
         return self.said[id(network)]
 
     @abstractmethod
-    def score(self, seen: Observed, setting: Mapping[str, Any]) -> Answer:
+    def score(self, seen: Outputs, setting: Mapping[str, Any]) -> Answer:
         """Answer a stream with a setting of the grid; the past of a segment's first step is empty."""
 
     def fit(self, dev: Labeled) -> None:
         """Keep the setting whose scores find the method's own errors best, and drops of accuracy if asked.
 
-        Where settings answer differently, errors differ too, and one that errs more may rank its errors
-        better: there the area under risk and coverage decides.
+        Where settings answer differently, errors do too: there the area under risk and coverage decides.
         """
         measure = self.measure or objective
 
@@ -215,11 +204,11 @@ class Method(ABC):
         # A grid begins with its simplest setting, which wins a tie.
         self.setting = max(self.grid, key=quality) if len(self.grid) > 1 else self.grid[0]
 
-    def answer(self, seen: Observed) -> Answer:
+    def answer(self, seen: Outputs) -> Answer:
         """Answer a stream with the setting that was kept."""
         return self.score(seen, self.setting)
 
-    def prediction_risk(self, seen: Observed, found: Answer) -> Floats | None:
+    def prediction_risk(self, seen: Outputs, found: Answer) -> Floats | None:
         """Return what an answer says of the plain network's prediction; None: what its posteriors do."""
         plain = self.recipe == "plain" and self.members == 1
         return found.score if plain and not self.own_answer else None
@@ -228,31 +217,16 @@ class Method(ABC):
         """Fit no more than `posteriors` needs; all, where scores and posteriors go together."""
         self.fit(dev)
 
-    def posteriors(self, seen: Observed) -> Floats:
+    def posteriors(self, seen: Outputs) -> Floats:
         """Return the posteriors that the method stands by."""
         return self.answer(seen).probs
-
-    def follow(self, full: Method) -> None:
-        """Fit to the stream of a fitted method with the same `choice`, which is not made again."""
-        raise ValueError(f"{self.name} follows no other method; use fit")
-
-    def monitored(self) -> Any:
-        """Return the monitor of a fitted method that has one, a `tcuq.Tcuq`."""
-        raise ValueError(f"{self.name} has no monitor")
-
-    def fit_record(self) -> dict[str, Any]:
-        """Return what `fit` found, as JSON takes it."""
-        raise ValueError(f"{self.name} keeps no fit")
-
-    def restore(self, dev: Labeled, record: Mapping[str, Any]) -> None:
-        """Take up what an earlier fit to the same stream found."""
-        raise ValueError(f"{self.name} keeps no fit")
 
     def deployed(self) -> Sequence[nn.Module]:
         """Return the networks that a device runs."""
         return self.loaded()
 
-    def needs(self) -> dict[str, Any]:
+    @property
+    def needs(self) -> Mapping[str, Any]:
         """Return what a step needs beside a pass through every network, as `zoo.outputs.counted` takes it."""
         return {}
 
@@ -260,7 +234,7 @@ class Method(ABC):
         """Return what a step costs, for a prepared input of a shape (channels, height, width)."""
         from ..zoo.outputs import counted
 
-        return counted(self.deployed(), shape, **self.needs())
+        return counted(self.deployed(), shape, **self.needs)
 
 
 HORIZON = 200

@@ -30,22 +30,21 @@ from tcuq.monitor.params import Params
 from tcuq.monitor.signals import NUMBER, SLOW, ordered, profile_signals
 
 from ..detectors.scores import softmax
+from ..harness.types import Outputs
 from ..metrics.drops import Measure, objective
 from .confidence import fitted
-from .method import Floats, Labeled, Method, Observed
+from .method import Floats, Labeled, Method
 from .projection import WIDTH, Projection, projection
 from .tcuq import Tcuq, projected
 
 NEAR, FAR = (1, 2, 4), (1, 2, 4, 8, 16)
-BIAS_LIMIT = 256.0
 
 
 def signals_of(params: Params, log: Log) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
     """Return the core's signals in use (T, k) as floats, and which steps have a past to speak of."""
     _, values = run_over(Monitor(params), log, signals=True)
     settled = np.ones(len(log), dtype=bool)
-    for piece in log.pieces():
-        settled[piece.start] = False
+    settled[[piece.start for piece in log.pieces()]] = False
     return values[:, [NUMBER[name] for name in params.signals]], settled
 
 
@@ -60,16 +59,14 @@ NOW = _setting(signals=("doubt",), lags=())
 class TcuqPaper(Tcuq):
     """Risk of the integer core, under the four signals of the paper.
 
-    Settings: `signals` (None: those of the profile), `lags`, `blend` and `l2` as in `tcuq.fit`; `features`,
-    the projection that features wider than 32 go through, or None for posteriors alone. The first setting
-    looks at no past. Steps are held out by kind of shift, or by segment where kinds are not told apart.
+    Settings are those of `tcuq.fit`, and `features`: the projection that features wider than 32 go through,
+    or None for posteriors alone. Steps are held out by kind of shift, or by segment without kinds.
     """
 
     name = "tcuq_paper"
     choice: ClassVar[str | None] = "tcuq_paper"
-    profile = "paper"
     decided: ClassVar[Mapping[str, Any]] = {"level": "budget", "budget": 0.1, "run_length": 1000}
-    grid: ClassVar[tuple[Mapping[str, Any], ...]] = (
+    grid = (
         NOW,
         _setting(),
         _setting(blend=1.0),
@@ -95,28 +92,15 @@ class TcuqPaper(Tcuq):
             rest = past & ~inside
             if wrong[rest].any() and not wrong[rest].all():
                 coef, bias = fit_logistic(values[rest], wrong[rest], setting["l2"], -COEF_LIMIT)
-                by_name = dict(zip(params.signals, coef.tolist(), strict=True))
-                trial = params.replace(coef=by_name, bias=float(np.clip(bias, -BIAS_LIMIT, BIAS_LIMIT)))
-                risk = run_over(Monitor(trial), log)["risk"]
+                risk = run_over(Monitor(_learned(params, coef, bias)), log)["risk"]
                 found.append(measure(risk, wrong, dev.kinds, dev.observed.stretches, inside))
         known = [each for each in found if np.isfinite(each)]
         return float(np.mean(known)) if known else 0.0
 
     def _params(self, log: Log, setting: Mapping[str, Any]) -> Params:
-        return fit(
-            log,
-            profile="paper",
-            force=True,
-            options=FitOptions(
-                signals=setting["signals"],
-                lags=setting["lags"],
-                blend=setting["blend"],
-                l2=setting["l2"],
-                explain=False,
-                drop_unused=False,  # variants are compared at the same cost
-            ),
-            **self.decided,
-        )
+        told = {name: setting[name] for name in ("signals", "lags", "blend", "l2")}
+        options = FitOptions(**told, explain=False, drop_unused=False)  # variants cost the same
+        return fit(log, profile="paper", force=True, options=options, **self.decided)
 
     def _labeled(self, dev: Labeled, setting: Mapping[str, Any]) -> tuple[Log, Projection | None]:
         seen, kind = dev.observed, setting["features"]
@@ -132,7 +116,7 @@ class TcuqPaper(Tcuq):
         return Params(
             classes=classes,
             features=used,
-            signals=ordered(setting["signals"] or profile_signals(self.profile, used)),
+            signals=ordered(setting["signals"] or profile_signals("paper", used)),
             lags=setting["lags"],
             blend=setting["blend"],
         )
@@ -141,10 +125,7 @@ class TcuqPaper(Tcuq):
         """Return what a device is given; with stock coefficients, which take as much room, before a fit."""
         if self._dev is not None:
             return self.params
-        from ..zoo.outputs import core
-
-        width = min(WIDTH, core(self.network).width)
-        return self._start(self.changed(self.setting), self.classes, width)
+        return self._start(self.changed(self.setting), self.body.classes, min(WIDTH, self.body.width))
 
 
 MOST_DEBT = 16_000.0
@@ -173,13 +154,14 @@ class TcuqTs(TcuqPaper):
         """Refuse: what was found on other posteriors does not hold for these."""
         raise ValueError(f"{self.name} sees other posteriors than {full.name}; fit is needed")
 
-    def posteriors(self, seen: Observed) -> Floats:
+    def posteriors(self, seen: Outputs) -> Floats:
         """Return the posteriors at the temperature."""
         return softmax(_logs(seen.probs), self.temperature)
 
-    def stored(self) -> int:
-        """Return the constants, the temperature among them."""
-        return super().stored() + 1
+    @property
+    def needs(self) -> Mapping[str, Any]:
+        """Store the temperature too."""
+        return {**super().needs, "stored": super().needs["stored"] + 1}
 
 
 def _logs(probs: Floats) -> Floats:
@@ -237,15 +219,20 @@ class Nonnegative(TcuqPaper):
         """Learn the coefficients again within their bounds; threshold and alarm follow."""
         values, past = signals_of(params, log)
         coef, bias = fit_logistic(values[past], log.errors()[past], params.notes["fit"]["l2"], 0.0)
-        bias = min(max(bias, -BIAS_LIMIT), BIAS_LIMIT)
-        learned = params.replace(coef=dict(zip(params.signals, coef.tolist(), strict=True)), bias=bias)
-        return _limited(learned, log, self.decided["run_length"])
+        return _limited(_learned(params, coef, bias), log, self.decided["run_length"])
+
+
+def _learned(params: Params, coef: npt.NDArray[np.float64], bias: float) -> Params:
+    """Return a monitor with a head in the order of its signals."""
+    return params.replace(coef=dict(zip(params.signals, coef.tolist(), strict=True)), bias=_within(bias))
 
 
 VARIANTS: tuple[type[TcuqPaper], ...] = (TcuqTs, NoTemporal, NoConformal, FrozenWeights, Nonnegative)
 
 
 CONFIDENCE, BELIEF = "confidence", "belief"
+Head = tuple[Mapping[str, float], float]
+"""Coefficients by signal, and the bias."""
 
 
 def seen(log: Log) -> FitState:
@@ -264,10 +251,7 @@ def no_memory(signals: FitState) -> Params:
 
 
 def always(signals: FitState, shuffle: bool = False) -> Params:
-    """Return a monitor with one head over all signals, as if classes stayed on every stream.
-
-    The belief behind `disbelief` still learns how long classes stay: the core has no other.
-    """
+    """Return a monitor with one head over all signals, as if classes stayed on every stream."""
     parts = [_with_past(part, 1.0) for part in _parts(signals)[: 1 + shuffle]]
     return _one_head(signals, signals.params.signals, parts, BELIEF)
 
@@ -276,14 +260,14 @@ def weighing(signals: FitState, names: Sequence[str], choose: bool = False) -> P
     """Return a monitor that weighs some signals; it leans on the belief where `disbelief` is one of them."""
     kept, parts = tuple(names), _parts(signals)
     kept = _carried(signals, kept, parts) if choose else kept
-    return _gated(signals, kept, parts, BELIEF if "disbelief" in kept else CONFIDENCE)
+    found = learn_gated(kept, parts, signals.options.l2)
+    steady = _every(signals, found.steady), found.steady_bias
+    anchor = BELIEF if "disbelief" in kept else CONFIDENCE
+    return _headed(signals, (found.instant, found.instant_bias), steady, anchor)
 
 
 def fixed_gate(params: Params, share: float) -> Params:
-    """Return a monitor whose past counts by the same share on every stream.
-
-    Both heads are made the mixture of the two, so that nothing is left to decide between.
-    """
+    """Return a monitor whose past counts by the same share everywhere: both heads are the mixture."""
     instant, steady = params.instant, params.coef
     assert instant is not None and steady is not None
     mixed = {name: (1 - share) * instant.coef.get(name, 0.0) + share * steady[name] for name in steady}
@@ -323,29 +307,28 @@ def _one_head(signals: FitState, names: tuple[str, ...], parts: Sequence[Part], 
     kept = _carried(signals, names, parts)
     found = learn_gated(kept, parts, signals.options.l2)
     past = bool(parts[0][0].past.any())
-    bias = _within(found.steady_bias if past else found.instant_bias)
-    weighed = found.steady if past else found.instant
-    given = dict.fromkeys(signals.params.signals, 0.0) | weighed
-    instant = signals.params.instant
-    assert instant is not None
-    return signals.params.replace(
-        instant=replace(instant, coef=given, bias=bias), coef=given, bias=bias, anchor=anchor
-    )
+    weighed, bias = (found.steady, found.steady_bias) if past else (found.instant, found.instant_bias)
+    head = _every(signals, weighed), bias
+    return _headed(signals, head, head, anchor)
 
 
-def _gated(signals: FitState, names: tuple[str, ...], parts: Sequence[Part], anchor: str) -> Params:
-    """Return a monitor with two heads over some signals."""
-    found = learn_gated(names, parts, signals.options.l2)
-    instant = signals.params.instant
-    assert instant is not None
+def _every(signals: FitState, coef: Mapping[str, float]) -> dict[str, float]:
+    """Return a coefficient for every signal, 0 where none was learned."""
+    return {**dict.fromkeys(signals.params.signals, 0.0), **coef}
+
+
+def _headed(signals: FitState, instant: Head, steady: Head, anchor: str) -> Params:
+    """Return a monitor with two heads."""
+    before = signals.params.instant
+    assert before is not None
     return signals.params.replace(
-        instant=replace(instant, coef=found.instant, bias=_within(found.instant_bias)),
-        coef=dict.fromkeys(signals.params.signals, 0.0) | found.steady,
-        bias=_within(found.steady_bias),
+        instant=replace(before, coef=instant[0], bias=_within(instant[1])),
+        coef=steady[0],
+        bias=_within(steady[1]),
         anchor=anchor,
     )
 
 
 def _within(bias: float) -> float:
     """Return the nearest bias that the core can hold."""
-    return min(max(bias, -256.0), 256.0)
+    return float(min(max(bias, -256.0), 256.0))

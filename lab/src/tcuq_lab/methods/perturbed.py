@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,8 +13,9 @@ import numpy.typing as npt
 from tcuq.metrics import auroc
 
 from ..detectors.scores import Doubles, Rows, energy, entropy, margin, softmax, unsure
+from ..harness.types import Outputs
 from .ensembles import Rowwise
-from .method import Recorded, check_clean
+from .method import check_clean
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -41,24 +43,20 @@ def gradient(
 class Perturbed(Rowwise):
     """A method that looks at an input and at one moved by epsilon times the sign of a gradient.
 
-    The step epsilon is the one of `EPSILONS` with the largest mean confidence on clean development examples;
-    no shifted and no foreign example has a say. Answers and posteriors are those of the input as it is. A
-    setting's risk is that of the moved input; with `gain` 1, its change by the step is added, since a
-    familiar input is meant to gain more.
+    The step is the one of `EPSILONS` with the largest mean confidence on clean development examples. A
+    setting's risk is that of the moved input; with `gain` 1, its change by the step is added.
     """
 
     epsilon: float | None = None
+    needs: Mapping[str, Any] = MappingProxyType({"repeats": 3, "gradient": True, "stored": 1})
 
     def __init__(self, networks: Sequence[nn.Module] = ()) -> None:
         super().__init__(networks)
-        if self.networks:
-            from ..zoo.outputs import core
-
-            if core(self.network).symbols:
-                raise ValueError(
-                    f"{self.name} is given a network of symbols, which have no gradient, expected "
-                    "one of pictures or sound"
-                )
+        if self.networks and self.body.symbols:
+            raise ValueError(
+                f"{self.name} is given a network of symbols, which have no gradient, expected "
+                "one of pictures or sound"
+            )
 
     @abstractmethod
     def confidence(self, found: tuple[Tensor, ...]) -> Tensor:
@@ -82,7 +80,7 @@ class Perturbed(Rowwise):
         means = [float(self.sureness(each).mean()) for each in found[1:]]
         self.epsilon = EPSILONS[int(np.argmax(means))]
 
-    def record(self, x: npt.NDArray[Any], device: str = "cpu") -> Recorded:
+    def record(self, x: npt.NDArray[Any], device: str = "cpu") -> Outputs:
         """Run the network, its gradient, and the network again."""
         if self.epsilon is None:
             raise ValueError(f"{self.name} has no step; ready() with clean development examples is needed")
@@ -92,7 +90,7 @@ class Perturbed(Rowwise):
             there = self.risk(moved, setting["kind"])
             columns.append(there + setting["gain"] * (there - self.risk(here, setting["kind"])))
         risks = np.stack(columns, axis=1)
-        return Recorded(softmax(here[0]).astype(np.float32), here[1], {"risks": risks})
+        return Outputs(softmax(here[0]).astype(np.float32), here[1], {"risks": risks})
 
     def _runs(
         self, x: npt.NDArray[Any], device: str, steps: tuple[float, ...]
@@ -112,10 +110,6 @@ class Perturbed(Rowwise):
                     run.append(plain(network(inputs + step * slope.sign())))
         return [joined(run) for run in runs]
 
-    def needs(self) -> dict[str, Any]:
-        """Run two passes and a gradient; store the step."""
-        return {"repeats": 3, "gradient": True, "stored": 1}
-
 
 TEMPERATURES = (1000.0, 100.0, 10.0, 5.0, 2.0, 1.0)
 """Temperatures that are tried; the usual one first, which wins a tie."""
@@ -125,16 +119,15 @@ ODIN_KINDS = ("max", "energy", "entropy", "margin")
 class Odin(Perturbed):
     """One minus the largest tempered posterior of an input that was moved to raise its logarithm.
 
-    Temperature and step are chosen on clean development examples alone. The temperature ranks the network's
-    own errors there best, by 1 - max of the tempered posterior of the input as it is; the largest mean
-    confidence, by which the step is chosen, would always be that of the lowest temperature. Other kinds of
-    risk: the free energy -T log sum exp and the entropy at that temperature, the margin between logits.
+    The temperature is the one that ranks the network's errors on clean examples best: the largest mean
+    confidence, by which the step is chosen, would always be that of the lowest temperature.
     """
 
     name = "odin"
     bank = "odin"
     grid = tuple({"kind": kind, "gain": gain} for gain in (0.0, 1.0) for kind in ODIN_KINDS)
     temperature: float = TEMPERATURES[0]
+    needs: Mapping[str, Any] = MappingProxyType({**Perturbed.needs, "stored": 2})
 
     def confidence(self, found: tuple[Tensor, ...]) -> Tensor:
         """Return the log of the largest tempered posterior."""
@@ -170,17 +163,9 @@ class Odin(Perturbed):
         self.temperature = TEMPERATURES[int(np.argmax(np.nan_to_num(quality)))]
         super().ready(x, y)
 
-    def needs(self) -> dict[str, Any]:
-        """Store the temperature too."""
-        return {**super().needs(), "stored": 2}
-
 
 class OdinEnergy(Odin):
-    """The free energy of the moved input; clean examples alone decide, since no other kind is tried.
-
-    The temperature is the one at which the energy of inputs as they are ranks errors best: where that of the
-    posterior is high, the energy is little more than the mean logit.
-    """
+    """The free energy of the moved input, at the temperature at which it ranks errors best."""
 
     name = "odin_energy"
     bank = "odin_energy"
@@ -195,11 +180,7 @@ GODIN_KINDS = ("h", "g", "energy", "max")
 
 
 class Godin(Perturbed):
-    """How far the largest class similarity h of a moved input is from 1.
-
-    The step is towards a larger max h. Other kinds of risk: 1 - g (g is meant to be the chance that an input
-    is of the distribution), the free energy of the logits h / g, and 1 minus their largest posterior.
-    """
+    """How far the largest class similarity h of an input, moved to raise it, is from 1."""
 
     name = "godin"
     recipe = "godin"
@@ -222,20 +203,18 @@ class Godin(Perturbed):
             return np.asarray(1 - found[3][:, 0].astype(np.float64))
         return energy(found[0]) if kind == "energy" else unsure(softmax(found[0]))
 
-    def needs(self) -> dict[str, Any]:
+    @property
+    def needs(self) -> Mapping[str, Any]:  # type: ignore[override]
         """Leave out the linear head of the backbone; h is a product in every run, and has the gradient."""
-        from ..zoo.outputs import core, parameters
+        from ..zoo.outputs import parameters
 
-        body = core(self.network)
+        body = self.body
         more = (3 * body.classes - 1) * body.width
-        return {**super().needs(), "more": more, "stored": 1 - parameters(body.head)}
+        return {**Perturbed.needs, "more": more, "stored": 1 - parameters(body.head)}
 
 
 class GodinEnergy(Godin):
-    """The free energy of the logits h / g of the moved input, at the step of G-ODIN; nothing else is chosen.
-
-    There is no temperature: g stands for it, and is learned.
-    """
+    """The free energy of the logits h / g of the moved input; g stands for a temperature, and is learned."""
 
     name = "godin_energy"
     columns = Godin.grid

@@ -18,14 +18,7 @@ WIDTH = 32
 
 @dataclass(frozen=True, eq=False)
 class Projection:
-    """An affine map of features, fixed before deployment.
-
-    Examples
-    --------
-    >>> halves = projection("average", np.zeros((1, 64)))
-    >>> halves(np.arange(64)[None])[0, :3].tolist()
-    [0.5, 2.5, 4.5]
-    """
+    """An affine map of features, fixed before deployment."""
 
     kind: str  # as of `projection`
     matrix: Floats  # features are multiplied by it

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tcuq.metrics.inputs import Bools, Ints
+from tcuq.metrics.inputs import Ints
 
 from ..detectors.scores import unsure
+from ..harness.declare import grid as every
 from ..harness.types import Outputs
 from ..metrics.drops import ages
 from .method import Answer, Floats, Method
@@ -21,15 +22,7 @@ COUNTER = 2
 
 
 def pasts(age: Ints, last: int) -> Iterator[tuple[Ints, Ints]]:
-    """Give, for each lag from 1 to `last` - 1, the steps that reach back so far and those they reach.
-
-    Summed lag by lag, a step gets the same wherever its segment lies; running sums do not promise that.
-
-    Examples
-    --------
-    >>> [(now.tolist(), then.tolist()) for now, then in pasts(np.array([0, 1, 2, 0]), 3)]
-    [([1, 2], [0, 1]), ([2], [0])]
-    """
+    """Give each lag's steps and those they reach: a sum lag by lag is the same wherever a segment lies."""
     for lag in range(1, last):
         now = np.flatnonzero(age >= lag)
         if not len(now):
@@ -38,13 +31,7 @@ def pasts(age: Ints, last: int) -> Iterator[tuple[Ints, Ints]]:
 
 
 def mean_of_last(values: Floats, age: Ints, last: int) -> npt.NDArray[np.float64]:
-    """Return the mean of each step's value and those before it, `last` in all or as many as there are.
-
-    Examples
-    --------
-    >>> mean_of_last(np.array([4.0, 2.0, 0.0, 6.0]), np.array([0, 1, 2, 0]), 2).tolist()
-    [4.0, 3.0, 1.0, 6.0]
-    """
+    """Return the mean of each step's value and those before it, `last` in all or as many as there are."""
     given = values.astype(np.float64)
     total = given.copy()
     for now, then in pasts(age, last):
@@ -56,13 +43,6 @@ def mean_of_last(values: Floats, age: Ints, last: int) -> npt.NDArray[np.float64
 class Streaming(Method):
     """A method that adds some memory to one pass of the plain network."""
 
-    @property
-    def classes(self) -> int:
-        """Number of classes of the network."""
-        from ..zoo.outputs import core
-
-        return core(self.network).classes
-
     @abstractmethod
     def state(self) -> int:
         """Return the bytes that are kept from one step to the next, with the setting that was kept."""
@@ -71,13 +51,10 @@ class Streaming(Method):
         """Return the constants that a device stores: the numbers of the setting that was kept."""
         return sum(isinstance(value, (int, float)) for value in self.setting.values())
 
-    def needs(self) -> dict[str, Any]:
+    @property
+    def needs(self) -> Mapping[str, Any]:
         """Store the constants, and keep the memory."""
         return {"stored": self.stored(), "state": self.state()}
-
-
-def _lasts(*lasts: int, **more: Any) -> tuple[Mapping[str, Any], ...]:
-    return tuple({"last": last, **more} for last in lasts)
 
 
 class Ring(Streaming):
@@ -101,16 +78,12 @@ TIE = 0.02
 
 
 class Vote(Ring):
-    """Share of the last predictions that differ from the current one.
-
-    `weight` is how much 1 - max p adds to the share. A vote knows few values, so a small weight orders equal
-    ones; a weight of 1 sums both.
-    """
+    """Share of the last predictions that differ from the current one, and a `weight` of 1 - max p."""
 
     name = "vote"
-    grid: ClassVar[tuple[Mapping[str, Any], ...]] = (
-        *_lasts(1, 3, 5, 9, 17, weight=TIE),
-        *_lasts(5, 9, 17, weight=1.0),
+    grid = (
+        *every(last=(1, 3, 5, 9, 17), weight=(TIE,)),
+        *every(last=(5, 9, 17), weight=(1.0,)),
     )
 
     def score(self, seen: Outputs, setting: Mapping[str, Any]) -> Answer:
@@ -124,20 +97,17 @@ class Vote(Ring):
 
     def entry(self) -> int:
         """Return the bytes of a prediction."""
-        return 1 if self.classes <= 256 else 2
+        return 1 if self.body.classes <= 256 else 2
 
 
 LASTS = (1, 2, 3, 4, 6, 8, 16, 32)
 
 
 class MeanPosterior(Ring):
-    """1 - the mean of the last posteriors at the answered class.
-
-    `answer` says whether the answer is that of the network ("own") or of the mean ("mean").
-    """
+    """1 - the mean of the last posteriors at the answer, that of the network or of the mean itself."""
 
     name = "mean_posterior"
-    grid: ClassVar[tuple[Mapping[str, Any], ...]] = _lasts(*LASTS, answer="own")
+    grid = every(last=LASTS, answer=("own",))
 
     def score(self, seen: Outputs, setting: Mapping[str, Any]) -> Answer:
         """Answer with the network's posteriors, or with their means."""
@@ -148,7 +118,7 @@ class MeanPosterior(Ring):
 
     def entry(self) -> int:
         """Return the bytes of an 8-bit posterior."""
-        return self.classes
+        return self.body.classes
 
 
 class MeanAnswer(MeanPosterior):
@@ -156,14 +126,14 @@ class MeanAnswer(MeanPosterior):
 
     name = "mean_answer"
     own_answer = True
-    grid: ClassVar[tuple[Mapping[str, Any], ...]] = _lasts(*LASTS, answer="mean")
+    grid = every(last=LASTS, answer=("mean",))
 
 
 class Median(Ring):
     """Median of 1 - max p over the last steps."""
 
     name = "median"
-    grid: ClassVar[tuple[Mapping[str, Any], ...]] = _lasts(1, 3, 5, 7, 9, 13, 17, 33)
+    grid = every(last=(1, 3, 5, 7, 9, 13, 17, 33))
 
     def score(self, seen: Outputs, setting: Mapping[str, Any]) -> Answer:
         """Answer with the network's own posteriors and the median."""
@@ -182,41 +152,19 @@ THRESHOLD = 0.7
 """Averaged confidence from which a detection counts; what is usual, not tuned."""
 
 
-class Detections(NamedTuple):
-    """Steps at which a prediction is reported, and those at which it would be but for the silence."""
-
-    fired: Bools
-    suppressed: Bools
-
-
 class Suppress(Ring):
-    """1 - max p averaged over the last steps; reports are spaced.
+    """1 - max p averaged over the last steps, where a device spaces its reports.
 
-    `threshold` is the averaged confidence at which a prediction is reported, `silence` the steps after
-    a report in which the same one is not reported again. The score does not depend on them.
+    `threshold` is the averaged confidence at which it reports a prediction, `silence` the steps after
+    a report in which it does not report the same one again. The score does not depend on them.
     """
 
     name = "suppress"
-    grid: ClassVar[tuple[Mapping[str, Any], ...]] = tuple(
-        {"last": last, "threshold": THRESHOLD, "silence": 2 * last} for last in LASTS
-    )
+    grid = tuple({"last": last, "threshold": THRESHOLD, "silence": 2 * last} for last in LASTS)
 
     def score(self, seen: Outputs, setting: Mapping[str, Any]) -> Answer:
         """Answer with the network's own posteriors and the averaged doubt, during silence too."""
         return Answer(seen.probs, mean_of_last(unsure(seen.probs), self.ages(seen), setting["last"]))
-
-    def decisions(self, seen: Outputs) -> Detections:
-        """Return what would be reported, with the setting that was kept."""
-        found = self.answer(seen)
-        sure = 1.0 - found.score >= self.setting["threshold"]
-        predictions = found.predictions().tolist()
-        fired = np.zeros(len(seen), dtype=bool)
-        for piece in seen.pieces():
-            reported, since = -1, 0
-            for step in (np.flatnonzero(sure[piece]) + piece.start).tolist():
-                if predictions[step] != reported or step - since > self.setting["silence"]:
-                    fired[step], reported, since = True, predictions[step], step
-        return Detections(fired, sure & ~fired)
 
     def state(self) -> int:
         """Return the bytes of a ring of scores, of the prediction reported (2) and of the steps since (2)."""
@@ -229,15 +177,11 @@ NUDGE = 1e-6
 
 
 class Vote8(Vote):
-    """Answers with the majority of the last eight predictions; of equal ones, with the one seen latest.
-
-    The score is the share of votes against the answer; 1 less the current posterior of the answer orders
-    equal shares.
-    """
+    """Answers with the majority of the last eight predictions; of equal ones, with the one seen latest."""
 
     name = "vote_8"
     own_answer = True
-    grid: ClassVar[tuple[Mapping[str, Any], ...]] = _lasts(LAST, weight=TIE)
+    grid = every(last=(LAST,), weight=(TIE,))
 
     def score(self, seen: Outputs, setting: Mapping[str, Any]) -> Answer:
         """Answer with the shares of the votes."""
@@ -261,4 +205,4 @@ class Mean8(MeanAnswer):
     """Answers with the mean of the last eight posteriors; the score is 1 less its largest value."""
 
     name = "mean_8"
-    grid: ClassVar[tuple[Mapping[str, Any], ...]] = _lasts(LAST, answer="mean")
+    grid = every(last=(LAST,), answer=("mean",))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -21,13 +21,12 @@ from tcuq.monitor.params import Params
 from tcuq.monitor.signals import NUMBER
 
 from ..detectors.scores import Doubles
-from ..detectors.switches import Limits, capped
+from ..detectors.switches import capped
 from ..harness.types import Answers, Array, Outputs, Switch
 from ..metrics.alarms import candidates, rested_sums
 from ..metrics.drops import Measure, objective
-from .method import Answer, Floats, Labeled, Method, Observed
+from .method import Answer, Floats, Labeled, Method
 from .projection import Projection, projection
-from .rules import Streaming
 
 if TYPE_CHECKING:
     from torch import nn
@@ -52,38 +51,26 @@ class Fitted(NamedTuple):
     params: Params
     projection: Projection | None
 
-    def log(self, probs: Floats, seen: Observed) -> Log:
+    def log(self, probs: Floats, seen: Outputs) -> Log:
         """Return what the monitor is shown."""
         features = projected(self.projection, seen) if self.params.features else None
         return Log(probs, features, segments=seen.stretches)
 
 
-def projected(through: Projection | None, seen: Observed) -> Floats | None:
+def projected(through: Projection | None, seen: Outputs) -> Floats | None:
     """Return the features of a stream behind a projection, if there is one."""
     return seen.features if through is None or seen.features is None else through(seen.features)
-
-
-class FlaggedSteps(NamedTuple):
-    """Steps whose risk reached the threshold, and those of them at which the monitor abstained."""
-
-    flagged: Bools
-    abstained: Bools
 
 
 def _key(setting: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
     return tuple(sorted(setting.items()))
 
 
-class Tcuq(Streaming):
-    """Risk of the integer core.
+class Tcuq(Method):
+    """Risk of the integer core; a later setting is kept if it does better, by `WORTH`, on held-out steps."""
 
-    The first setting of the grid is kept unless another one does better in the `objective`, by `WORTH`, on
-    steps that the coefficients were not fitted to.
-    """
-
-    has_monitor = True
     keeps_fit: ClassVar[bool] = True
-    profile: ClassVar[str]
+    """Whether `fit_record` holds all that `fit` finds, so that `restore` may take its place."""
     decided: ClassVar[Mapping[str, Any]] = {}
     """What `tcuq.fit` is told beside a setting, which the score does not depend on."""
 
@@ -94,7 +81,7 @@ class Tcuq(Streaming):
         self._dev: Labeled | None = None
         self._fitted: dict[tuple[tuple[str, Any], ...], Fitted] = {}
 
-    def posteriors(self, seen: Observed) -> Floats:
+    def posteriors(self, seen: Outputs) -> Floats:
         """Return the posteriors that the monitor sees and the method stands by."""
         return seen.probs
 
@@ -113,9 +100,9 @@ class Tcuq(Streaming):
         """Return what is kept of fitted parameters; variants differ here."""
         return params
 
-    @abstractmethod
     def quality(self, dev: Labeled, setting: Mapping[str, Any], measure: Measure = objective) -> float:
-        """Return a measure of a setting on steps that it was not fitted to."""
+        """Return a measure of a setting on steps that it was not fitted to; 0 where there is one setting."""
+        return 0.0
 
     @abstractmethod
     def _params(self, log: Log, setting: Mapping[str, Any]) -> Params:
@@ -177,24 +164,17 @@ class Tcuq(Streaming):
         """Parameters of the monitor, with the setting that was kept."""
         return self.fitted.params
 
-    def score(self, seen: Observed, setting: Mapping[str, Any]) -> Answer:
+    def score(self, seen: Outputs, setting: Mapping[str, Any]) -> Answer:
         """Answer with the posteriors as they are, and the risk that a device would compute."""
         monitor, probs = self._monitor(setting), self.posteriors(seen)
         return Answer(probs, run_over(Monitor(monitor.params), monitor.log(probs, seen))["risk"])
 
-    def monitored(self) -> Tcuq:
-        """Return this method: it is its monitor."""
-        return self
-
-    def log(self, seen: Observed) -> Log:
+    def log(self, seen: Outputs) -> Log:
         """Return what the monitor is shown of a stream."""
         return self.fitted.log(self.posteriors(seen), seen)
 
     def altered(self, **changes: Any) -> Tcuq:
-        """Return a method like this one, with something changed in its best setting that looks at the past.
-
-        It is fitted to the same stream; the choice of that setting is not made again.
-        """
+        """Return a method with something changed in its best setting that looks at the past."""
         base = type(self)
         inside = {name: value for name, value in changes.items() if name in SETTINGS}
         besides = {name: value for name, value in changes.items() if name not in SETTINGS}
@@ -212,35 +192,20 @@ class Tcuq(Streaming):
         found.follow(self)
         return found
 
-    def decisions(self, seen: Observed) -> FlaggedSteps:
-        """Return flags and abstentions; each segment has a monitor of its own."""
+    def steps(self, seen: Outputs) -> Array:
+        """Return what a device decides at each step; each segment has a monitor of its own."""
         log = self.log(seen)
         parts = [np.asarray(run_over(Monitor(self.params), log.take(piece))) for piece in seen.pieces()]
-        steps = np.concatenate(parts)
-        return FlaggedSteps(steps["flagged"].astype(bool), steps["abstain"].astype(bool))
+        return np.concatenate(parts)
 
-    def state(self) -> int:
-        """Return the bytes of the monitor, with 32-bit pointers."""
-        return cost(self._deployed()).ram_bytes
-
-    def stored(self) -> int:
-        """Return the constants of the monitor and those of the projection.
-
-        They are all numbers of the exported `tcuq_params_t`, its tables of lags and its evidence head where
-        it has one, entries of unused signals too, since a device stores these as well; and the feature scale
-        where features are used. Tables in the code of the core, which are the same for every monitor, are
-        not counted.
-        """
+    @property
+    def needs(self) -> Mapping[str, Any]:
+        """Store the numbers of the exported `tcuq_params_t`, keep the monitor, project the features."""
         params, through = self._deployed(), self._through()
-        numbers = _count(params.integers())
-        lag_count = 1  # implied by the list of lags here, a field there
-        scale = int(params.features > 0)
-        return numbers + lag_count + scale + (0 if through is None else through.parameters)
-
-    def needs(self) -> dict[str, Any]:
-        """Project the features beside."""
-        through = self._through()
-        return {**super().needs(), "more": 0 if through is None else through.multiply_adds}
+        more, stored = (0, 0) if through is None else (through.multiply_adds, through.parameters)
+        # The count of the lags is implied by their list here; features have a scale.
+        stored += _count(params.integers()) + 1 + int(params.features > 0)
+        return {"stored": stored, "state": cost(params).ram_bytes, "more": more}
 
     def _deployed(self) -> Params:
         """Return what a device is given."""
@@ -265,20 +230,14 @@ class Tcuq(Streaming):
 class TcuqStandard(Tcuq):
     """What `tcuq.fit` makes of a development stream by default, speaking of the network's prediction.
 
-    Features are taken as they are; only those that are wider than a monitor takes go through a projection to
-    the directions of most variance of clean steps.
+    Only features that are wider than a monitor takes go through a projection.
     """
 
     name = "tcuq_standard"
-    profile = "standard"
     decided: ClassVar[Mapping[str, Any]] = {"about": "prediction"}
-    grid: ClassVar[tuple[Mapping[str, Any], ...]] = ({"signals": None, "features": "all"},)
+    grid = ({"signals": None, "features": "all"},)
 
-    def quality(self, dev: Labeled, setting: Mapping[str, Any], measure: Measure = objective) -> float:
-        """Return 0: there is one setting."""
-        return 0.0
-
-    def score(self, seen: Observed, setting: Mapping[str, Any]) -> Answer:
+    def score(self, seen: Outputs, setting: Mapping[str, Any]) -> Answer:
         """Answer as `TcuqPaper` does, with a fresh monitor for each segment: what it learns outlives a reset.
 
         Evidence is what the alarm of a device adds, by how new each step is.
@@ -336,7 +295,8 @@ class Ours:
         added = np.stack(
             [added_to(self.params, seen.taken(at).log(), steps[at], signals[at]) for at in pieces]
         )
-        limit = int(self.params.alarm.integers()["rise_limit"])
+        alarm = self.params.alarm.integers()
+        limit, back = int(alarm["rise_limit"]), alarm["rise_limit"] - alarm["rise_clear"]
         if not limit:
             return on
 
@@ -344,7 +304,7 @@ class Ours:
             tried = candidates(rested_sums(added, settled))
             return tried[tried >= 1]
 
-        found = Switch(summed(self.params, added), path, limit)
+        found = Switch(partial(capped, added, back=back, hold=alarm["least_raised"]), path, limit)
         differ = float((found.at_limit() != on.reshape(added.shape)).mean())
         if differ:
             raise RuntimeError(f"the alarm is not what its sum says at {differ:.2%} of the steps")
@@ -389,10 +349,3 @@ def added_to(params: Params, log: Log, steps: Any, signals: Doubles) -> Ints:
         _, stillness = novelty(values, head.reach, np.arange(len(log)) == 0)
         still = stillness > head.frozen
     return added_in_run(params, steps, signals, still)
-
-
-def summed(params: Params, added: Ints) -> Callable[[Limits], Bools]:
-    """Return what the alarm of a monitor does at any limits; it is held and cleared as that of the core."""
-    found = params.alarm.integers()
-    back = found["rise_limit"] - found["rise_clear"]
-    return partial(capped, added, back=back, hold=found["least_raised"])

@@ -49,11 +49,7 @@ def recently(marked: Bools, steps: int = SETTLE) -> Bools:
 
 
 def false_starts(on: Bools, settled: Bools) -> Bools:
-    """Return where a false alarm is counted, (..., K, T).
-
-    It is where one begins, on a settled clean step after `SETTLE` steps without alarm, and after every
-    `AGAIN` settled clean steps in which an alarm stays on or comes back, however it began.
-    """
+    """Return where a false alarm is counted, (..., K, T): where one begins, and again while it lasts."""
     before = recently(on)
     held = (on | before) & settled
     place = np.arange(on.shape[-1], dtype=np.int32)
@@ -136,10 +132,7 @@ class Scene:
 
     @cached_property
     def reached(self) -> Ints:
-        """Source that the shift of each step has at its strongest, the last in `names`.
-
-        One that sets in slowly begins weak, and one that goes slowly ends so.
-        """
+        """Source of each step's shift at its strongest, the last in `names`; slow ones begin and end weak."""
         changes = np.ones(self.shifted.shape, dtype=bool)
         changes[:, 1:] = self.shifted[:, 1:] != self.shifted[:, :-1]
         runs = np.cumsum(changes.ravel()) - 1
@@ -191,9 +184,8 @@ class Events(NamedTuple):
     stretch: Ints
     already: Bools  # the alarm was on at the step before
     delays: Floats  # steps to where the alarm goes from off to on; infinite where it never does in the shift
-    clears: (
-        Floats  # steps from its end to one without alarm; NaN where the alarm was off, or the stretch ends
-    )
+    # Steps from its end to one without alarm; NaN where the alarm was off, or the stretch ends.
+    clears: Floats
     lengths: Floats  # steps of the shift
     sources: tuple[str, ...]
 
@@ -212,16 +204,9 @@ def events(on: Bools, scene: Scene) -> Events:
         delay = float(raised[0]) if len(raised) else math.inf
         clears = _clears(line, scene.shifted[stretch], stop)
         rows.append((stretch, bool(line[start - 1]), delay, clears, stop - start, name))
-    columns = list(zip(*rows, strict=True)) or [()] * 6
-    numbers, already, delays, late, lengths, sources = columns
-    return Events(
-        np.array(numbers, dtype=np.int64),
-        np.array(already, dtype=bool),
-        np.array(delays, dtype=np.float64),
-        np.array(late, dtype=np.float64),
-        np.array(lengths, dtype=np.float64),
-        tuple(sources),
-    )
+    *columns, sources = list(zip(*rows, strict=True)) or [()] * 6
+    kinds = (np.int64, np.bool_, np.float64, np.float64, np.float64)
+    return Events._make([*map(np.array, columns, kinds), tuple(sources)])
 
 
 def _clears(line: Bools, shifted: Bools, stop: int) -> float:
@@ -235,9 +220,9 @@ def _clears(line: Bools, shifted: Bools, stop: int) -> float:
     return math.inf if len(later) else math.nan
 
 
-def costly_sources(errors: Mapping[str, float], least: float = COSTLY) -> tuple[str, ...]:
-    """Return the sources whose error is above the clean one by `least`, or more."""
-    return tuple(name for name, error in errors.items() if error - errors[CLEAN] >= least - 1e-12)
+def costly_sources(errors: Mapping[str, float]) -> tuple[str, ...]:
+    """Return the sources whose error is above the clean one by `COSTLY`, or more."""
+    return tuple(name for name, error in errors.items() if error - errors[CLEAN] >= COSTLY - 1e-12)
 
 
 def clean_figures(on: Bools, scene: Scene) -> dict[str, Figure]:
@@ -282,8 +267,8 @@ def alarm(case: Case) -> dict[str, Figure]:
     """Return the figures of an alarm at its own limit."""
     if case.answers.alarm is None:
         return {}
-    scene = scene_of(case.truth)
-    return _figures(_on(case, scene), scene, case)
+    scene, said = scene_of(case.truth), case.answers.alarm
+    return _figures(said.at_limit() if isinstance(said, Switch) else scene.rows(said), scene, case)
 
 
 def alarm_equal(case: Case) -> dict[str, Figure]:
@@ -297,11 +282,6 @@ def alarm_equal(case: Case) -> dict[str, Figure]:
         short = case.memory.setdefault("not equal", {})
         short[case.play.stream] = {"false alarms": count, "asked for": asked}
     return {name + EQUAL: each for name, each in _figures(on, scene, case).items()}
-
-
-def _on(case: Case, scene: Scene) -> Bools:
-    said = case.answers.alarm
-    return said.at_limit() if isinstance(said, Switch) else scene.rows(said)
 
 
 def _figures(on: Bools, scene: Scene, case: Case) -> dict[str, Figure]:

@@ -29,11 +29,7 @@ def accuracy(predicted: npt.ArrayLike, labels: npt.ArrayLike) -> float:
 
 
 def macro_f1(predicted: npt.ArrayLike, labels: npt.ArrayLike, classes: int) -> float:
-    """Return the mean F1 over the classes that are predicted or true at some step.
-
-    A class that is neither predicted nor true has no F1 and is left out; one that is only predicted, or
-    only true, counts as 0. A label below 0 is a false positive of the class predicted there.
-    """
+    """Return the mean F1 over the classes that are predicted or true at some step."""
     count = integer("classes", classes, 1, 1_000_000)
     chosen, truth = _pair(predicted, labels, count - 1)
     hits = np.bincount(chosen[chosen == truth], minlength=count)
@@ -54,25 +50,18 @@ def _posteriors(probs: npt.ArrayLike, labels: npt.ArrayLike) -> tuple[Floats, In
         raise ValueError(f"probs has {rows.shape[1]} classes, expected at least 2")
     truth = wholes("labels", labels, high=rows.shape[1] - 1)
     same_length("probs", rows, "labels", truth)
-    return rows, truth
-
-
-def _known(rows: Floats, truth: Ints) -> None:
     if (truth < 0).any():
         at = int(np.argmax(truth < 0))
         raise ValueError(
             f"labels[{at}] is {truth[at]}, none of the classes, which has no posterior, "
             f"expected 0 to {rows.shape[1] - 1}"
         )
+    return rows, truth
 
 
 def nll(probs: npt.ArrayLike, labels: npt.ArrayLike) -> float:
-    """Return the mean of -log(posterior of the true class), in nats.
-
-    A posterior below 1e-12 counts as 1e-12, so that one step costs at most 27.6.
-    """
+    """Return the mean of -log(posterior of the true class), in nats; one below 1e-12 counts as 1e-12."""
     rows, truth = _posteriors(probs, labels)
-    _known(rows, truth)
     chosen = rows[np.arange(len(rows)), truth]
     return float(np.abs(np.log(np.maximum(chosen, FLOOR))).mean())
 
@@ -80,7 +69,6 @@ def nll(probs: npt.ArrayLike, labels: npt.ArrayLike) -> float:
 def brier(probs: npt.ArrayLike, labels: npt.ArrayLike) -> float:
     """Return the mean, over steps, of the squared errors summed over classes: 0 to 2 for posteriors."""
     rows, truth = _posteriors(probs, labels)
-    _known(rows, truth)
     gaps = rows.copy()
     gaps[np.arange(len(rows)), truth] -= 1
     return float((gaps**2).sum(axis=1).mean())

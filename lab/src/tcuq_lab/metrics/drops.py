@@ -31,13 +31,6 @@ NOTHING = -5000
 """Exponent of a score of 0, below that of any other float."""
 
 
-class Windows(NamedTuple):
-    """A value of the trailing window at each step, and where the window is full; NaN elsewhere."""
-
-    value: Floats
-    full: Bools
-
-
 class Drops(NamedTuple):
     """Where a drop event is, and which steps are judged at all."""
 
@@ -61,10 +54,7 @@ class Band:
 
     @property
     def most_right(self) -> int:
-        """Most right answers in a window that still make a drop event.
-
-        Without any spread the clean level itself would be a drop; then one answer less is needed.
-        """
+        """Most right answers in a window of a drop event; without spread the clean level makes none."""
         if self.sigma == 0:
             return int(np.ceil(self.m * self.mu - 1e-9)) - 1
         return int(np.floor(self.m * self.limit + 1e-9))  # 0.6 stays 0.6 after 0.9 - 3 * 0.1 in floats
@@ -87,13 +77,7 @@ def ages(length: int, segments: npt.ArrayLike | None = None) -> Ints:
 
 
 def trailing_sum(values: Ints, m: int, segments: npt.ArrayLike | None = None) -> Ints:
-    """Return exact sums over the last m steps, or over those since the segment began.
-
-    Examples
-    --------
-    >>> trailing_sum(np.array([1, 2, 3, 4]), 2, [0, 0, 0, 1]).tolist()
-    [1, 3, 5, 4]
-    """
+    """Return exact sums over the last m steps, or over those since the segment began."""
     count = np.minimum(ages(len(values), segments) + 1, m)
     total = np.concatenate([[0], np.cumsum(values, dtype=np.int64)])  # may wrap around; differences do not
     after = np.arange(1, len(values) + 1)
@@ -103,13 +87,7 @@ def trailing_sum(values: Ints, m: int, segments: npt.ArrayLike | None = None) ->
 def full_windows(
     length: int, m: int, segments: npt.ArrayLike | None = None, judged: npt.ArrayLike | None = None
 ) -> Bools:
-    """Return the steps whose last m steps all lie in their own segment and are all judged.
-
-    Examples
-    --------
-    >>> full_windows(5, 2, judged=[1, 1, 0, 1, 1]).tolist()
-    [False, True, False, False, True]
-    """
+    """Return the steps whose last m steps all lie in their own segment and are all judged."""
     full = np.asarray(ages(length, segments) >= m - 1)
     if judged is None:
         return full
@@ -119,32 +97,23 @@ def full_windows(
     return full & ~reaches(~counted, m, segments)
 
 
-def windowed_accuracy(
-    right: npt.ArrayLike,
-    m: int = WINDOW,
-    segments: npt.ArrayLike | None = None,
-    judged: npt.ArrayLike | None = None,
-) -> Windows:
-    """Return the accuracy over the last m steps, where there are m judged steps in the segment."""
-    hits, size = flags("right", right), integer("m", m, 1, MOST_STEPS)
-    full = full_windows(len(hits), size, segments, judged)
-    share = trailing_sum(hits.astype(np.int64), size, segments) / size
-    return Windows(np.where(full, share, np.nan), full)
-
-
 def clean_band(
     runs: Sequence[npt.ArrayLike], m: int = WINDOW, judged: Sequence[npt.ArrayLike] | None = None
 ) -> Band:
     """Return the band of the windowed accuracy over clean runs."""
-    masks = [None] * len(runs) if judged is None else judged
-    found = [windowed_accuracy(run, m, judged=mask) for run, mask in zip(runs, masks, strict=True)]
-    values = np.concatenate([part.value[part.full] for part in found] or [np.empty(0)])
+    size, masks = integer("m", m, 1, MOST_STEPS), [None] * len(runs) if judged is None else judged
+    hits = [flags("right", run) for run in runs]
+    found = [
+        trailing_sum(run.astype(np.int64), size)[full_windows(len(run), size, None, mask)] / size
+        for run, mask in zip(hits, masks, strict=True)
+    ]
+    values = np.concatenate([*found, np.empty(0)])
     if not len(values):
-        longest = max((len(part.full) for part in found), default=0)
         of = "" if judged is None else ", none with enough judged ones in a row"
+        longest = max(map(len, hits), default=0)
         raise ValueError(f"the longest clean run has {longest} steps{of}, expected at least m = {m}")
     spread = 0.0 if (values == values[0]).all() else float(values.std())
-    return Band(int(m), float(values.mean()), spread, len(values))
+    return Band(size, float(values.mean()), spread, len(values))
 
 
 def drop_events(
@@ -170,13 +139,7 @@ def finite(name: str, values: npt.ArrayLike) -> Floats:
 
 
 def trailing_max(values: Ints, m: int, segments: npt.ArrayLike | None = None) -> Ints:
-    """Return the largest value of the last m steps, or of those since the segment began.
-
-    Examples
-    --------
-    >>> trailing_max(np.array([3, 1, 2, 0]), 2, [0, 0, 0, 1]).tolist()
-    [3, 3, 2, 0]
-    """
+    """Return the largest value of the last m steps, or of those since the segment began."""
     found = values.copy()
     for piece in pieces(len(values), segments):
         part, width = found[piece], 1
@@ -214,11 +177,7 @@ def reaches(marked: npt.ArrayLike, m: int, segments: npt.ArrayLike | None = None
 
 
 def stretches(kinds: npt.ArrayLike, segments: npt.ArrayLike | None = None) -> list[slice]:
-    """Return the shifted stretches that begin after a clean step of their own segment.
-
-    A stretch at the start of a segment is left out: nothing changed there that could be detected. It ends
-    at the first clean step or with the segment; a change from one kind to another does not end it.
-    """
+    """Return the shifted stretches that begin after a clean step of their own segment, of any kinds."""
     shifted = wholes("kinds", kinds, low=0) > 0
     found = []
     for piece in pieces(len(shifted), segments):
@@ -238,13 +197,7 @@ def errors_alone(
     segments: npt.NDArray[np.int64] | None = None,
     inside: Bools | None = None,
 ) -> float:
-    """Return the AUROC of errors; see `objective` for what is given.
-
-    Examples
-    --------
-    >>> errors_alone(np.array([0.1, 0.9, 0.5]), np.array([False, True, True]), np.zeros(3, np.uint8))
-    1.0
-    """
+    """Return the AUROC of errors; see `objective` for what is given."""
     judged = np.ones(len(wrong), dtype=bool) if inside is None else inside
     return auroc(score[judged], wrong[judged])
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 
 from ..harness.declare import Case
 from ..harness.figures import Auroc, Figure, LeftAt, Mean
@@ -68,12 +71,16 @@ def over(first: Drawn, second: Drawn) -> Drawn:
 
 def errors_by_blocks(case: Case) -> dict[str, Drawn]:
     """Return the error rate of a shuffled stream: the mean over stretches, whose blocks are drawn again."""
-    parts = []
-    for number, piece in enumerate(case.truth.pieces()):
-        wrong = case.wrong[piece]
-        blocks = np.minimum(np.arange(len(wrong)) // BLOCK, max(1, len(wrong) // BLOCK) - 1)
-        parts.append(drawn(Mean(wrong, blocks), int(blocks[-1]) + 1, f"{case.draws} {number}"))
-    return {ERRORS: averaged(parts)}
+    pieces = enumerate(case.truth.pieces())
+    return {
+        ERRORS: averaged([by_blocks(case.wrong[piece], f"{case.draws} {number}") for number, piece in pieces])
+    }
+
+
+def by_blocks(wrong: npt.NDArray[Any], name: str) -> Drawn:
+    """Return the error rate of a stretch whose blocks are drawn again."""
+    blocks = np.minimum(np.arange(len(wrong)) // BLOCK, max(1, len(wrong) // BLOCK) - 1)
+    return drawn(Mean(wrong, blocks), int(blocks[-1]) + 1, name)
 
 
 WRONG, EXCESS, ACCEPTED = "wrong of accepted", "excess", "accepted"

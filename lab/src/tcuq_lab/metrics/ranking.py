@@ -1,29 +1,22 @@
-"""How well a score ranks positives above negatives, high saying positive; and what decisions amount to.
+"""How well a score ranks positives above negatives, high saying positive.
 
-Whatever is undefined is NaN, an empty input included; curves and decisions, which cannot be, raise
-ValueError.
+Whatever is undefined is NaN, an empty input included; curves, which cannot be, raise ValueError.
 """
 
 from __future__ import annotations
-
-from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
 
 from tcuq.base.checks import number
 from tcuq.metrics import risk_coverage
-from tcuq.metrics.inputs import Bools, flags, not_empty, numbers, same_length
+from tcuq.metrics.inputs import flags, numbers, same_length
 
 NAN = float("nan")
 
 
 def average_precision(score: npt.ArrayLike, positive: npt.ArrayLike) -> float:
-    """Return the step-wise area under the precision-recall curve.
-
-    The sum, over the distinct scores from the highest down, of the precision at or above that score
-    times the recall it adds. Tied scores are one threshold; nothing is interpolated.
-    """
+    """Return the step-wise area under the precision-recall curve; tied scores are one threshold."""
     values, truth = numbers("score", score), flags("positive", positive)
     same_length("score", values, "positive", truth)
     if not truth.any():
@@ -43,24 +36,14 @@ def prevalence(positive: npt.ArrayLike) -> float:
 
 
 def precision_lift(score: npt.ArrayLike, positive: npt.ArrayLike) -> float:
-    """Return how much of the way from prevalence to 1 the average precision goes.
-
-    (average precision - prevalence) / (1 - prevalence): 1 for a perfect ranking, exactly 0 for a constant
-    score, below 0 for a ranking that is worse. It makes streams of different prevalence comparable,
-    as the average precision itself is not. A random ranking without ties has a mean slightly above 0.
-    """
+    """Return how much of the way from prevalence to 1 the average precision goes; 0 of a constant score."""
     base = prevalence(positive)
     area = average_precision(score, positive)
     return (area - base) / (1 - base) if base < 1 else NAN
 
 
 def aurc(score: npt.ArrayLike, wrong: npt.ArrayLike) -> float:
-    """Return the area under the risk-coverage curve.
-
-    The mean, over k = 1 to n, of the error rate among the k safest steps. With ties it equals the mean
-    of that number over all orders of the tied steps, since the even share is the mean share at each k
-    and the area is linear in it. It lies between 0 and 1; a constant score gives the error rate.
-    """
+    """Return the area under the risk-coverage curve: the mean, over k, of the error of the k safest steps."""
     return float(risk_coverage(score, wrong).error.mean())
 
 
@@ -69,42 +52,3 @@ def risk_at_coverage(score: npt.ArrayLike, wrong: npt.ArrayLike, coverage: float
     least = number("coverage", coverage, 0, 1)
     curve = risk_coverage(score, wrong)
     return float(curve.error[int(np.argmax(curve.coverage >= least))])
-
-
-def _events(name: str, values: npt.ArrayLike) -> Bools:
-    events = flags(name, values)
-    not_empty(name, events)
-    return events
-
-
-def exceedance_deviation(flagged: npt.ArrayLike, level: float) -> float:
-    """Return ``|share of flagged steps - level|``."""
-    return abs(float(_events("flagged", flagged).mean()) - number("level", level, 0, 1))
-
-
-def threshold_spread(threshold: npt.ArrayLike, stretches: Iterable[slice]) -> float:
-    """Return the pooled standard deviation of a threshold within stationary stretches.
-
-    The squared distances to the mean of the own stretch, summed over all stretches and divided by
-    (steps - stretches), under a root: levels that differ between stretches add nothing.
-    """
-    values = numbers("threshold", threshold)
-    not_empty("threshold", values)
-    parts = [values[stretch] for stretch in stretches]
-    squares = sum(float(((part - part.mean()) ** 2).sum()) for part in parts)
-    freedom = sum(len(part) - 1 for part in parts)
-    return float(np.sqrt(squares / freedom)) if freedom else NAN
-
-
-def budget_utilization(abstain: npt.ArrayLike, budget: float) -> float:
-    """Return the share of abstentions over the budget, which must be above 0; above 1 when overspent.
-
-    Examples
-    --------
-    >>> budget_utilization([True, False, False, False], 0.5)
-    0.5
-    """
-    allowed = number("budget", budget, 0, 1)
-    if allowed == 0:
-        raise ValueError("budget is 0, expected above 0, up to 1")
-    return float(_events("abstain", abstain).mean()) / allowed

@@ -59,10 +59,9 @@ def cut(judged: Bools, stretches: Ints, size: int = SIZE) -> Cut:
 
 
 def accuracy(case: Case) -> dict[str, Figure]:
-    """Return how near an expected accuracy comes to the share of the row's own answers that is right.
+    """Return how near an expected accuracy comes to the true one, and whether it ranks windows that drop.
 
-    The rank asks whether it tells windows that lie `DROP` below the mean accuracy on the clean stream, which
-    has to be shown first.
+    A drop is below the mean of the clean stream, which has to be shown first.
     """
     said, truth = case.answers.accuracy, case.truth
     if said is None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..experiments.registry import TITLES
 from ..experiments.result_files import PAIRS, unpacked
@@ -17,6 +17,7 @@ from ..harness.lines import Line, from_entries
 from .words import percent, row_name
 
 NAN = math.nan
+Place = tuple[str, str]
 ANSWER, ALARM, NO_LABELS = "tcuq answer", "tcuq", "tcuq no labels"
 """Ours: the default monitor, its alarm as experiments on alarms name it, and a fit without labels."""
 CONFIDENCE, FILTER, DEEP = "base", "belief_told", "deep"
@@ -44,13 +45,7 @@ LESS = ("errors", "delay", "clean on", "benign on", "false", "accuracy error", "
 
 
 def group_of(task: str, stream: str) -> str:
-    """Return the group of a stream.
-
-    Examples
-    --------
-    >>> group_of("cifar10", "class 16"), group_of("cifar10", "object 16"), group_of("mnist", "mixed, clean")
-    ('classes stay', 'held objects, continuous sound', 'clean')
-    """
+    """Return the group of a stream."""
     if stream == "clean" or stream.endswith(", clean"):
         return CLEAN
     if "label" in stream or "missing" in stream:
@@ -64,14 +59,16 @@ def group_of(task: str, stream: str) -> str:
     return MIXED if stream in FAMILY or stream.startswith("mixed") else STAYS
 
 
-def one_pass(row: str) -> bool:
-    """Return whether a rival costs one forward pass a step, as ours does.
+def grouped(places: Iterable[Place]) -> dict[str, list[Place]]:
+    """Return the streams of each group that has any."""
+    found: dict[str, list[Place]] = {group: [] for group in GROUPS}
+    for place in places:
+        found[group_of(*place)].append(place)
+    return {group: here for group, here in found.items() if here}
 
-    Examples
-    --------
-    >>> one_pass("belief"), one_pass("CUSUM, deep"), one_pass("deep")
-    (True, False, False)
-    """
+
+def one_pass(row: str) -> bool:
+    """Return whether a rival costs one forward pass a step, as ours does."""
     return row not in SEVERAL_PASSES and not row.endswith(", deep")
 
 
@@ -106,7 +103,7 @@ class Field:
                 fits.append(line.fit)
         return found
 
-    def places(self, column: str, row: str) -> list[tuple[str, str]]:
+    def places(self, column: str, row: str) -> list[Place]:
         """Return tasks and streams on which a row has a column, by group, without single corruption types."""
         there = {
             (line.task, line.stream): None
@@ -128,11 +125,9 @@ class Field:
                 found |= dict.fromkeys(row for row in rows if not any(sign in row for sign in PAIRS))
         return list(found)
 
-    def rivals(self, column: str, cheap: bool = True) -> list[str]:
-        """Return the rows of a column that are not ours; only those of one pass where asked for."""
-        return [
-            row for row in self.rows(column) if not row.startswith("tcuq") and (one_pass(row) or not cheap)
-        ]
+    def rivals(self, column: str) -> list[str]:
+        """Return the rows of a column that are not ours, those of one pass."""
+        return [row for row in self.rows(column) if not row.startswith("tcuq") and one_pass(row)]
 
     def get(self, task: str, stream: str, row: str, column: str, fits: Sequence[str] = FITS) -> Line | None:
         """Return a figure under the first of some fits that the row has on that stream, None without any."""
@@ -142,14 +137,12 @@ class Field:
                 return line
         return None
 
-    def on(
-        self, places: Iterable[tuple[str, str]], row: str, column: str, fits: Sequence[str] = FITS
-    ) -> list[Line]:
+    def on(self, places: Iterable[Place], row: str, column: str, fits: Sequence[str] = FITS) -> list[Line]:
         """Return a figure on each of some streams, but those that have none."""
         return [line for place in places for line in [self.get(*place, row, column, fits)] if line]
 
     def values(
-        self, places: Iterable[tuple[str, str]], row: str, column: str, fits: Sequence[str] = FITS
+        self, places: Iterable[Place], row: str, column: str, fits: Sequence[str] = FITS
     ) -> list[float]:
         """Return the values of a figure on each of some streams, but those that have none."""
         return [line.value for line in self.on(places, row, column, fits)]
@@ -166,13 +159,11 @@ class Field:
             return None
         return ours._replace(row=row, value=ours.value - other.value, low=NAN, high=NAN)
 
-    def best(
-        self, task: str, stream: str, rows: Iterable[str], column: str, fits: Sequence[str] = FITS
-    ) -> Line | None:
+    def best(self, task: str, stream: str, rows: Iterable[str], column: str) -> Line | None:
         """Return the best figure among some rows."""
         found: Line | None = None
         for row in rows:
-            line = self.get(task, stream, row, column, fits)
+            line = self.get(task, stream, row, column)
             if line is not None and (found is None or better(column, line.value, found.value)):
                 found = line
         return found
@@ -195,26 +186,18 @@ def is_better(gap: Line) -> bool:
     return gap.high < 0 if gap.column.startswith(LESS) else gap.low > 0
 
 
-class Figure(NamedTuple):
-    """A figure of an experiment that repeats one of the paper."""
-
-    value: float
-    low: float = NAN
-    high: float = NAN
-
-
 @dataclass(frozen=True)
 class Repeated:
     """Figures of an experiment that repeats one of the paper, by task, dwell, row and column."""
 
     about: Mapping[str, Any]
-    figures: Mapping[tuple[str, float, str, str], Figure]
+    figures: Mapping[tuple[str, float, str, str], float]
 
     def get(self, task: str, row: str, column: str, dwell: float | None = None) -> float:
         """Return a figure, NaN where there is none; at a dwell of 16 or 1 where none is named."""
         for each in (16.0, 1.0) if dwell is None else (dwell,):
             if (task, each, row, column) in self.figures:
-                return self.figures[task, each, row, column].value
+                return self.figures[task, each, row, column]
         return NAN
 
     def rows(self, task: str) -> list[str]:
@@ -241,11 +224,8 @@ class Sources:
     def paper(self, experiment: str, task: str, column: str, row: str) -> float:
         """Return a figure of the paper, NaN where it prints none."""
         for part in self.printed:
-            if (part["experiment"], part["task"], part["column"]) == (
-                experiment,
-                task,
-                column,
-            ) and row in part["rows"]:
+            place = (part["experiment"], part["task"], part["column"])
+            if place == (experiment, task, column) and row in part["rows"]:
                 return float(part["rows"][row])
         return NAN
 
@@ -288,11 +268,11 @@ def _content(path: Path) -> Mapping[str, Any]:
 
 
 def _repeated(content: Mapping[str, Any]) -> Repeated:
-    figures: dict[tuple[str, float, str, str], Figure] = {}
+    figures: dict[tuple[str, float, str, str], float] = {}
     for number, line in enumerate(content["lines"]):
         place = (line["task"], float(line["dwell"]), line["row"], line["column"])
         if place in figures:
             raise ValueError(f"line {number} repeats {', '.join(map(str, place))}, expected each once")
-        ends = (line.get(end) for end in ("value", "low", "high"))
-        figures[place] = Figure(*(NAN if end is None else float(end) for end in ends))
+        value = line.get("value")
+        figures[place] = NAN if value is None else float(value)
     return Repeated({**content, "lines": None}, figures)

@@ -23,9 +23,11 @@ from .figures import (
     RECORDED,
     SIMPLE,
     Field,
+    Place,
     Sources,
     cell,
     group_of,
+    grouped,
     is_better,
     is_worse,
     on_mixed_paces,
@@ -33,8 +35,6 @@ from .figures import (
 from .losses import ASKED, DISTANCE, ERRORS, FALSE, FOUND, Comparison, losses, losses_table, short_list
 from .plots import Picture, Series, dots
 from .words import NOT_RUN, SPACE, count, fill, grid, listed, percent, place_name, row_name, steps, task_name
-
-Place = tuple[str, str]
 
 MOST_FIRST = 5
 WANTED: Sequence[Place] = (
@@ -55,18 +55,10 @@ COUNTED = ("answers", "alarms", "accuracy")
 
 
 def first_places(places: Sequence[Place]) -> list[Place]:
-    """Return the streams of the first tables, among those that there are.
-
-    Examples
-    --------
-    >>> there = [("motion", "days"), ("motion", "clean"), ("cifar10", "class 16"), ("cifar10", "class 1")]
-    >>> first_places(there)
-    [('motion', 'days'), ('cifar10', 'class 16'), ('cifar10', 'class 1')]
-    """
+    """Return the streams of the first tables, among those that there are."""
     real: dict[str, Place] = {}
-    for place in places:
-        if group_of(*place) == REAL:
-            real.setdefault(place[0], place)
+    for place in grouped(places).get(REAL, ()):
+        real.setdefault(place[0], place)
     chosen = [*real.values(), *(place for place in WANTED if place in places)][:MOST_FIRST]
     return sorted(chosen, key=lambda place: GROUPS.index(group_of(*place)))
 
@@ -113,13 +105,11 @@ class Gaps:
 def groups_table(field: Field, places: Sequence[Place]) -> str:
     """Return mean differences by group of streams, with a verdict against the Bayes filter."""
     rows = []
-    for group in GROUPS:
-        here = [place for place in places if group_of(*place) == group]
+    for group, here in grouped(places).items():
         against = {rival: Gaps(field, here, rival) for rival in (FILTER, CONFIDENCE, DEEP)}
-        if here:
-            fewer, more, _ = against[FILTER].counts
-            verdict = f"{against[FILTER].verdict} ({fewer} fewer, {more} more)"
-            rows.append([f"{group} ({len(here)})", verdict, *(each.mean for each in against.values())])
+        fewer, more, _ = against[FILTER].counts
+        verdict = f"{against[FILTER].verdict} ({fewer} fewer, {more} more)"
+        rows.append([f"{group} ({len(here)})", verdict, *(each.mean for each in against.values())])
     names = [AGAINST[rival] for rival in (FILTER, CONFIDENCE, DEEP)]
     return grid(["streams", "tcuq against the Bayes filter", *names], rows, 2)
 
@@ -156,11 +146,7 @@ def alarm_cell(field: Field, place: Place, row: str) -> str:
 
 
 def best_alarm(field: Field, place: Place) -> Line | None:
-    """Return the rival of one pass that finds most.
-
-    Its false alarms come at most half as often again as asked for, or at most as often as ours, where there
-    is such a rival.
-    """
+    """Return the rival of one pass that finds most, with false alarms as asked for, or as ours, or of all."""
     mine = field.get(*place, ALARM, FALSE)
     most = max(1.5 * ASKED, mine.value if mine else math.inf)
     kept = []
@@ -192,10 +178,8 @@ def alarm_table(field: Field, places: Sequence[Place]) -> str:
 
 def label_shift(field: Field) -> str:
     """Return how long the alarm is on where only the mix of classes changes; nothing without such streams."""
-    places = [place for place in field.places("clean on", ALARM) if group_of(*place) == LABELS]
-    on = field.values(places, ALARM, "clean on")
-    clean = [place for place in field.places("clean on", ALARM) if group_of(*place) == CLEAN]
-    usual = field.values(clean, ALARM, "clean on")
+    here = grouped(field.places("clean on", ALARM))
+    on, usual = (field.values(here.get(group, ()), ALARM, "clean on") for group in (LABELS, CLEAN))
     if not on:
         return ""
     said = f"Where only the mix of classes changes, the alarm is on in {percent(fmean(on))} % of the time"

@@ -24,19 +24,8 @@ MEASURES = {
 """Experiment, row of ours and column of what is compared, and its name."""
 MOST = {"errors left": 3, "harmful shifts found": 4, "error of the expected accuracy": 3}
 """Rows of the short list, at most ten."""
-HEAD = (
-    "measure",
-    "task",
-    "stream",
-    "fit",
-    "column",
-    "tcuq",
-    "rival",
-    "rival_value",
-    "difference",
-    "low",
-    "high",
-)
+HEAD = ("measure", "task", "stream", "fit", "column", "tcuq", "rival", "rival_value", "difference", "low",
+        "high")  # fmt: skip
 ASKED = 10_000 / RUN_LENGTH
 """False alarms per 10,000 clean steps that limits of alarms are asked for."""
 
@@ -48,11 +37,6 @@ class Comparison(NamedTuple):
     ours: Line
     rival: Line
     gap: Line
-
-    @property
-    def size(self) -> float:
-        """How far they are apart."""
-        return abs(self.gap.value)
 
 
 def comparisons(sources: Sources) -> list[Comparison]:
@@ -68,7 +52,7 @@ def comparisons(sources: Sources) -> list[Comparison]:
         for (experiment, row, column), measure in MEASURES.items()
         for each in _of(sources.fields[experiment], row, column, measure)
     ]
-    return sorted(found, key=lambda each: (list(MOST).index(each.measure), -each.size))
+    return sorted(found, key=lambda each: (list(MOST).index(each.measure), -abs(each.gap.value)))
 
 
 def losses(found: Sequence[Comparison]) -> list[Comparison]:

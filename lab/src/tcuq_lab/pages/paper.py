@@ -13,24 +13,17 @@ from .plots import printed_loss
 from .words import NOT_RUN, SPACE, fill, grid, listed, listing, percent, plain, row_name, task_name
 
 BESIDE = f"{SPACE}/{SPACE}"
-NAMES = {"base": "network alone", "tcuq": "network and tcuq"}
-BOARDS = {"stm32f767zi": "Big-MCU, STM32F767ZI", "stm32l432kc": "Small-MCU, STM32L432KC"}
+FIRMWARES, BOARDS, SAID = (listing("names")[of] for of in ("firmwares", "boards", "said"))
+"""Names on boards, and what is said of more than one table."""
 OURS = ("tcuq_paper", "tcuq")
 THREE = ("mnist", "speech_commands", "cifar10")
 OOD = "AUROC, OOD inputs for 16 steps or more"
-SAID = {
-    "of_drops": "The paper averages over all corruption types, ours over types that no fit has seen. Drop "
-    "events are not equally frequent, which moves every AUPRC: compare orders, not levels.",
-    "calibrated": "A monitor that leaves the network as it is cannot change its posteriors: F1, Brier score "
-    "and NLL of tcuq are those of plain confidence here by construction.",
-    "small": "16 of the 200 classes of TinyImageNet, 800 test pictures",
-}
-"""What is said of more than one table."""
 
 
-class Part(NamedTuple):
+class Section(NamedTuple):
     """A table of the paper that an experiment repeats."""
 
+    sources: Sources
     title: str
     experiment: str
     tasks: Sequence[str]
@@ -39,58 +32,43 @@ class Part(NamedTuple):
     # At which ours are shown: the paper does not say how long a class stays. Empty where there is one.
     dwells: Sequence[float] = ()
 
-
-PARTS = {key: Part(**part) for key, part in listing("parts").items()}
-
-
-class Section(NamedTuple):
-    """A part with its figures."""
-
-    sources: Sources
-    part: Part
-
-    @property
-    def title(self) -> str:
-        """The title."""
-        return self.part.title
-
     @property
     def table(self) -> str:
         """The paper's figure and ours in each cell; a table for each task where there are many columns."""
-        tasks, many = self.part.tasks, len(self.part.columns) > 1
-        return "\n\n".join(map(self._beside, ((task,) for task in tasks) if many else (tasks,)))
+        many = len(self.columns) > 1
+        return "\n\n".join(map(self._beside, ((task,) for task in self.tasks) if many else (self.tasks,)))
 
     def _beside(self, tasks: Sequence[str]) -> str:
-        part, found = self.part, self.sources.repeat(self.part.experiment)
-        columns = [(task, column) for task in tasks for column in part.columns]
+        found = self.sources.repeat(self.experiment)
+        columns = [(task, column) for task in tasks for column in self.columns]
         rows = []
-        for row in part.rows:
+        for row in self.rows:
             cells = []
             for task, column in columns:
-                printed = self.sources.paper(part.experiment, task, column, row)
-                ours = [found.get(task, row, column, dwell) for dwell in part.dwells or (None,)]
+                printed = self.sources.paper(self.experiment, task, column, row)
+                ours = [found.get(task, row, column, dwell) for dwell in self.dwells or (None,)]
                 cells.append(BESIDE.join(plain(each) or "\u2013" for each in (printed, *ours)))
             if any(cell.strip(f"\u2013/{SPACE}") for cell in cells):
                 rows.append([row_name(row), *cells])
-        many = len(part.columns) > 1
-        heads = [task_name(task) + f", {part.columns[column]}" * many for task, column in columns]
-        order = "paper / ours, shuffled / ours, class stays 16 steps" if part.dwells else "paper / ours"
+        many = len(self.columns) > 1
+        heads = [task_name(task) + f", {self.columns[column]}" * many for task, column in columns]
+        order = "paper / ours, shuffled / ours, class stays 16 steps" if self.dwells else "paper / ours"
         return grid([order, *heads], rows)
 
     @property
     def best(self) -> str:
         """Which row of a table of one column is best in the paper, and which is best here."""
-        part, found = self.part, self.sources.repeat(self.part.experiment)
+        found = self.sources.repeat(self.experiment)
         if not found.figures:
             return ""
-        column = next(iter(part.columns))
+        column = next(iter(self.columns))
         said = []
-        for task in part.tasks:
-            theirs = {row: self.sources.paper(part.experiment, task, column, row) for row in part.rows}
+        for task in self.tasks:
+            theirs = {row: self.sources.paper(self.experiment, task, column, row) for row in self.rows}
             ours = []
-            for dwell in part.dwells or (None,):
+            for dwell in self.dwells or (None,):
                 where = {1.0: " (shuffled)", 16.0: " (class stays 16 steps)", None: ""}[dwell]
-                best = _best({row: found.get(task, row, column, dwell) for row in part.rows})
+                best = _best({row: found.get(task, row, column, dwell) for row in self.rows})
                 ours += [f"{best}{where}"] if best else []
             said.append(
                 f"{task_name(task)}: in the paper {_best(theirs) or 'none'}; here {', '.join(ours) or 'none'}"
@@ -178,7 +156,7 @@ def _energy_table(sources: Sources) -> str:
     for row in sources.boards.get("paper", {}).get("energy", ()):
         _, cycles = _measured(sources, row["board"], row["task"], row["method"])
         estimate = f"{SPACE}to{SPACE}".join(f"{end / 1000:.2f}" for end in cycles.get("microjoules", ()))
-        method = NAMES.get(row["method"], row_name(row["method"]))
+        method = FIRMWARES.get(row["method"], row_name(row["method"]))
         place = f"{BOARDS[row['board']]}, {task_name(row['task'])}: {method}"
         rows.append([place, f"{row['mj']:g}", estimate])
     return grid(["energy, mJ", "paper", "ours, estimate"], rows) if rows else ""
@@ -195,7 +173,7 @@ def _board_row(sources: Sources, board: str, task: str, method: str) -> list[str
     ]
     times = [f"{row['ms']:g}" if row.get("ms") else "\u2013" for row in theirs]
     return [
-        f"{task_name(task)}: {NAMES.get(method, row_name(method))}",
+        f"{task_name(task)}: {FIRMWARES.get(method, row_name(method))}",
         plain(float(ours["flash"]["total"]) / 1024, 1) + (", does not fit" if "over" in ours else ""),
         *sizes,
         f"{SPACE}to{SPACE}".join(f"{end:.0f}" for end in cycles.get("milliseconds", ())),
@@ -225,7 +203,7 @@ def _sensitivity(sources: Sources) -> dict[str, str | None]:
     """Return what changes of window, lags, blend and level do, as far as it was measured."""
     column = "largest change of risk over windows 12 to 24"
     audited = sources.repeat("rate_audit").figures
-    windows = max((figure.value for place, figure in audited.items() if place[3] == column), default=None)
+    windows = max((value for place, value in audited.items() if place[3] == column), default=None)
     lags = max(
         (
             line.value
@@ -266,7 +244,7 @@ def _audited(sources: Sources) -> str:
     found = sources.repeat("rate_audit").figures
 
     def of(column: str) -> list[float]:
-        return [figure.value for place, figure in found.items() if place[2:] == ("tcuq_paper", column)]
+        return [value for place, value in found.items() if place[2:] == ("tcuq_paper", column)]
 
     streams = sum(of("streams audited"))
     if not streams:
@@ -304,7 +282,7 @@ def paper_page(sources: Sources) -> str:
     clock, ours = (literal.get("cifar10", row, "AUPRC, clean then worse") for row in ("clock", "tcuq_paper"))
     known: dict[str, Any] = {
         **SAID,
-        **{key: Section(sources, part) for key, part in PARTS.items()},
+        **{key: Section(sources, **part) for key, part in listing("parts").items()},
         **_sensitivity(sources),
         "versions": _versions(sources),
         "boards": _board_tables(sources),

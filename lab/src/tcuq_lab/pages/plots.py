@@ -21,7 +21,7 @@ from tcuq.report.text import escape
 
 from ..home import library
 from .figures import SEVERITIES, SUBSET, Sources
-from .words import row_name, task_name
+from .words import listing, row_name, task_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,45 +30,22 @@ if TYPE_CHECKING:
 FORMS = ("light", "dark")
 LOOK = 1
 """To be raised when pictures of the same figures are to be drawn anew."""
-COLORS = {
-    "bg": ("#ffffff", "#151b23"),
-    "ink": ("#18202b", "#e8ecf2"),
-    "mut": ("#586374", "#a0acbb"),
-    "line": ("#dce1e8", "#323c49"),
-    "s": ("#b85a00", "#ffa14f"),
-    "d": ("#7a2a8c", "#d79be6"),
-    "o": ("#0068a8", "#5bb6ee"),
-}
+_LOOK = listing("look")
+COLORS: Mapping[str, Sequence[str]] = _LOOK["colors"]
 """By name, in the light and in the dark form."""
-INK, MUTED, LINE, GROUND = (COLORS[name][0] for name in ("ink", "mut", "line", "bg"))
-MARKS: Mapping[str, Mapping[str, Any]] = {
-    "c": {"marker": "o", "color": MUTED, "markerfacecolor": GROUND},
-    "s": {"marker": "^", "color": COLORS["s"][0]},
-    "d": {"marker": "D", "color": COLORS["d"][0]},
-    "o": {"marker": "s", "color": COLORS["o"][0]},
-}
+
+
+def _colored(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings with the color of the light form where one is named, as in "$ink"."""
+    named = {f"${name}": light for name, (light, _) in COLORS.items()}
+    return {name: named.get(str(value), value) for name, value in given.items()}
+
+
+MUTED = COLORS["mut"][0]
+MARKS = {name: _colored(each) for name, each in _LOOK["marks"].items()}
 """Ring, triangle, diamond and square."""
-STYLE: Mapping[str, Any] = {
-    "font.family": "DejaVu Sans",
-    "font.size": 10.5,
-    "text.color": INK,
-    "axes.labelcolor": MUTED,
-    "axes.edgecolor": LINE,
-    "axes.facecolor": GROUND,
-    "axes.axisbelow": True,
-    "axes.titlesize": 10.5,
-    "axes.titleweight": "bold",
-    "axes.titlelocation": "left",
-    "figure.facecolor": GROUND,
-    "grid.color": LINE,
-    "legend.frameon": False,
-    "xtick.color": LINE,
-    "xtick.labelcolor": MUTED,
-    "ytick.color": LINE,
-    "ytick.labelcolor": MUTED,
-    "svg.fonttype": "none",  # letters stay letters, which readers may search and enlarge
-    "svg.hashsalt": "tcuq",
-}
+STYLE = _colored(_LOOK["style"])
+"""Of matplotlib; letters stay letters in the SVG, which readers may search and enlarge."""
 WIDTH = 7.9
 """Inches of 96 px: a page shows it about 700 px wide."""
 
@@ -144,7 +121,13 @@ def dots(title: str, rows: Sequence[str], series: Sequence[Series], form: str = 
             axis.plot([100 * y for _, y in each.points], [x for x, _ in each.points], **_look(each, line=""))
         for row, words in enumerate(rows):  # above its line: phones show the left part
             axis.annotate(
-                words, (0, row), (0, 7), ("axes fraction", "data"), "offset points", color=MUTED, fontsize=9.8
+                words,
+                (0, row),
+                (0, 7),
+                ("axes fraction", "data"),
+                "offset points",
+                color=MUTED,
+                fontsize=9.8,
             )
         axis.set(xlim=(0, None), ylim=(len(rows) - 0.5, -0.9), yticks=range(len(rows)), yticklabels=[])
         axis.tick_params(length=0)
@@ -254,13 +237,7 @@ def coverage_plot(sources: Sources) -> Picture:
 
 
 def printed_loss(batches: float, assisted: bool) -> float:
-    """Return the loss that the paper's figure draws after so many thousand batches: a formula, not data.
-
-    Examples
-    --------
-    >>> round(printed_loss(300, True), 2), round(printed_loss(300, False), 2)
-    (0.82, 0.71)
-    """
+    """Return the loss that the paper's figure draws after so many thousand batches: a formula, not data."""
     fade, floor, phase = (60, 0.8, 0.0) if assisted else (55, 0.7, 0.8)
     wave = 0.12 * math.sin(0.06 * batches + phase) * math.exp(-batches / 90)
     return 3 * math.exp(-batches / fade) + floor + wave

@@ -16,17 +16,18 @@ from .figures import (
     CONFIDENCE,
     DEEP,
     FILTER,
-    GROUPS,
     LABELS,
     NO_LABELS,
     SIMPLE,
     Field,
+    Place,
     Sources,
     better,
     cell,
     group_of,
+    grouped,
 )
-from .first import AGAINST, Place, alarm_cell, best_alarm, remarks
+from .first import AGAINST, alarm_cell, best_alarm, remarks
 from .losses import ASKED, DISTANCE, EQUAL, ERRORS, FALSE, FOUND
 from .words import fill, grid, lasting, percent, place_name, plain, row_name, steps, task_name, text
 
@@ -59,11 +60,8 @@ def _data(field: Field) -> str:
 
 def group_means(field: Field, places: Sequence[Place], rows: Sequence[str], column: str) -> str:
     """Return means by method and group of streams: the best in bold, a count where a method has fewer."""
-    groups = {group: [place for place in places if group_of(*place) == group] for group in GROUPS}
-    kept = {group: here for group, here in groups.items() if here}
-    found: dict[str, list[list[float]]] = {}
-    for row in rows:
-        found[row] = [field.values(here, row, column) for here in kept.values()]
+    kept = grouped(places)
+    found = {row: [field.values(here, row, column) for here in kept.values()] for row in rows}
     best = []
     for number, here in enumerate(kept.values()):
         means = [fmean(of[number]) for of in found.values() if len(of[number]) == len(here)]
@@ -84,9 +82,8 @@ def group_means(field: Field, places: Sequence[Place], rows: Sequence[str], colu
 
 def _ordered(rows: Iterable[str], first: Sequence[str]) -> list[str]:
     there = list(rows)
-    return [row for row in first if row in there] + [
-        row for row in there if row not in first and row != "tcuq"
-    ]
+    others = (row for row in there if row not in first and row != "tcuq")
+    return [*(row for row in first if row in there), *others]
 
 
 def answers_page(sources: Sources) -> str:
@@ -134,11 +131,9 @@ def alarms_page(sources: Sources) -> str:
     rows = _ordered(field.rows("clean on"), (ALARM, NO_LABELS))
     rows = [ALARM, *(row for row in rows if row != ALARM)]
     groups = []
-    for group in GROUPS:
-        here = [place for place in field.places("clean on", ALARM) if group_of(*place) == group]
-        if here:
-            groups.append(f"## {group[0].upper()}{group[1:]} ({len(here)})")
-            groups.append(_alarm_group(field, here, rows, group))
+    for group, here in grouped(field.places("clean on", ALARM)).items():
+        groups.append(f"## {group[0].upper()}{group[1:]} ({len(here)})")
+        groups.append(_alarm_group(field, here, rows, group))
     table, equal = [], []
     for place in field.places(FOUND, ALARM):
         table.append([place_name(*place), *_found(field, place, FOUND, best_alarm(field, place))])

@@ -27,35 +27,18 @@ NOT_RUN = "Not run yet."
 
 
 def task_name(task: str) -> str:
-    """Return a dataset as people call it.
-
-    Examples
-    --------
-    >>> task_name("cifar10"), task_name("other")
-    ('CIFAR-10', 'other')
-    """
+    """Return a dataset as people call it."""
     return TASKS.get(task, task)
 
 
-def stream_name(stream: str) -> str:
-    """Return a stream in words."""
-    return STREAMS.get(stream, stream)
-
-
 def row_name(row: str) -> str:
-    """Return a method in words.
-
-    Examples
-    --------
-    >>> row_name("deep"), row_name("CUSUM")
-    ('ensemble of five', 'CUSUM')
-    """
+    """Return a method in words."""
     return ROWS.get(row, row)
 
 
 def place_name(task: str, stream: str) -> str:
     """Return a task and a stream in words."""
-    return f"{task_name(task)}, {stream_name(stream)}"
+    return f"{task_name(task)}, {STREAMS.get(stream, stream)}"
 
 
 def percent(value: float, sign: bool = False) -> str:
@@ -112,13 +95,7 @@ def count(number: int, thing: str) -> str:
 
 
 def lasting(seconds: float) -> str:
-    """Return a time in the unit that fits.
-
-    Examples
-    --------
-    >>> lasting(42), lasting(1234), lasting(9000)
-    ('42 s', '21 min', '2.5 h')
-    """
+    """Return a time in the unit that fits."""
     if seconds < 120:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

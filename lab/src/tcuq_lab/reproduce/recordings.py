@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,15 +17,15 @@ from ..data import Dataset, data_folder, present
 from ..data.ood import has_ood, load_ood, noise_of, ood_labels, ood_name
 from ..data.parts import load_part, split_of
 from ..harness.laws import NETWORKS, SOUND, UnitPlan, sizes_of
+from ..harness.types import Outputs
 from ..methods.banks import arrays_of, load_bank, put_arrays
-from ..methods.method import Recorded
 from ..streams import Description
 from .recorder import STREAM, Progress, Recorder, jobs_of
 from .rows import Row
 from .run_size import RunSize
-from .versions import RECORDING, shown
+from .versions import RECORDING, digest_of, shown
 
-Bank = dict[str, Recorded]
+Bank = dict[str, Outputs]
 
 
 class Recordings:
@@ -102,8 +101,7 @@ class Recordings:
             if files is None:
                 self._sets[place] = load()
             else:
-                digest = hashlib.sha256(json.dumps([title, files]).encode()).hexdigest()[:12]
-                path = self.folder / "decoded" / f"{task}-{part}-{digest}.npz"
+                path = self.folder / "decoded" / f"{task}-{part}-{digest_of([title, files])}.npz"
                 self._sets[place] = _decoded(path, load)
         return self._sets[place]
 
@@ -155,7 +153,7 @@ class Recordings:
             if task == SOUND:
                 self.noise(part)
 
-    def of_stream(self, description: Description, seed: int, row: Row) -> Recorded:
+    def of_stream(self, description: Description, seed: int, row: Row) -> Outputs:
         """Return what the networks of a row say to every step of a stream of held pictures, or of sound."""
         path = self.path(description.dataset, description.part, description, seed, row)
         if not path.exists():
@@ -220,8 +218,7 @@ class Recordings:
             content.pop(name, None)
         content["ood"] = [each.name for each in shown.ood]
         about = [content, self.setting.noise_seed(part, seed)]
-        digest = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:16]
-        return place / f"{STREAM}-{digest}.npz"
+        return place / f"{STREAM}-{digest_of(about, 16, sort_keys=True)}.npz"
 
     def place(self, task: str, part: str, seed: int, row: Row) -> Path:
         """Return the folder of a row's files, which other weights, data or recordings would not share."""
@@ -248,13 +245,7 @@ def stream_sources(task: str, part: str, setting: RunSize) -> list[str]:
 
 
 def beside_sources() -> list[str]:
-    """Return the sources beside those of a suite; frozen input is none, as it depends on the step before.
-
-    Examples
-    --------
-    >>> beside_sources()
-    ['attenuated/1', 'blank/1', 'saturated/1']
-    """
+    """Return the sources beside those of a suite; frozen input is none, as it depends on the step before."""
     return [f"{kind}/1" for kind in BESIDE if kind != FROZEN]
 
 
@@ -272,17 +263,11 @@ def first_of(y: npt.NDArray[np.int64], most: int) -> npt.NDArray[np.int64]:
 
 
 def file_of(source: str) -> str:
-    """Return the name of the file of a source.
-
-    Examples
-    --------
-    >>> file_of("fog/3")
-    'fog_3.npz'
-    """
+    """Return the name of the file of a source."""
     return source.replace("/", "_") + ".npz"
 
 
-def _loaded(path: Path, source: str) -> Recorded:
+def _loaded(path: Path, source: str) -> Outputs:
     found = load_bank(path)
     if source not in found:
         raise ValueError(f"{path}: holds {', '.join(found)}, expected {source}")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from types import MappingProxyType
+from pathlib import Path
 from typing import Any
 
 from tcuq.base.checks import known
@@ -49,46 +50,13 @@ class RunSize:
         return tuple(names[number * len(names) // self.kinds] for number in range(self.kinds))
 
 
-RUN_SIZES: Mapping[str, RunSize] = MappingProxyType(
-    {
-        "reduced": RunSize("reduced", 400, 500, 6000, 20_000, (0, 1, 2), (1, 3, 5), replicates=200),
-        "full": RunSize(
-            "full",
-            10_000,
-            5_000,
-            10_000,
-            50_000,
-            (0, 1, 2, 3, 4),
-            (1, 2, 3, 4, 5),
-            replicates=2000,
-            corrupted_once=True,
-        ),
-        "added": RunSize(
-            "added",
-            2_000,
-            2_000,
-            6_000,
-            20_000,
-            (0, 1, 2),
-            (1, 3, 5),
-            replicates=2000,
-            corrupted_once=True,
-            streams=("mixed", "mixed, label shift", "mixed, mostly clean", "mixed, day and night"),
-        ),
-        "backbones": RunSize(
-            "backbones",
-            2000,
-            2000,
-            10_000,
-            50_000,
-            (0,),
-            (1, 2, 3, 4, 5),
-            replicates=2000,
-            corrupted_once=True,
-        ),
-        "trial": RunSize("trial", 300, 300, 2000, 10_000, (0,), (1, 5), replicates=200, corrupted_once=True),
-    }
-)
+def _size(name: str, given: Mapping[str, Any]) -> RunSize:
+    entries: Any = {of: tuple(each) if isinstance(each, list) else each for of, each in given.items()}
+    return RunSize(name, **entries)
+
+
+_FILE = Path(__file__).with_name("sizes.json")
+RUN_SIZES = {name: _size(name, each) for name, each in json.loads(_FILE.read_text(encoding="utf-8")).items()}
 
 
 def run_size(name: str) -> RunSize:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -10,14 +11,7 @@ import numpy as np
 from tcuq import Log
 
 from ..corruptions.suite import FROZEN
-from ..harness.laws import (
-    CLEAN_OF,
-    MIXED,
-    MIXED_CLEAN_DEV,
-    MIXED_DEV,
-    RECORDING,
-    UnitPlan,
-)
+from ..harness.laws import CLEAN_OF, MIXED, MIXED_CLEAN_DEV, MIXED_DEV, RECORDING, UnitPlan
 from ..harness.types import CLEAN, Dev, Outputs, Truth, joined
 from ..methods.banks import observed
 from ..metrics.alarms import costly_sources
@@ -101,8 +95,7 @@ class Unit:
             return Truth(labels, np.zeros(len(labels), np.int64), np.arange(len(labels)), (law,))
         if law == SHUFFLED:
             found = self.truth(f"{kind} {UNSHUFFLED}")
-            mixed = found.taken(_shuffled(found))
-            return Truth(mixed.labels, mixed.sources, found.stretches, mixed.names, mixed.kinds)
+            return replace(found.taken(_shuffled(found)), stretches=found.stretches)
         streams = self._built(role)
         names = tuple(dict.fromkeys(name for each in streams for name in each.sources))
         places = [np.array([names.index(name) for name in each.sources]) for each in streams]
@@ -130,11 +123,11 @@ class Unit:
         kind, _, law = role.partition(" ")
         if kind == ONCE:
             said = self.bank("test", row)[law]
-            return Outputs(said.probs, said.features, said.extra, np.arange(len(said)))
+            return replace(said, stretches=np.arange(len(said)))
         if law == SHUFFLED:
             seen = self.outputs(f"{kind} {UNSHUFFLED}", row)
-            mixed = seen.taken(_shuffled(self.truth(f"{kind} {UNSHUFFLED}")))
-            return Outputs(mixed.probs, mixed.features, mixed.extra, seen.stretches, mixed.gauges)
+            mixed = _shuffled(self.truth(f"{kind} {UNSHUFFLED}"))
+            return replace(seen.taken(mixed), stretches=seen.stretches)
         streams = self._built(role)
         about = streams[0].description
         if about.held is not None or about.sliding is not None:
@@ -152,14 +145,7 @@ class Unit:
             clean = self.outputs(self.spare, network)
         elif not labels:
             clean = seen.taken(~truth.shifted)
-        return Dev(
-            seen.probs,
-            seen.features,
-            seen.extra,
-            seen.stretches,
-            clean=clean,
-            truth=truth if labels else None,
-        )
+        return Dev(**vars(seen), clean=clean, truth=truth if labels else None)
 
     def clean_log(self, role: str) -> Log | None:
         """Return the clean log that a fit to a mixed development stream is given; None for other streams."""

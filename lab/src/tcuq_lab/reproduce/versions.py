@@ -10,11 +10,18 @@ Raise a number in the same commit as a change that can move a figure; moving or 
 from __future__ import annotations
 
 import hashlib
+import json
+from typing import Any
 
 from ..data import Dataset
 
 RECORDING = 1
 PROTOCOL = 4
+
+
+def digest_of(about: Any, letters: int = 12, sort_keys: bool = False) -> str:
+    """Return a short digest of what decides the content of a file, for its name."""
+    return hashlib.sha256(json.dumps(about, sort_keys=sort_keys).encode()).hexdigest()[:letters]
 
 
 def shown(data: Dataset) -> str:

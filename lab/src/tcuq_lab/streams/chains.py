@@ -35,13 +35,7 @@ class Buffered:
 
 
 class Queue(Buffered):
-    """Examples in a random order, reshuffled whenever all were shown; none comes twice in a row.
-
-    Examples
-    --------
-    >>> Queue(Numbers(0, "order"), np.array([4, 5, 6])).take(9).tolist()
-    [4, 5, 6, 5, 6, 4, 5, 4, 6]
-    """
+    """Examples in a random order, reshuffled whenever all were shown; none comes twice in a row."""
 
     def __init__(self, numbers: Numbers, members: Integers) -> None:
         super().__init__()
@@ -75,14 +69,7 @@ class RecordedRuns(Buffered):
 
 
 class Picker:
-    """Examples for classes, one queue a class.
-
-    Examples
-    --------
-    >>> picker = Picker(0, "examples", np.array([3, 3, 8]))
-    >>> picker.present.tolist(), picker.take(np.array([0, 1, 0, 1])).tolist()
-    ([3, 8], [1, 2, 0, 2])
-    """
+    """Examples for classes, one queue a class."""
 
     def __init__(self, seed: int, name: str, labels: Integers) -> None:
         self.present, places = np.unique(labels, return_inverse=True)
@@ -179,9 +166,8 @@ class Runs:
         if classes is not None:
             lacking = sorted(set(classes) - set(present.tolist()))
             if lacking:
-                raise ValueError(
-                    f"class {lacking[0]} of the trace has no examples, expected one of {_shown(present)}"
-                )
+                some = ", ".join(map(str, present[:20].tolist())) + ", ..." * (len(present) > 20)
+                raise ValueError(f"class {lacking[0]} of the trace has no examples, expected one of {some}")
             self._fixed = np.searchsorted(present, np.asarray(classes, dtype=np.int64))
 
     def take(self, count: int) -> Integers:
@@ -203,6 +189,10 @@ class Runs:
         return np.asarray(classes, dtype=np.int64)
 
 
+Chances = npt.NDArray[np.uint64]
+"""Chances of runs of 2 steps or more, 3 or more ..., in 2**64ths and falling."""
+
+
 class DrawnRuns(Buffered):
     """Runs of another class than the one before, whose lengths are drawn from a table."""
 
@@ -211,10 +201,8 @@ class DrawnRuns(Buffered):
         seed: int,
         name: str,
         classes: int,
-        reaches: npt.NDArray[
-            np.uint64
-        ],  # chances, in 2**64ths and falling, of 2 steps or more, 3 or more ...
-        usual: npt.NDArray[np.uint64] | None = None,  # the same of one class, which comes at every other run
+        reaches: Chances,
+        usual: Chances | None = None,  # those of one class, which comes at every other run
     ) -> None:
         super().__init__()
         self._lengths, self._jumps = Numbers(seed, f"{name}/lengths"), Numbers(seed, f"{name}/jumps")
@@ -238,17 +226,5 @@ class DrawnRuns(Buffered):
 
 
 def redraw_chance(classes: int, mean: float) -> int:
-    """Return the chance, in 2**64ths, to redraw a class that gives runs of a mean length.
-
-    Examples
-    --------
-    >>> redraw_chance(10, 16.0) / ONE == 10 / 9 / 16, redraw_chance(10, 1.0) == ONE
-    (True, True)
-    """
+    """Return the chance, in 2**64ths, to redraw a class that gives runs of a mean length."""
     return ONE if classes == 1 else chance(Fraction(classes, classes - 1) / Fraction(mean))
-
-
-def _shown(present: Integers) -> str:
-    listed = present.tolist()
-    some = ", ".join(map(str, listed[:20]))
-    return f"{some}{', ...' * (len(listed) > 20)}"

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from tcuq.base.checks import integer, known_only
+from tcuq.base.atomic_files import write_whole
+from tcuq.base.checks import integer, known_only, put
+from tcuq.base.errors import located
+from tcuq.base.json_text import from_json
 
 from .dwell import LAWS, Dwell, Geometric
-from .fields import check_digest, check_name, chosen, listed, made, plain, read_object
+from .fields import check_digest, check_name, chosen, listed, made, once, plain
 from .held import Held
-from .layout import LAYOUTS, Layout, Literal
-from .pieces import Condition
+from .layout import LAYOUTS, Condition, Layout, Literal, Piece, cut
 from .sliding import Sliding
 
 FORMAT = "tcuq-stream"
@@ -41,7 +43,7 @@ class Shift:
         found = sorted(integer(f"severity of {self.kind}", each, 1, SEVERITIES) for each in given)
         if not found or len(set(found)) < len(found):
             raise ValueError(f"severities of {self.kind} are {list(given)}, expected one or more, each once")
-        object.__setattr__(self, "severities", tuple(found))
+        put(self, severities=tuple(found))
 
 
 @dataclass(frozen=True)
@@ -77,19 +79,17 @@ class Description:
     digest: str | None = None  # SHA-256 of the plan; see `Stream.digest`
 
     def __post_init__(self) -> None:
-        put = object.__setattr__
         check_name("dataset", self.dataset)
         if not isinstance(self.part, str) or self.part not in PARTS:
             raise ValueError(f"part is {self.part!r}, expected one of {', '.join(PARTS)}")
-        put(self, "seed", integer("seed", self.seed, 0, 2**63 - 1))
+        put(self, seed=integer("seed", self.seed, 0, 2**63 - 1))
         if self.steps is not None:
-            put(self, "steps", integer("steps", self.steps, 1, MOST_STEPS))
+            put(self, steps=integer("steps", self.steps, 1, MOST_STEPS))
         for name, value, kinds in (("dwell", self.dwell, LAWS), ("layout", self.layout, LAYOUTS)):
             if not isinstance(value, kinds):
                 accepted = ", ".join(each.__name__ for each in kinds)
                 raise TypeError(f"{name} is {type(value).__name__}, expected one of {accepted}")
-        put(self, "shifts", _all("shifts", self.shifts, Shift))
-        put(self, "ood", _all("ood", self.ood, Ood))
+        put(self, shifts=_all("shifts", self.shifts, Shift), ood=_all("ood", self.ood, Ood))
         names = self.kinds
         twice = [name for place, name in enumerate(names) if name in names[:place]]
         if twice:
@@ -131,6 +131,11 @@ class Description:
         """Names of the numbers that tell a shift, "clean" first."""
         return ("clean", *(each.kind for each in self.shifts), *(f"ood/{each.name}" for each in self.ood))
 
+    def pieces(self) -> Iterator[Piece]:
+        """Give what the layout shows, up to the last step."""
+        found = self.layout.pieces(self.conditions, self.seed, self.steps)
+        return found if self.steps is None else cut(found, self.steps)
+
     def replace(self, **changes: Any) -> Description:
         """Return a copy with some fields changed; a digest that is not given again is dropped."""
         return replace(self, **{"digest": None, **changes})
@@ -146,10 +151,6 @@ class Description:
         content |= {name: plain(value) for name in _WAYS if (value := getattr(self, name)) is not None}
         content |= {name: value for name in ("labels", "digest") if (value := getattr(self, name))}
         return content
-
-    def to_json(self) -> str:
-        """Return the text of the file."""
-        return json.dumps(self.to_dict(), indent=2, allow_nan=False) + "\n"
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Description:
@@ -175,26 +176,15 @@ class Description:
                 values[name] = made(name, way, values[name])
         return cls(**values)
 
-    @classmethod
-    def from_json(cls, text: str) -> Description:
-        """Build from the text of a file."""
-        return cls.from_dict(read_object(text))
-
     def save(self, path: str | Path) -> None:
         """Write the file, whole or not at all."""
-        from tcuq.base.atomic_files import write_whole
-
-        write_whole(path, self.to_json())
+        write_whole(path, json.dumps(self.to_dict(), indent=2, allow_nan=False) + "\n")
 
     @classmethod
     def load(cls, path: str | Path) -> Description:
         """Read a file."""
-        try:
-            return cls.from_json(Path(path).read_text(encoding="utf-8"))
-        except UnicodeDecodeError:
-            raise ValueError(f"{path}: not a stream (not text)") from None
-        except (ValueError, TypeError) as error:
-            raise ValueError(f"{path}: {error}") from None
+        with located(str(path)):
+            return cls.from_dict(from_json(Path(path).read_bytes(), pairs=once))
 
 
 def _all(name: str, values: Any, kind: type[Any]) -> tuple[Any, ...]:

@@ -5,26 +5,32 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from tcuq.base.checks import integer, number
+from tcuq.base.checks import integer, number, put
 from tcuq.recording.rand import ONE
 
-from .chains import Chain, DrawnRuns, Paced, Redrawn, Runs
+from .chains import Chain, Chances, DrawnRuns, Integers, Paced, Redrawn, Runs
 from .fields import listed
 
-Integers = npt.NDArray[np.int64]
 LONGEST = 1_000_000
 MOST_RUNS = 100_000
 LONGEST_DRAWN = 10_000
 SCALES = 256
 
 
+class Law:
+    """How classes follow each other."""
+
+    def nameless(self) -> Any:
+        """Return the law for examples that are none of the classes."""
+        return self
+
+
 @dataclass(frozen=True)
-class Geometric:
+class Geometric(Law):
     """A class stays for a geometric number of steps.
 
     At each step the class is redrawn from all L classes with chance min(1, L / (mean (L - 1))). As the
@@ -36,19 +42,15 @@ class Geometric:
     law: ClassVar[str] = "geometric"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "mean", number("mean of dwell", self.mean, 1, LONGEST))
+        put(self, mean=number("mean of dwell", self.mean, 1, LONGEST))
 
     def chain(self, seed: int, name: str, present: Integers) -> Chain:
         """Return a fresh chain over the classes that there are, in rising order."""
         return Redrawn(seed, name, len(present), self.mean)
 
-    def nameless(self) -> Geometric:
-        """Return the law for examples that are none of the classes."""
-        return self
-
 
 @dataclass(frozen=True)
-class Trace:
+class Trace(Law):
     """Runs of given lengths, over and over."""
 
     runs: tuple[int, ...]  # steps of each run
@@ -58,18 +60,17 @@ class Trace:
     law: ClassVar[str] = "trace"
 
     def __post_init__(self) -> None:
-        runs = tuple(
-            integer("run of the trace", run, 1, LONGEST) for run in listed("runs of the trace", self.runs)
-        )
+        given = listed("runs of the trace", self.runs)
+        runs = tuple(integer("run of the trace", run, 1, LONGEST) for run in given)
         integer("number of runs of the trace", len(runs), 1, MOST_RUNS)
-        object.__setattr__(self, "runs", runs)
+        put(self, runs=runs)
         if self.classes is None:
             return
-        given = listed("classes of the trace", self.classes)
-        classes = tuple(integer("class of the trace", each, 0, 2**31) for each in given)
+        named = listed("classes of the trace", self.classes)
+        classes = tuple(integer("class of the trace", each, 0, 2**31) for each in named)
         if len(classes) != len(runs):
             raise ValueError(f"trace has {len(classes)} classes, expected as many as runs, {len(runs)}")
-        object.__setattr__(self, "classes", classes)
+        put(self, classes=classes)
 
     def chain(self, seed: int, name: str, present: Integers) -> Chain:
         """Return a fresh chain over the classes that there are, in rising order."""
@@ -81,7 +82,7 @@ class Trace:
 
 
 @dataclass(frozen=True)
-class Pareto:
+class Pareto(Law):
     """A class stays for a heavy-tailed number of steps: most runs are short, a few are very long.
 
     The chance that a run has more than n steps is (s / (s + n)) ** 1.5 up to the longest run, where all that
@@ -98,12 +99,10 @@ class Pareto:
 
     def __post_init__(self) -> None:
         longest = integer("longest of pareto", self.longest, 4, LONGEST_DRAWN)
-        object.__setattr__(self, "longest", longest)
-        object.__setattr__(self, "mean", number("mean of pareto", self.mean, 1, longest / 4))
+        put(self, longest=longest, mean=number("mean of pareto", self.mean, 1, longest / 4))
         if self.majority is not None:
             most = longest / (longest + 4 * self.mean)  # so that its runs keep to a quarter, too
-            share = number("majority of pareto", self.majority, 0.5, most)
-            object.__setattr__(self, "majority", share)
+            put(self, majority=number("majority of pareto", self.majority, 0.5, most))
 
     def chain(self, seed: int, name: str, present: Integers) -> Chain:
         """Return a fresh chain over the classes that there are, in rising order."""
@@ -116,7 +115,7 @@ class Pareto:
         """Return the law for examples that are none of the classes."""
         return Pareto(self.mean, self.longest)
 
-    def reaches(self) -> npt.NDArray[np.uint64]:
+    def reaches(self) -> Chances:
         """Return the chances that a run reaches 2 steps, 3 steps, up to the longest, in 2**64ths."""
         wanted = ONE * Fraction(self.mean)
         low, high = 0, SCALES  # the mean is too small at `low`
@@ -129,7 +128,7 @@ class Pareto:
 
 
 @dataclass(frozen=True)
-class Changing:
+class Changing(Law):
     """The pace of the stream changes: stretches, each with a mean dwell of its own.
 
     Within a stretch runs are as in `Geometric`. A class goes on where a stretch ends.
@@ -144,20 +143,15 @@ class Changing:
         given = listed("means of changing", self.means)
         integer("number of means of changing", len(given), 2, 100)
         means = tuple(number("mean of changing", each, 1, LONGEST) for each in given)
-        object.__setattr__(self, "means", means)
-        object.__setattr__(self, "length", integer("length of changing", self.length, 1, LONGEST))
+        put(self, means=means, length=integer("length of changing", self.length, 1, LONGEST))
 
     def chain(self, seed: int, name: str, present: Integers) -> Chain:
         """Return a fresh chain over the classes that there are, in rising order."""
         return Paced(seed, name, len(present), self.means, self.length)
 
-    def nameless(self) -> Changing:
-        """Return the law for examples that are none of the classes."""
-        return self
-
 
 @dataclass(frozen=True)
-class Recorded:
+class Recorded(Law):
     """Examples in their own order: the runs of one label that the data has, each whole, in shuffled order.
 
     A track of one traffic sign or a trial of one person is a run. Data in which two neighboring runs have
@@ -171,7 +165,7 @@ class Recorded:
         raise ValueError("dwell recorded has no classes to draw, expected examples in their own order")
 
     def nameless(self) -> Geometric:
-        """Return the law for examples that are none of the classes."""
+        """Show examples that are none of the classes at random."""
         return Geometric(1)
 
 

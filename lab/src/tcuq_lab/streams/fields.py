@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from typing import Any
 
 from tcuq.base.checks import known
+from tcuq.base.errors import InputError
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]+\Z")
 _DIGEST = re.compile(r"[0-9a-f]{64}\Z")
-
-
-def read_object(text: str) -> Any:
-    """Return what a JSON text holds; a field that comes twice is refused."""
-    try:
-        return json.loads(text.removeprefix("\ufeff"), object_pairs_hook=_once)
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise ValueError(f"not JSON: {error}") from None
 
 
 def plain(value: Any) -> dict[str, Any]:
@@ -75,10 +67,11 @@ def check_digest(what: str, value: Any) -> None:
         raise ValueError(f"{what} is {value!r}, expected 64 hexadecimal digits")
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON; a field that comes twice is refused."""
     content: dict[str, Any] = {}
     for name, value in pairs:
         if name in content:
-            raise ValueError(f"field {name!r} comes twice")
+            raise InputError("damaged", f"field {name!r} comes twice")
         content[name] = value
     return content

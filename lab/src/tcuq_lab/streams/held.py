@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from tcuq.base.checks import integer, number
+from tcuq.base.checks import integer, number, put
 from tcuq.recording.rand import Numbers, chance
 
 from .chains import Chain, Integers, Picker
@@ -39,9 +39,9 @@ class Held:
 
     def __post_init__(self) -> None:
         for name, most in (("pixels", 16), ("noise", 64), ("flicker", 900)):
-            object.__setattr__(self, name, integer(f"{name} of held", getattr(self, name), 0, most))
+            put(self, **{name: integer(f"{name} of held", getattr(self, name), 0, most)})
         if self.share is not None:
-            object.__setattr__(self, "share", number("share of held", self.share, 0, 1))
+            put(self, share=number("share of held", self.share, 0, 1))
 
 
 class Shaker:

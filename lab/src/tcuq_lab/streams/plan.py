@@ -10,25 +10,22 @@ import numpy.typing as npt
 
 from tcuq.recording.rand import Numbers
 
-from .chains import Picker, Queue, RecordedRuns
+from .chains import Integers, Picker, Queue, RecordedRuns
 from .description import Description
 from .dwell import Recorded
 from .held import HeldExamples
-from .layout import Literal
-from .pieces import Piece, cut
+from .layout import Literal, Piece
 from .sliding import SlidingExamples
-
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
 class Chunk:
     """Some steps of a plan; see `Stream`."""
 
-    source: npt.NDArray[np.uint16]  # as of `Stream`
-    index: Integers  # as of `Stream`
-    label: Integers  # as of `Stream`
-    shift: npt.NDArray[np.uint8]  # as of `Stream`
+    source: npt.NDArray[np.uint16]
+    index: Integers
+    label: Integers
+    shift: npt.NDArray[np.uint8]
 
 
 class _Shown:
@@ -80,11 +77,9 @@ class Plan:
         self._numbers = {name: number for number, name in enumerate(description.sources)}
         self._known: _Shown | _Once
         if isinstance(description.layout, Literal):
-            if description.steps is not None and description.steps > 2 * len(labels):
-                raise ValueError(
-                    f"steps is {description.steps}, expected at most {2 * len(labels)} "
-                    f"with {len(labels)} examples"
-                )
+            count, most = description.steps or 0, 2 * len(labels)
+            if count > most:
+                raise ValueError(f"steps is {count}, expected at most {most} with {len(labels)} examples")
             self._known = _Once(description.seed, labels)
         else:
             self._known = _Shown(description, "known", labels)
@@ -95,8 +90,9 @@ class Plan:
 
     def chunks(self, size: int) -> Iterator[Chunk]:
         """Give the steps, `size` at a time."""
+        first_ood = len(self._numbers) - len(self._ood)
         for source, shift in self._conditions(size):
-            ood = source >= self._first_ood
+            ood = source >= first_ood
             index = np.empty(len(source), dtype=np.int64)
             index[~ood] = self._known.take(~ood, shift > 0)
             label = np.full(len(source), -1, dtype=np.int64)
@@ -106,19 +102,11 @@ class Plan:
                 index[rows] = shown.take(rows, rows)
             yield Chunk(source, index, label, shift)
 
-    @property
-    def _first_ood(self) -> int:
-        return len(self._numbers) - len(self._ood)
-
     def _conditions(self, size: int) -> Iterator[tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint8]]]:
         """Give the source and the shift of each step, `size` steps at a time."""
-        about = self._description
-        pieces = about.layout.pieces(about.conditions, about.seed, about.steps)
-        if about.steps is not None:
-            pieces = cut(pieces, about.steps)
         held: list[Piece] = []
         count = 0
-        for piece in pieces:
+        for piece in self._description.pieces():
             left = piece.length
             while left:
                 part = min(left, size - count)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -33,15 +33,12 @@ def part_labels(name: str, part: str) -> Labels:
 
 def labels_for(description: Description) -> tuple[Labels, dict[str, Labels]]:
     """Return what `build` needs for a description: labels, and those of the OOD sets by name."""
-    about = description
-    for each in about.ood:
-        accepted = ood_name(about.dataset, about.part)
+    task, part = description.dataset, description.part
+    for each in description.ood:
+        accepted = ood_name(task, part)
         if each.name != accepted:
-            raise ValueError(
-                f"OOD set {each.name!r} does not go with {about.dataset} {about.part}; {accepted} does"
-            )
-    ood = {each.name: ood_labels(about.dataset, about.part) for each in about.ood}
-    return part_labels(about.dataset, about.part), ood
+            raise ValueError(f"OOD set {each.name!r} does not go with {task} {part}; {accepted} does")
+    return part_labels(task, part), {each.name: ood_labels(task, part) for each in description.ood}
 
 
 class Shown(NamedTuple):
@@ -94,15 +91,18 @@ def inputs(
         chunks = steps(plan, data.y, {each.name: sets[each.name].y for each in about.ood}, size)
     else:
         _fits(plan, data, sets)
-        chunks = _parts(plan, size)
+        chunks = plan.chunks(size)
     if about.sliding is not None:
         if noise is None:
             raise ValueError("noise is not given; continuous sound needs seconds of noise")
         heard = sliding_windows(about, data.x, data.y, noise, chunk=size, seed=seed)
-        shows = (Shown(x, part.label, part.shift) for x, part in zip(heard, chunks, strict=True))
+        shows: Iterator[Shown] = (
+            Shown(x, part.label, part.shift) for x, part in zip(heard, chunks, strict=True)
+        )
     else:
-        show = _Show(about, data, corrupting, sets, seed)
-        shows = (show(part) for part in chunks)
+        if about.held is not None and (data.x.dtype != np.uint8 or data.x.ndim < 3):
+            raise ValueError(f"data is {data.x.dtype} {data.x.shape}; held shakes uint8 pictures")
+        shows = _shows(chunks, about, data, corrupting, sets, seed)
     return _freezing(shows, about.kinds.index(FROZEN)) if FROZEN in about.kinds else shows
 
 
@@ -148,44 +148,31 @@ def _fits(stream: Stream, data: Dataset, ood: Mapping[str, Dataset]) -> None:
         raise ValueError(f"{data.name} {data.split} has other labels than the stream was built from")
 
 
-def _parts(stream: Stream, size: int) -> Iterator[Chunk]:
-    for start in range(0, len(stream), size):
-        part = slice(start, start + size)
-        yield Chunk(stream.source[part], stream.index[part], stream.label[part], stream.shift[part])
-
-
-class _Show:
-    """Shows chunks in their order."""
-
-    def __init__(
-        self, about: Description, data: Dataset, suite: str | None, ood: Mapping[str, Dataset], seed: int
-    ) -> None:
-        self._sources, self._data, self._suite, self._ood, self._seed = about.sources, data, suite, ood, seed
-        self._shaker = None if about.held is None else Shaker(about.held, about.seed)
-        if self._shaker is not None and (data.x.dtype != np.uint8 or data.x.ndim < 3):
-            raise ValueError(f"data is {data.x.dtype} {data.x.shape}; held shakes uint8 pictures")
-        self._step = 0
-
-    def __call__(self, chunk: Chunk) -> Shown:
-        x = np.empty((len(chunk.source), *self._data.x.shape[1:]), dtype=self._data.x.dtype)
-        by_source = [(each, chunk.source == each) for each in np.unique(chunk.source).tolist()]
-        for place, rows in by_source:
-            kind, _, which = self._sources[place].partition("/")
-            x[rows] = (self._ood[which] if kind == "ood" else self._data).x[chunk.index[rows]]
-        if self._shaker is not None:
-            x = self._shaker.shake(x)
-        steps = self._step + np.arange(len(x), dtype=np.int64)
-        self._step += len(x)
-        for place, rows in by_source:
-            kind, _, which = self._sources[place].partition("/")
+def _shows(
+    chunks: Iterator[Chunk],
+    about: Description,
+    data: Dataset,
+    suite: str | None,
+    ood: Mapping[str, Dataset],
+    seed: int,
+) -> Iterator[Shown]:
+    """Show the examples of chunks in their order."""
+    shaker = None if about.held is None else Shaker(about.held, about.seed)
+    step = 0
+    for chunk in chunks:
+        x = np.empty((len(chunk.source), *data.x.shape[1:]), dtype=data.x.dtype)
+        parts = []
+        for place in np.unique(chunk.source).tolist():
+            kind, _, which = about.sources[place].partition("/")
+            rows = np.flatnonzero(chunk.source == place)
+            x[rows] = (ood[which] if kind == "ood" else data).x[chunk.index[rows]]
             if kind not in ("clean", "ood", FROZEN):
-                fresh = self._shaker is not None and kind in FRESH
-                index = steps[rows] if fresh else chunk.index[rows]
-                x[rows] = self._corrupted(x[rows], kind, int(which), index)
-        return Shown(x, chunk.label, chunk.shift)
-
-    def _corrupted(
-        self, x: npt.NDArray[Any], kind: str, severity: int, index: npt.NDArray[np.int64]
-    ) -> npt.NDArray[Any]:
-        assert self._suite is not None  # a stream with corruptions has a suite
-        return corrupt(x, self._suite, kind, severity, self._seed, index=index)
+                parts.append((kind, int(which), rows))
+        if shaker is not None:
+            x = shaker.shake(x)
+        for kind, severity, rows in parts:
+            index = step + rows if shaker is not None and kind in FRESH else chunk.index[rows]
+            assert suite is not None  # a stream with corruptions has a suite
+            x[rows] = corrupt(x[rows], suite, kind, severity, seed, index=index)
+        step += len(x)
+        yield Shown(x, chunk.label, chunk.shift)

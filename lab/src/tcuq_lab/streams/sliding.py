@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count as counted
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from tcuq.base.checks import integer, number
+from tcuq.base.checks import integer, number, put
 from tcuq.recording.rand import Numbers
 
 from ..audio.continuous import slide
 from ..audio.tape import MOVES_WORDS, RATE, Sound, Stretch, Tape, Word, noise_floor, shifted_sound, voiced
 from ..corruptions.suite import FROZEN
 from .chains import Chain, Integers, Picker
-from .pieces import Piece, cut
 
 if TYPE_CHECKING:
     from .description import Description
@@ -43,9 +41,12 @@ class Sliding:
     snr_db: float = 20.0  # power of the words above that of the noise floor, in dB
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "hop", integer("hop of sliding", self.hop, 1, RATE))
-        object.__setattr__(self, "period", integer("period of sliding", self.period, RATE, 60 * RATE))
-        object.__setattr__(self, "snr_db", number("snr_db of sliding", self.snr_db, -20, 100))
+        put(
+            self,
+            hop=integer("hop of sliding", self.hop, 1, RATE),
+            period=integer("period of sliding", self.period, RATE, 60 * RATE),
+            snr_db=number("snr_db of sliding", self.snr_db, -20, 100),
+        )
 
 
 class SlidingExamples:
@@ -80,14 +81,9 @@ def sliding_windows(
         )
     check_words_stay(description)
     parts = voiced(clips)
-    order = word_order(description, labels)
-    places = _noise_places(description.seed, len(noise))
-    tape = Tape(
-        clips,
-        parts,
-        _words(description, order, parts[:, 1] - parts[:, 0]),
-        noise_floor(noise, places, about.snr_db),
-    )
+    words = _words(description, labels, parts[:, 1] - parts[:, 0])
+    floor = noise_floor(noise, _noise_places(description.seed, len(noise)), about.snr_db)
+    tape = Tape(clips, parts, words, floor)
     named = (source.partition("/") for source in description.sources[1:])
     shifts = [(kind, int(severity)) for kind, _, severity in named]
     sound = shifted_sound(_stretches(description), shifts, seed, tape)
@@ -101,22 +97,18 @@ def check_words_stay(description: Description) -> None:
             raise ValueError(f"shift {shift.kind!r} moves words in continuous sound, expected another kind")
 
 
-def word_order(description: Description, labels: Integers) -> Iterator[int]:
-    """Give the clips of all words, without end."""
-    picker = Picker(description.seed, "examples/known", labels)
-    chain = description.dwell.chain(description.seed, "classes/known", picker.present)
-    while True:
-        yield from picker.take(chain.take(BLOCK)).tolist()
-
-
-def _words(description: Description, order: Iterable[int], lengths: npt.NDArray[np.int64]) -> Iterator[Word]:
+def _words(description: Description, labels: Integers, lengths: Integers) -> Iterator[Word]:
+    """Give all words, without end."""
     assert description.sliding is not None
     period, starts = description.sliding.period, Numbers(description.seed, "sliding/starts")
-    drawn = (number for _ in counted() for number in starts.raw(BLOCK).tolist())
-    for place, clip in enumerate(order):
-        length = int(lengths[clip])
-        room = period - length
-        yield Word(clip, place * period + room // 4 + (next(drawn) * (room // 2 + 1) >> 64), length)
+    picker = Picker(description.seed, "examples/known", labels)
+    chain = description.dwell.chain(description.seed, "classes/known", picker.present)
+    for block in counted():
+        drawn = zip(picker.take(chain.take(BLOCK)).tolist(), starts.raw(BLOCK).tolist(), strict=True)
+        for place, (clip, start) in enumerate(drawn, block * BLOCK):
+            length = int(lengths[clip])
+            room = period - length
+            yield Word(clip, place * period + room // 4 + (start * (room // 2 + 1) >> 64), length)
 
 
 def _noise_places(seed: int, count: int) -> Iterator[int]:
@@ -131,18 +123,15 @@ def _noise_places(seed: int, count: int) -> Iterator[int]:
 def _stretches(description: Description) -> Iterator[tuple[int, Stretch]]:
     """Give the stretches of one source in samples; those of one segment have one number."""
     assert description.sliding is not None
-    hop, about = description.sliding.hop, description
-    pieces: Iterator[Piece] = about.layout.pieces(about.conditions, about.seed, about.steps)
-    if about.steps is not None:
-        pieces = cut(pieces, about.steps)
-    numbers = {name: number for number, name in enumerate(about.sources)}
+    hop = description.sliding.hop
+    numbers = {name: number for number, name in enumerate(description.sources)}
     numbers |= {name: 0 for name in numbers if name.startswith(FROZEN)}  # the windows freeze, not the sound
     window, number, before, start = 0, 0, -1, 0
-    for piece in pieces:
+    for piece in description.pieces():
         window += piece.length
         number, before = number + (piece.shift != before), piece.shift
         stop = max(start, window * hop + RATE // 2 - hop // 2)
-        if window == about.steps:
+        if window == description.steps:
             stop = window * hop + RATE
         yield number, Stretch(start, stop, numbers[piece.source])
         start = stop

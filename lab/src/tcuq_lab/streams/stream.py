@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -30,18 +30,11 @@ class Mismatch(ValueError):
 
 
 class Span(NamedTuple):
-    """Consecutive steps of one source: from `start` up to, not including, `stop`.
+    """Consecutive steps of one source."""
 
-    Examples
-    --------
-    >>> span = Span(0, 139, "clean")
-    >>> span.stop - span.start
-    139
-    """
-
-    start: int  # first step
+    start: int
     stop: int  # step after the last
-    source: str  # name of the source, such as "clean" or "fog/3"
+    source: str  # such as "clean" or "fog/3"
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,11 +75,15 @@ class Stream:
     def digest(self) -> str:
         """Return the SHA-256 of the names of sources and kinds, `held`, `sliding` and steps as `RECORD`."""
         running = _hash(self.description)
-        for start in range(0, len(self), CHUNK):
-            part = slice(start, start + CHUNK)
-            chunk = Chunk(self.source[part], self.index[part], self.label[part], self.shift[part])
+        for chunk in self.chunks(CHUNK):
             running.update(_bytes(chunk))
         return str(running.hexdigest())
+
+    def chunks(self, size: int) -> Iterator[Chunk]:
+        """Give the steps, `size` at a time."""
+        for start in range(0, len(self), size):
+            part = slice(start, start + size)
+            yield Chunk(self.source[part], self.index[part], self.label[part], self.shift[part])
 
     def log(self, bank: Bank) -> Log:
         """Return what a recorded model says to the stream."""
@@ -145,7 +142,11 @@ def steps(
 
     Those are drawn forwards before the first chunk, at 6 bytes a segment; see `Segments`.
     """
-    plan = _plan(description, labels, ood_labels)
+    found, ood = _whole("labels", labels), _ood_labels(description, ood_labels or {})
+    _same_labels(f"{description.dataset} {description.part}", found, description.labels)
+    for each in description.ood:
+        _same_labels(each.name, ood[each.name], each.labels)
+    plan = Plan(description, found, ood)
     return _checked(description, plan.chunks(integer("chunk", chunk, 1, 2**31)))
 
 
@@ -153,21 +154,9 @@ def build(description: Description, labels: Labels, ood_labels: Mapping[str, Lab
     """Return the stream of a description."""
     if description.steps is None:
         raise ValueError("steps is null; a stream is built from 1 step on, an endless one comes in chunks")
-    count = description.steps
-    stream = Stream(
-        description,
-        np.empty(count, dtype=np.uint16),
-        np.empty(count, dtype=np.int64),
-        np.empty(count, dtype=np.int64),
-        np.empty(count, dtype=np.uint8),
-    )
-    at = 0
-    for chunk in steps(description, labels, ood_labels, CHUNK):
-        part = slice(at, at + len(chunk.source))
-        stream.source[part], stream.index[part] = chunk.source, chunk.index
-        stream.label[part], stream.shift[part] = chunk.label, chunk.shift
-        at = part.stop
-    return stream
+    chunks = list(steps(description, labels, ood_labels, CHUNK))
+    columns = ([getattr(chunk, item.name) for chunk in chunks] for item in fields(Chunk))
+    return Stream(description, *(np.concatenate(parts) for parts in columns))
 
 
 def seal(
@@ -179,14 +168,6 @@ def seal(
     ood = tuple(Ood(each.name, _digest(sets[each.name])) for each in description.ood)
     open_ = description.replace(labels=_digest(found), ood=ood)
     return open_ if open_.steps is None else open_.replace(digest=build(open_, labels, given).digest())
-
-
-def _plan(description: Description, labels: Labels, ood_labels: Mapping[str, Labels] | None) -> Plan:
-    found, ood = _whole("labels", labels), _ood_labels(description, ood_labels or {})
-    _same_labels(f"{description.dataset} {description.part}", found, description.labels)
-    for each in description.ood:
-        _same_labels(each.name, ood[each.name], each.labels)
-    return Plan(description, found, ood)
 
 
 def _ood_labels(description: Description, given: Mapping[str, Labels]) -> dict[str, npt.NDArray[np.int64]]:

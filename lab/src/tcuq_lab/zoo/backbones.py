@@ -45,7 +45,18 @@ def dscnn(classes: int = 10, channels: int = 1, width: int = 64) -> Backbone:
     return Backbone([first, *(separable(width) for _ in range(3))], width, classes, channels, (2,), 0.4)
 
 
-class Residual(nn.Module):
+class Shortened(nn.Module):
+    """A body beside a shortcut."""
+
+    body: nn.Module
+    shortcut: nn.Module
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return the sum of both ways."""
+        return nn.functional.relu(self.body(x) + self.shortcut(x))
+
+
+class Residual(Shortened):
     """Two 3 x 3 convolutions beside a shortcut."""
 
     def __init__(self, inputs: int, outputs: int, stride: int) -> None:
@@ -55,10 +66,6 @@ class Residual(nn.Module):
         plain = inputs == outputs and stride == 1
         # The benchmark's shortcut has a bias and no norm.
         self.shortcut = nn.Identity() if plain else nn.Conv2d(inputs, outputs, 1, stride)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Return the sum of both ways."""
-        return nn.functional.relu(self.body(x) + self.shortcut(x))
 
 
 def resnet8(classes: int = 10, channels: int = 3, width: int = 16) -> Backbone:
@@ -89,7 +96,7 @@ EXPAND = 4
 """A block gives this many times its inner channels."""
 
 
-class Bottleneck(nn.Module):
+class Bottleneck(Shortened):
     """Narrow, filter, widen; beside a shortcut, which is a convolution where shapes differ."""
 
     def __init__(self, inputs: int, inner: int, stride: int) -> None:
@@ -101,10 +108,6 @@ class Bottleneck(nn.Module):
         plain = inputs == outputs and stride == 1
         way = [] if plain else conv_bn(inputs, outputs, 1, stride, bias=False)
         self.shortcut = nn.Sequential(*way)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Return the sum of both ways."""
-        return nn.functional.relu(self.body(x) + self.shortcut(x))
 
 
 def resnet50(classes: int = 16, channels: int = 3, width: int = 64) -> Backbone:
@@ -191,22 +194,9 @@ def backbone(name: str, /, **options: Any) -> Backbone:
     build = BACKBONES[known("backbone", name, BACKBONES)]
     accepted = inspect.signature(build).parameters
     for option, value in options.items():
-        check_option(name, known(f"option of {name}", option, accepted), value, accepted[option].default)
+        what = f"option {known(f'option of {name}', option, accepted)} of {name}"
+        if isinstance(accepted[option].default, int):
+            integer(what, value, 1, 4096)
+        else:
+            number(what, value, 0.01, 64)
     return build(**options)
-
-
-def check_option(name: str, option: str, value: Any, default: Any) -> None:
-    """Refuse a value that is no number of the kind of the default.
-
-    Examples
-    --------
-    >>> check_option("resnet8", "width", "wide", 16)
-    Traceback (most recent call last):
-    ...
-    tcuq.InputError: option width of resnet8 is 'wide', expected an integer, 1 to 4096
-    """
-    what = f"option {option} of {name}"
-    if isinstance(default, int):
-        integer(what, value, 1, 4096)
-    else:
-        number(what, value, 0.01, 64)

@@ -6,11 +6,12 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tcuq.base.checks import integer, known, known_only, number
+from tcuq.base.checks import integer, known, known_only, number, put
+from tcuq.base.errors import located
+from tcuq.base.json_text import from_json
 
 FILE = Path(__file__).parent / "configs.json"
 PLAIN = "plain"
@@ -19,13 +20,7 @@ BACKBONE = "{backbone}"
 
 
 def shipped() -> dict[str, dict[str, Any]]:
-    """Return the content of every configuration, by name."""
-    return {name: json.loads(content) for name, content in _expanded().items()}
-
-
-@cache
-def _expanded() -> dict[str, str]:
-    """Return the JSON of every configuration.
+    """Return the content of every configuration, by name.
 
     A name is that of the backbone, or backbone and variant joined by an underscore. Fields of a backbone's
     own entry win over those of the variant, which win over the plain ones.
@@ -38,7 +33,7 @@ def _expanded() -> dict[str, str]:
             name = backbone if plain else f"{backbone}_{variant}"
             shared = {} if plain else matrix["variants"][variant]
             content = {"name": name, "backbone": backbone, **cells[PLAIN], **shared, **own}
-            found[name] = json.dumps(content).replace(BACKBONE, backbone)
+            found[name] = json.loads(json.dumps(content).replace(BACKBONE, backbone))
     return found
 
 
@@ -63,7 +58,7 @@ class Augment:
             raise ValueError(f"augment shift is {self.shift!r}, expected two numbers")
         if not isinstance(self.flip, bool):
             raise ValueError(f"augment flip is {self.flip!r}, expected true or false")
-        object.__setattr__(self, "shift", tuple(integer("augment shift", each, 0, 64) for each in self.shift))
+        put(self, shift=tuple(integer("augment shift", each, 0, 64) for each in self.shift))
         integer("augment erase", self.erase, 0, 64)
         number("augment noise", self.noise, 0, 10)
 
@@ -118,7 +113,7 @@ class Config:
             raise ValueError(f"augment is {self.augment!r}, expected an object")
         if isinstance(self.augment, Mapping):
             known_only("augment field", self.augment, [each.name for each in fields(Augment)])
-            object.__setattr__(self, "augment", Augment(**self.augment))
+            put(self, augment=Augment(**self.augment))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the content of a configuration file."""
@@ -159,11 +154,9 @@ def config_from(content: Any) -> Config:
 
 def load_config(path: str | Path) -> Config:
     """Read a configuration file, which may name one of the package as its `base` and hold what differs."""
-    try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
+    with located(str(path)):
+        content = from_json(Path(path).read_bytes())
         if isinstance(content, dict) and "base" in content:
             own, base = shipped(), content.pop("base")
             content = {**own[known("base", base, sorted(own))], **content}
         return config_from(content)
-    except (ValueError, TypeError, RecursionError) as error:
-        raise ValueError(f"{path}: {error}") from None

@@ -72,13 +72,7 @@ class Curves:
 
 
 def curves_of(weights: Path) -> Path:
-    """Return the file of curves that belongs to a file of weights.
-
-    Examples
-    --------
-    >>> curves_of(Path("out/small-2.npz")).name
-    'small-2.curves.json'
-    """
+    """Return the file of curves that belongs to a file of weights."""
     return weights.with_name(f"{weights.stem}.curves.json")
 
 

@@ -36,17 +36,7 @@ class Form(NamedTuple):
 
 
 def form_of(dataset: str) -> Form:
-    """Return what a network is given for a dataset, without its files.
-
-    Examples
-    --------
-    >>> form_of("speech_commands").blank.shape
-    (1, 49, 10)
-    >>> form_of("cifar")
-    Traceback (most recent call last):
-    ...
-    tcuq.InputError: dataset 'cifar' is unknown; did you mean cifar10?
-    """
+    """Return what a network is given for a dataset, without its files."""
     if known("dataset", dataset, (*_SHAPES, "text")) == "text":
         return Form(np.zeros((1, text.CHUNK), np.uint8), len(text.DOCUMENTS))
     shape, kind, classes = _SHAPES[dataset]
@@ -98,22 +88,12 @@ def examples(
         yield name, front_end(x)
 
 
-def record(
-    module: nn.Module,
-    data: Dataset,
-    sources: Iterable[str],
-    ood: Mapping[str, Dataset] | None = None,
-    *,
-    seed: int = 0,
-    device: str = "cpu",
-    workers: int = 1,
-    progress: Progress | None = None,
-) -> Bank:
-    """Run a network over a part of a dataset, as it is and corrupted."""
+def record(module: nn.Module, data: Dataset, sources: Iterable[str], **options: Any) -> Bank:
+    """Run a network over a part of a dataset, as it is and corrupted; options are those of `examples`."""
     from .outputs import outputs
 
     found: Bank = {}
-    for name, x in examples(data, sources, ood, seed=seed, workers=workers, progress=progress):
-        probs, features, _ = outputs(module, x, device)
+    for name, x in examples(data, sources, **options):
+        probs, features, _ = outputs(module, x)
         found[name] = (probs, features.astype(np.float16))
     return found

@@ -5,30 +5,29 @@ from __future__ import annotations
 import errno
 import json
 import os
-import platform
 import time
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 
-from tcuq._version import VERSION
 from tcuq.base.checks import integer, known
+from tcuq.base.errors import located
 
 from ..data import present
 from ..data.parts import PARTS, base_of, load_part, split_of
+from ..home import versions
 from ..parallel import side_by_side
 from .config import Config, config_from, load_config, shipped
 from .curves import Curves, curves_of, read_curves, write_curves
-from .examples import form_of, inputs_of
+from .examples import Progress, form_of, inputs_of
 from .heads import recipe
 from .outputs import accuracy, core, used
 from .train import Examples, fresh, steps_per_epoch, train
 from .weights import load_weights, round_weights, save_weights
 
-Progress = Callable[[int, int, str], None]
 Job = list[tuple[int, Config]]
 
 
@@ -81,12 +80,10 @@ def train_all(
     for each in configs:
         check_config(each)
     plans = [each.with_(seed=each.seed + number) for each in configs for number in range(count)]
-    names = [file_of(plan) for plan in plans]
-    for name in names:
-        if names.count(name) > 1:
-            raise ValueError(
-                f"network {Path(name).stem} is asked for more than once, expected each name and seed once"
-            )
+    twice = [name for name, times in Counter(map(file_of, plans)).items() if times > 1]
+    if twice:
+        what = f"network {Path(twice[0]).stem} is asked for more than once"
+        raise ValueError(f"{what}, expected each name and seed once")
     target = Path(folder)
     if target.exists() and not target.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
@@ -96,16 +93,13 @@ def train_all(
     for dataset in dict.fromkeys(plan.dataset for plan in plans):
         check_data(dataset)
     cards: dict[int, dict[str, Any]] = {}
-    if side == 1:
-        # What a network learns from is of the same dataset, so that each is loaded once.
-        for job in _jobs(plans, [number for turn in turns for number in turn], 1):
-            cards |= _job(job, target, where, every, progress)
-    else:
-        jobs = [_jobs(plans, turn, side) for turn in turns]
-        for done in side_by_side(jobs, side, _job, target, where, every):
-            cards |= done
-            if progress is not None:
-                progress(len(cards), len(plans), "networks")
+    if side == 1:  # what a network learns from is of the same dataset, so that each is loaded once
+        turns = [[number for turn in turns for number in turn]]
+    jobs = [_jobs(plans, turn, side) for turn in turns]
+    for done in side_by_side(jobs, side, _job, target, where, every, progress if side == 1 else None):
+        cards |= done
+        if progress is not None and side > 1:
+            progress(len(cards), len(plans), "networks")
     return [cards[number] for number in range(len(plans))]
 
 
@@ -128,7 +122,7 @@ def _jobs(plans: Sequence[Config], turn: Sequence[int], side: int) -> list[Job]:
 
 
 def _job(
-    plans: Job, folder: Path, device: str, curves: int | None, progress: Progress | None = None
+    plans: Job, folder: Path, device: str, curves: int | None, progress: Progress | None
 ) -> dict[int, dict[str, Any]]:
     parts = load_parts(plans[0][1].dataset)
     folder.mkdir(parents=True, exist_ok=True)
@@ -170,12 +164,7 @@ def train_one(
         "losses": [round(loss, 4) for loss in losses],
         "device": device,
         "seconds": round(seconds, 1),
-        "versions": {
-            "tcuq": VERSION,
-            "torch": torch.__version__,
-            "numpy": np.__version__,
-            "python": platform.python_version(),
-        },
+        "versions": {**versions(), "torch": torch.__version__},
     }
     for name, held in (("dev", parts.dev), ("test", parts.test)):
         card[f"{name}_accuracy"] = accuracy(module, held.x.numpy(), held.y.numpy(), device)
@@ -188,27 +177,13 @@ def train_one(
 
 
 def file_of(config: Config) -> str:
-    """Return the name of the file of a network.
-
-    Examples
-    --------
-    >>> file_of(Config("small", "mnist", "cnn4", epochs=1, batch=8, rate=0.1, seed=2))
-    'small-2.npz'
-    """
+    """Return the name of the file of a network."""
     return f"{config.name}-{config.seed}.npz"
 
 
 def check_config(config: Config) -> None:
-    """Refuse a configuration whose backbone, recipe and dataset do not go together.
-
-    Examples
-    --------
-    >>> check_config(Config("small", "text", "cnn4", epochs=1, batch=8, rate=0.1))
-    Traceback (most recent call last):
-    ...
-    ValueError: small: cnn4 cannot take text: input is (1, 64), expected (n, height, width, 1), ...
-    """
-    try:
+    """Refuse a configuration whose backbone, recipe and dataset do not go together."""
+    with located(config.name):
         plan = recipe(config.recipe, config.settings, config.smoothing)
         plan.needs(config.seed)
         form = form_of(config.dataset)
@@ -220,8 +195,6 @@ def check_config(config: Config) -> None:
             except (ValueError, RuntimeError) as error:
                 line = str(error).splitlines()[0]
                 raise ValueError(f"{config.backbone} cannot take {config.dataset}: {line}") from None
-    except ValueError as error:
-        raise ValueError(f"{config.name}: {error}") from None
 
 
 def check_data(dataset: str) -> None:
@@ -273,8 +246,9 @@ def in_turns(plans: Sequence[Config], folder: Path) -> list[list[int]]:
                 f"{file_of(plan)} learns from {', '.join(missing)}, neither in {folder} nor asked for"
             )
         for name in files:
-            taught = asked[name].dataset if name in asked else _dataset(folder / name)
-            if taught not in (None, plan.dataset):
+            config = load_weights(folder / name)[1].get("config", {}) if name not in asked else {}
+            taught = asked[name].dataset if name in asked else config.get("dataset", plan.dataset)
+            if taught != plan.dataset:
                 raise ValueError(f"{file_of(plan)} is of {plan.dataset}; its teacher {name} is of {taught}")
     turns: list[list[int]] = []
     left = list(range(len(plans)))
@@ -286,8 +260,3 @@ def in_turns(plans: Sequence[Config], folder: Path) -> list[list[int]]:
         turns.append(turn)
         left = [number for number in left if number not in turn]
     return turns
-
-
-def _dataset(path: Path) -> str | None:
-    name = load_weights(path)[1].get("config", {}).get("dataset")
-    return None if name is None else str(name)

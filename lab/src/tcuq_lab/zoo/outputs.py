@@ -200,7 +200,7 @@ def sampled(module: Dropped, inputs: Tensor, first: int, number: int, seed: int)
         keys = keys_of(seed, rows, number, place)
         return lambda layer, given, x: x * mask(tuple(x.shape), rate, keys, str(x.device))
 
-    module.sampling(False)  # its own dropout draws from the global generator
+    module.eval()  # its own dropout draws from the global generator
     drops = [each for each in module.drops.values() if isinstance(each, nn.Dropout)]
     hooks = [each.register_forward_hook(hook(place, each.p)) for place, each in enumerate(drops)]
     try:

@@ -133,14 +133,7 @@ class Exits(nn.Module):
 
 
 def stage_widths(network: Backbone) -> list[int]:
-    """Return the number of channels that every stage gives.
-
-    Examples
-    --------
-    >>> from tcuq_lab.zoo.backbones import resnet8
-    >>> stage_widths(resnet8())
-    [16, 32, 64]
-    """
+    """Return the number of channels that every stage gives."""
     was = network.training
     with torch.no_grad():
         # Norms must not learn from it.
@@ -281,23 +274,12 @@ class Dropped(nn.Module):
                 x = self.drops[str(place)](x)
         return self.backbone.top(x)
 
-    def sampling(self, on: bool) -> None:
-        """Let the dropout of this module act at inference, while norms keep their statistics.
-
-        What dropout the backbone has of its own (DS-CNN: 0.2 after the stem, 0.4 before the head;
-        MobileNetV2: 0.2 before the head) stays off: it is there against overfitting, in training alone, and
-        the same for all recipes. Samples then differ by `rate` at the places of this recipe and by nothing
-        else, so that the same rate means the same for every backbone.
-        """
-        self.eval()
-        for drop in self.drops.values():
-            drop.train(on)
-
 
 class Dropout(Recipe):
     """Cross-entropy with dropout at the places where assistance has its exits.
 
-    Only these layers can stay on at inference; see `Dropped.sampling` for dropout of the backbone's own.
+    Only these layers can stay on at inference. What dropout a backbone has of its own is there against
+    overfitting, in training alone, so that the same rate means the same for every backbone.
 
     Settings: `rate` (0.1).
     """

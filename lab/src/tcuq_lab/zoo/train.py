@@ -14,11 +14,13 @@ from torch import Tensor, nn
 from torch.nn.functional import pad
 
 from tcuq.base.atomic_files import write_whole
+from tcuq.base.errors import located
 
 from .backbone import Backbone
 from .backbones import backbone
 from .config import Augment, Config
 from .curves import Curves
+from .examples import Progress
 from .heads import recipe
 from .recipes import Batch
 from .weights import load_weights
@@ -61,9 +63,6 @@ def _erased(x: Tensor, side: int, draw: torch.Generator) -> Tensor:
         (columns >= left) & (columns < left + side)
     )[:, None, :]
     return x.masked_fill(inside[:, None], 0.0)
-
-
-Progress = Callable[[int, int, str], None]
 
 
 class Examples(NamedTuple):
@@ -110,9 +109,8 @@ def train(
             each.data = _laid(each.data, device) if each.ndim == 4 else each.data
     x, y = examples.x.to(device), examples.y.to(device)
     optimizer = _optimizer(module, config)
-    losses: list[float] = []
-    if state is not None and state.exists():
-        losses = _resume(state, config, module, optimizer, curves)
+    kept = None if state is None else State(state, config, module, optimizer, curves)
+    losses = [] if kept is None else kept.resume()
     module.train()
     forward = _graphed(module, _laid(network.prepare(x[: config.batch]), device), config, device)
     began, already = time.monotonic(), len(losses)
@@ -141,8 +139,8 @@ def train(
             raise ValueError(f"the loss of epoch {epoch + 1} is {losses[-1]}; a smaller rate may help")
         if curves is not None:
             curves.end_epoch()
-        if state is not None:
-            _keep(state, config, module, optimizer, losses, curves)
+        if kept is not None:
+            kept.keep(losses)
         if progress is not None:
             spent = (time.monotonic() - began) / (epoch + 1 - already)
             progress(epoch + 1, config.epochs, f"loss {losses[-1]:.3f}, {spent:.1f} s an epoch")
@@ -206,13 +204,7 @@ def rate_at(config: Config, epoch: float) -> float:
 
 
 def steps_per_epoch(config: Config, length: int) -> int:
-    """Return the batches of an epoch; what is left over is too small a batch for the norms.
-
-    Examples
-    --------
-    >>> steps_per_epoch(Config("x", "mnist", "cnn4", epochs=20, batch=32, rate=1.0), 100)
-    3
-    """
+    """Return the batches of an epoch; what is left over is too small a batch for the norms."""
     return max(1, length // config.batch)
 
 
@@ -246,47 +238,40 @@ def _optimizer(network: nn.Module, config: Config) -> torch.optim.Optimizer:
     return torch.optim.SGD(groups, lr=config.rate, momentum=0.9, nesterov=True, fused=True)
 
 
-def _keep(
-    path: Path,
-    config: Config,
-    network: nn.Module,
-    optimizer: torch.optim.Optimizer,
-    losses: list[float],
-    curves: Curves | None,
-) -> None:
-    buffer = io.BytesIO()
-    content: dict[str, Any] = {
-        "config": config.to_dict(),
-        "network": network.state_dict(),
-        "optimizer": optimizer.state_dict(),
-        "losses": losses,
-    }
-    if curves is not None:
-        content["curves"] = curves.kept()
-    torch.save(content, buffer)
-    write_whole(path, buffer.getvalue())
+class State(NamedTuple):
+    """What is kept of a training after every epoch, to go on from."""
 
+    path: Path
+    config: Config
+    network: nn.Module
+    optimizer: torch.optim.Optimizer
+    curves: Curves | None
 
-def _resume(
-    path: Path,
-    config: Config,
-    network: nn.Module,
-    optimizer: torch.optim.Optimizer,
-    curves: Curves | None,
-) -> list[float]:
-    try:
-        content: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
-        given = content["config"]
-    except Exception as error:
-        raise ValueError(f"{path}: no state of a training ({type(error).__name__})") from None
-    if given != config.to_dict():
-        differing = [name for name, value in config.to_dict().items() if given.get(name) != value]
-        raise ValueError(f"{path}: state of another configuration ({', '.join(differing)} differ)")
-    if curves is not None:
+    def keep(self, losses: list[float]) -> None:
+        """Write the file, whole or not at all."""
+        buffer = io.BytesIO()
+        content: dict[str, Any] = {"config": self.config.to_dict(), "losses": losses}
+        content |= {"network": self.network.state_dict(), "optimizer": self.optimizer.state_dict()}
+        if self.curves is not None:
+            content["curves"] = self.curves.kept()
+        torch.save(content, buffer)
+        write_whole(self.path, buffer.getvalue())
+
+    def resume(self) -> list[float]:
+        """Go on from the file where there is one, and return the losses until then."""
+        if not self.path.exists():
+            return []
         try:
-            curves.resume(content.get("curves"))
-        except ValueError as error:
-            raise ValueError(f"{path}: {error}") from None
-    network.load_state_dict(content["network"])
-    optimizer.load_state_dict(content["optimizer"])
-    return list(content["losses"])
+            content: dict[str, Any] = torch.load(self.path, map_location="cpu", weights_only=True)
+            given = content["config"]
+        except Exception as error:
+            raise ValueError(f"{self.path}: no state of a training ({type(error).__name__})") from None
+        differing = [name for name, value in self.config.to_dict().items() if given.get(name) != value]
+        if differing:
+            raise ValueError(f"{self.path}: state of another configuration ({', '.join(differing)} differ)")
+        if self.curves is not None:
+            with located(str(self.path)):
+                self.curves.resume(content.get("curves"))
+        self.network.load_state_dict(content["network"])
+        self.optimizer.load_state_dict(content["optimizer"])
+        return list(content["losses"])

@@ -98,15 +98,7 @@ def learned(*shape: int) -> nn.Parameter:
 
 
 def of_size(x: Tensor, size: tuple[int, int], what: str) -> Tensor:
-    """Return an input of the size that positions were learned for, or refuse it.
-
-    Examples
-    --------
-    >>> of_size(torch.zeros(1, 3, 28, 28), (32, 32), "picture")
-    Traceback (most recent call last):
-    ...
-    ValueError: picture is 28 x 28, expected 32 x 32, for which positions are learned
-    """
+    """Return an input of the size that positions were learned for, or refuse it."""
     height, width = x.shape[2:]
     if (height, width) != size:
         expected = f"{size[0]} x {size[1]}, for which positions are learned"

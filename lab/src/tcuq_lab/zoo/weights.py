@@ -22,6 +22,7 @@ from .heads import recipe
 from .outputs import core
 
 FORMAT = "tcuq-weights"
+DAMAGED = (ValueError, KeyError, EOFError, TypeError, AttributeError, zipfile.BadZipFile, zlib.error)
 RENAMED = {"flows.centre": "flows.center"}
 """Tensors that have another name in files than in the network; stored checkpoints keep their bytes."""
 
@@ -33,9 +34,8 @@ def round_weights(network: nn.Module) -> None:
     scales stay as they are: they reach beyond half precision, and are few.
     """
     rounded = {name: _halved(name, value) for name, value in network.state_dict().items() if value.ndim > 1}
-    for name, value in network.state_dict().items():
-        if name in rounded:
-            value.copy_(rounded[name].to(value.dtype))
+    for name, half in rounded.items():
+        network.state_dict()[name].copy_(half)
 
 
 def _halved(name: str, value: torch.Tensor) -> torch.Tensor:
@@ -43,10 +43,7 @@ def _halved(name: str, value: torch.Tensor) -> torch.Tensor:
     half = value.detach().half()
     bad = value[~half.isfinite()]
     if len(bad):
-        largest = torch.finfo(torch.float16).max
-        raise ValueError(
-            f"{name} holds {float(bad[0]):g}; -{largest:.0f} to {largest:.0f} fits half precision"
-        )
+        raise ValueError(f"{name} holds {float(bad[0]):g}; -65504 to 65504 fits half precision")
     return half
 
 
@@ -77,15 +74,7 @@ def load_weights(path: str | Path) -> tuple[nn.Module, dict[str, Any]]:
         if card["format"] != FORMAT:
             raise KeyError
         about = [card[name] for name in ("backbone", "options", "recipe", "settings")]
-    except (
-        ValueError,
-        KeyError,
-        EOFError,
-        TypeError,
-        AttributeError,
-        zipfile.BadZipFile,
-        zlib.error,
-    ) as error:
+    except DAMAGED as error:
         raise ValueError(f"{path}: no weights of tcuq ({type(error).__name__})") from None
     try:
         network = build(*about)
