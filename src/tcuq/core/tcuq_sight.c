@@ -29,7 +29,7 @@
 #define STAY_FADES 2048u /* over which it counts less and less for the baseline */
 #define STAY_MOST 4096  /* of what a stay takes off, and half of it of what the baseline does */
 #define BY_CHANCE 1024u /* the first inputs may be off so far without another device, so it stays on */
-#define BACK_WITHIN 300u /* steps after its end in which an alarm that comes is the same one */
+#define BACK_WITHIN 60u /* steps after its end in which an alarm that comes is the same one */
 #define FAR_MOST 33480u /* sixteen limits: log2(17) / 8 */
 #define ODDS_LEAST (-19661) /* sure answers take off .3 at most */
 
