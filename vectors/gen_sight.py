@@ -223,13 +223,15 @@ def still() -> Iterator[Case]:
     for name, mask, features, faults, changes in (
         ("still", 0xB0, 6, stop, {}),
         ("still_odds", SEES, 0, stop, {}),
+        ("still_again", 0xB0, 6, (*stop, (80, 120, "still"), (135, 170, "still")), {}),
         ("still_after", 0xB0, 6, ((10, 19, "far"), *stop), {}),
         ("still_held", 0xB0, 6, stop, {"least_raised": 30}),
         ("still_learned", WHOLE, 6, stop, LEARNED),
     ):
         why, sight = "input that stands still, then moves again", {"frozen": 6 * 65536, "reach": 4000}
+        length = faults[-1][1] + 20
         yield sighted(
-            name, why, mask, 4, features, 2, 80, faults, "45 both; 62 reset", **changes, sight=sight
+            name, why, mask, 4, features, 2, length, faults, "45 both; 62 reset", **changes, sight=sight
         )
 
 

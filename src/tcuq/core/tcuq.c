@@ -134,13 +134,15 @@ static void score(const tcuq_params_t *p, const inference_t *now, const uint16_t
     out->risk = (uint16_t)mix(out->uncertainty, saturate(ONE - now->anchor), p->blend);
 }
 
-/* How likely the answer is right, Q0.16: by the head, or by what sight sees. */
+/* How likely the answer is right, Q0.16: by the head, or by that, what risk leans on and how far clean data are. */
 static uint32_t certainty_of(const tcuq_params_t *p, const inference_t *now, const tcuq_step_t *out)
 {
+    uint32_t against;
     if (sight_head(p) == NULL || p->sight->accuracy_odds == 0 || now->frozen) {
         return Q16_MAX - (uint32_t)out->uncertainty; /* that of a frozen input is at least a guess's */
     }
-    return logistic(now->right);
+    against = (uint32_t)log_odds(out->uncertainty) + log_odds(ONE - now->anchor);
+    return logistic(tcuq_internal_right(p->sight, 32768 - (int32_t)(against >> 1), now->far));
 }
 
 /* The expected accuracy: a mean of past certainties. */

@@ -128,8 +128,8 @@ typedef struct {
     uint32_t changed;         /* distance from which on a step says `changed`, Q16.16 */
     int32_t accuracy_bias;    /* log-odds that a step is right, before the rest: what the expected accuracy is a mean
                                * of, Q16.16 */
-    int16_t accuracy_odds;    /* of its log-odds, which the signal odds counts against it, Q6.9; 0: the uncertainty
-                               * says how likely it is */
+    int16_t accuracy_odds;    /* of its log-odds, by the uncertainty and by what risk leans on, Q6.9; 0: the
+                               * uncertainty alone says how likely it is */
     int16_t accuracy_far;     /* of the signal degradation, which says how far clean data are, Q6.9 */
     int16_t accuracy_both;    /* of the product of both, Q6.9 */
     const int32_t *mean;      /* clean mean of each number in its own unit, value * 16 */

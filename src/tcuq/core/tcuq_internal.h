@@ -451,7 +451,7 @@ typedef struct {
     int frozen;             /* whether the input stands still */
     int32_t evidence;       /* how much more likely it is on degraded input, Q16.16 */
     uint32_t moved;         /* for tcuq_step_t; only with sight, like the next */
-    int32_t right;          /* log-odds that the answer is right, Q16.16 */
+    uint32_t far;           /* how far clean data are, as the signal degradation says it */
 } inference_t;
 
 /* Features in blocks, read once, beside the center of a class. */
@@ -498,6 +498,9 @@ int tcuq_internal_hold(tcuq_t *m, const layout_t *at, const inference_t *now, ui
 /* Forget what moved: slow means and those of the stay. */
 void tcuq_internal_afresh(tcuq_t *m, const layout_t *at);
 
+/* Log-odds that a step is right, by its own and by how far clean data are; Q16.16. */
+int32_t tcuq_internal_right(const tcuq_sight_t *head, int32_t odds, uint32_t far);
+
 /* How far the distance is above its limit, Q16.16. */
 uint32_t tcuq_internal_over(const tcuq_t *m);
 
@@ -508,6 +511,7 @@ int tcuq_internal_sight_valid(const tcuq_params_t *p, uint32_t word, uint32_t va
 #define tcuq_internal_hold(m, at, now, move) ((void)(at), 0)
 #define tcuq_internal_afresh(m, at) ((void)(m), (void)(at))
 #define tcuq_internal_over(m) ((void)(m), 0u)
+#define tcuq_internal_right(head, odds, far) ((void)(head), (void)(odds), (void)(far), 0)
 #define tcuq_internal_sight_valid(p, word, value) 1
 #endif
 

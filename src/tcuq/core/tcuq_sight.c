@@ -17,20 +17,20 @@
 #define SLOW_RATE 21u
 #define STAY_RATE 11u
 #define RATE_LEAST 48u /* of a novelty, so that an object that is held is seen too */
-#define CALM_LEAST 77u
+#define CALM_LEAST 160u
 
 /* A step this new, in 1/256, is another object, and one that is newer by so much surely is. */
 #define SAME_OBJECT 32u
 #define OTHER_OBJECT 96u
-#define HARMLESS 6554u  /* of the square of a length, whatever is seen, Q0.16 */
+#define HARMLESS 2621u  /* of the square of a length, whatever is seen, Q0.16 */
 #define ALL_NEW 2731u   /* the rest where every step shows another object */
 
 #define STAY_FROM 768u  /* new inputs of a stay, in 1/256, from which on its mean is taken off */
 #define STAY_FADES 2048u /* over which it counts less and less for the baseline */
 #define STAY_MOST 4096  /* of what a stay takes off, and half of it of what the baseline does */
 #define BY_CHANCE 1024u /* the first inputs may be off so far without another device, so it stays on */
-#define BACK_WITHIN 300u /* steps after its end in which an alarm that comes is the same one */
-#define FAR_MOST 33480 /* sixteen limits: log2(17) / 8 */
+#define BACK_WITHIN 60u /* steps after its end in which an alarm that comes is the same one */
+#define FAR_MOST 33480u /* sixteen limits: log2(17) / 8 */
 #define ODDS_LEAST (-19661) /* sure answers take off .3 at most */
 
 static int32_t *word(const tcuq_t *m, const layout_t *at, uint32_t which)
@@ -97,11 +97,12 @@ static void read_numbers(const tcuq_t *m, const layout_t *at, const inference_t 
     }
 }
 
-/* The first new inputs of a device: a few of each stay, less and less. Their means come off from then on. */
+/* The first new inputs of a device, but those under an alarm: a few of each stay, less and less. Their means come off
+ * from then on. */
 static void settle(tcuq_t *m, const layout_t *at, const int32_t *z, uint32_t novelty, uint32_t stay)
 {
     uint32_t count = TCUQ_SIGHT_COUNT(m->params), whole = m->params->sight->baseline_inputs << 8, i;
-    uint32_t weight = (novelty * (STAY_FADES - stay)) >> 11;
+    uint32_t weight = (m->alarm & TCUQ_ALARM_RISE) == 0u ? (novelty * (STAY_FADES - stay)) >> 11 : 0u;
     int32_t *slow = word(m, at, SIGHT_WORDS), *base = slow + 2u * count;
     if (m->baseline_seen >= whole || weight == 0u) {
         m->baseline_seen = m->baseline_seen < whole ? m->baseline_seen : whole;
@@ -213,13 +214,10 @@ uint32_t tcuq_internal_over(const tcuq_t *m)
     return (m->rise << 8) / (m->params->rise_limit >> 8);
 }
 
-/* Log-odds that a step is right, by its odds and by how far clean data are. */
-static int32_t right_of(const tcuq_sight_t *head, int32_t odds, int32_t far)
+int32_t tcuq_internal_right(const tcuq_sight_t *head, int32_t odds, uint32_t far)
 {
-    int32_t both;
-    far = far < FAR_MOST ? far : FAR_MOST;
-    both = shift_floor(odds * far, 16);
-    return head->accuracy_bias + shift_floor(head->accuracy_odds * odds, 9) + shift_floor(head->accuracy_far * far, 9) +
+    int32_t away = (int32_t)(far < FAR_MOST ? far : FAR_MOST), both = shift_floor(odds * away, 16);
+    return head->accuracy_bias + shift_floor(head->accuracy_odds * odds, 9) + shift_floor(head->accuracy_far * away, 9) +
            shift_floor(head->accuracy_both * both, 9);
 }
 
@@ -233,6 +231,7 @@ void tcuq_internal_look(tcuq_t *m, const layout_t *at, inference_t *now, uint16_
     int32_t z[TCUQ_MAX_SIGHT], gaps[TCUQ_MAX_SIGHT], lengths[TCUQ_MAX_SIGHT];
     int32_t distance, excess;
     int steady;
+    uint32_t few;
     read_numbers(m, at, now, signals, z);
     if ((uint32_t)*word(m, at, STAY_CLASS) != now->subject) {
         begin_stay(m, at, now->subject);
@@ -260,7 +259,9 @@ void tcuq_internal_look(tcuq_t *m, const layout_t *at, inference_t *now, uint16_
     *word(m, at, SLOW_ODDS) = nearer(*word(m, at, SLOW_ODDS), z[odds], rate * STAY_RATE);
     excess = shift_floor((*word(m, at, SLOW_ODDS) - stay[odds]) * (int32_t)head->odds_weight, 4);
     squares = lengths_of(p, gaps, lengths) >> 8;
-    squares *= few_objects(m, at, novelty, rate * SLOW_RATE) >> 8;
+    few = few_objects(m, at, novelty, rate * SLOW_RATE);
+    squares *= few >> 8;
+    excess = shift_floor(shift_floor(excess, 4) * (int32_t)root(few), 4);
     distance = (int32_t)(root(squares) << 8) + (excess > ODDS_LEAST ? excess : ODDS_LEAST);
     m->rise = distance < 0 ? 0u : (uint32_t)distance < p->rise_cap ? (uint32_t)distance : p->rise_cap;
     if ((m->alarm & TCUQ_ALARM_RISE) != 0u) {
@@ -273,7 +274,7 @@ void tcuq_internal_look(tcuq_t *m, const layout_t *at, inference_t *now, uint16_
     scale = bits_above((uint32_t)distance);
     signals[TCUQ_DEGRADATION] =
         saturate((uint32_t)(tcuq_internal_log2((uint32_t)distance >> scale) + (int32_t)(scale << 16)) >> 3);
-    now->right = right_of(head, 32768 - (int32_t)signals[TCUQ_ODDS], (int32_t)signals[TCUQ_DEGRADATION]);
+    now->far = signals[TCUQ_DEGRADATION];
 }
 
 int tcuq_internal_hold(tcuq_t *m, const layout_t *at, const inference_t *now, uint32_t move)
@@ -293,7 +294,7 @@ int tcuq_internal_hold(tcuq_t *m, const layout_t *at, const inference_t *now, ui
         if (m->rise < limit && !now->frozen) {
             return 0;
         }
-        *word(m, at, AGAIN) = recent == 0u ? 0 : again < 2u ? (int32_t)again + 1 : 2;
+        *word(m, at, AGAIN) = recent == 0u || m->rise < limit ? 0 : again < 2u ? (int32_t)again + 1 : 2; /* stillness ends at once */
         return 1;
     }
     if (now->frozen || (!settled && (m->rise >= clear || (again != 0u && calm < (uint32_t)ENOUGH)))) {

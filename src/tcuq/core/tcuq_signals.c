@@ -471,7 +471,9 @@ void tcuq_internal_signals(tcuq_t *m, const layout_t *at, inference_t *now, uint
         compare(m, evidence->reach, evidence->frozen, now, moved_by);
         slow_signals(m, at, evidence, now, blocks.gaps, signals);
     } else if (sight != NULL) {
-        compare(m, sight->reach, sight->frozen, now, moved_by);
+        uint32_t frozen = sight->frozen;
+        frozen -= (m->alarm & TCUQ_ALARM_RISE) != 0u ? frozen >> 3 : 0u; /* to end it takes more than to begin */
+        compare(m, sight->reach, frozen, now, moved_by);
         tcuq_internal_look(m, at, now, signals);
     }
     m->filled = instant_head(p) != NULL ? FILLED_PAST | FILLED_STREAM : FILLED_PAST;

@@ -185,13 +185,19 @@ def find_reach(values: Ints, subject: Ints, clean: Flags, seed: int) -> int:
     return min(max(REACH[0], median), REACH[1])
 
 
-STILL_LEAST, STILLER = 7.0, 1.0
-"""Doublings beyond which input stands still: this many at least, as a log without held objects does not show
-how still clean input may stand; and so many more than the stillest of the log, as none shows all."""
+STILL_LEAST, STILL_UNSEEN, STILLER = 7.0, 10.0, 1.0
+"""Doublings beyond which input stands still: so many at least, and where the log holds no object still, which
+does not show how still clean input may stand; and so many more than the stillest of the log."""
+
+HELD, HOLD, MOST_OF_EXACT = 3, 8, 0.85
+"""Doublings of a step that shows the object of the last one, how many such steps in a row are a hold, and the
+share of those of an exact repetition that a mean of some thirty steps comes up to."""
 
 
-HELD, FEW_HELD = 3, 16
-"""Doublings of a step that shows the object of the last one, and fewest of them that say how it stands."""
+def _longest(on: Flags) -> int:
+    """Return the length of the longest run."""
+    edges = np.flatnonzero(np.diff(on.astype(np.int8), prepend=0, append=0))
+    return int(np.diff(edges)[::2].max(initial=0))
 
 
 def still_from(clean: Floats, reach: int, held: Ints | None = None) -> float:
@@ -200,9 +206,12 @@ def still_from(clean: Floats, reach: int, held: Ints | None = None) -> float:
     `held` are doublings of clean steps: the mean of a longer hold than those of the log would come up to
     theirs.
     """
-    longest = 0.0
-    if held is not None and (held >= HELD).sum() >= FEW_HELD:
+    longest, least = 0.0, STILL_LEAST
+    if held is not None and _longest(held >= HELD) >= HOLD:
         own = held[held >= HELD]
-        longest = float(own.mean() + own.std() / 3)
-    still = max(STILL_LEAST, max(longest, float(clean.max(initial=0))) + STILLER)
+        open_yet = 1 / 3 + HOLD / math.sqrt(len(own))
+        longest = float(own.mean() + open_yet * own.std())
+    elif held is not None:
+        least = min(STILL_UNSEEN, MOST_OF_EXACT * reach.bit_length())
+    still = max(least, max(longest, float(clean.max(initial=0))) + STILLER)
     return round(still * ONE) / ONE if still < reach.bit_length() else 0.0

@@ -191,8 +191,8 @@ class Sight(Part):
         Distance from which on a step is `changed`, up to the limit of the alarm.
     accuracy : tuple of four floats
         What the expected accuracy is a mean of: the log-odds that a step is right, as a bias, and
-        coefficients of its own log-odds, of how far clean data are (log2 of 1 + distance / limit), and of
-        their product.
+        coefficients of its own log-odds (the mean of those of the uncertainty and of what risk leans on),
+        of how far clean data are (log2 of 1 + distance / limit), and of their product.
 
     Examples
     --------

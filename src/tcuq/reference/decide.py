@@ -157,9 +157,14 @@ class Decider(Labels):
         doublings = 0 if w == 256 else head.reach.bit_length() - gap.bit_length()
         past = min(self.stillness, STILLNESS_MAX)  # as it is, unless memory has failed
         self.stillness = past + (word(65536 * doublings - past + 8) >> 4)
-        if self.stillness == head.frozen > 0:
+        limit = head.frozen
+        if self.params.sight is not None and self.alarm & 1:
+            limit -= limit >> 3
+            if limit < self.stillness <= head.frozen:
+                note("still enough to stay")
+        if self.stillness == limit > 0:
             note("stillness at its limit")
-        return (256, True) if 0 < head.frozen < self.stillness else (w, False)
+        return (256, True) if 0 < limit < self.stillness else (w, False)
 
     def add_evidence(
         self, head: Evidence, signals: list[int], subject: int, novelty: int, frozen: bool

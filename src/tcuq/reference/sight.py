@@ -12,7 +12,7 @@ from .signals import far
 MEAN_MOST, STAY_MOST, LENGTH_MOST = 65536, 4096, 8192
 BASE_MOST, BY_CHANCE = STAY_MOST // 2, 1024
 STAY_FROM, STAY_FADES = 768, 2048
-MANY_STAYS, BACK_WITHIN = 60, 300
+MANY_STAYS, BACK_WITHIN = 60, 60
 NAT = 4096
 ENOUGH = 10 * NAT
 CALM_MOST = 17 * ENOUGH
@@ -81,7 +81,7 @@ class Sighted:
         if self.stay_class != subject:
             self._begin_stay(head, subject)
         length = min(self.stay_length, STAY_FADES)
-        self._settle(head, z, w * (STAY_FADES - length) >> 11)
+        self._settle(head, z, 0 if raised else w * (STAY_FADES - length) >> 11)
         self.stay_length = min(STAY_FADES, length + w)
         self.rise = min(self.rise, p.rise_cap)
         steady = length >= STAY_FROM and not raised and self.rise < p.rise_limit - p.rise_limit // 10
@@ -100,11 +100,13 @@ class Sighted:
         gaps = [cut(a - b, 49152) for a, b in zip(self.slow_numbers, self.stay_numbers, strict=True)]
         self.slow_odds = nearer(self.slow_odds, z[head.gauges], 11)
         found = lengths(head, gaps)
+        few = self._few_objects(w, max(w, 48) * 21)
         excess = word((self.slow_odds - self.stay_numbers[head.gauges]) * head.odds_weight) >> 4
+        excess = word((excess >> 4) * math.isqrt(few)) >> 4
         if excess < -19661:
             note("sure answers take off no more")
         square = word(sum(each * each for each in found)) >> 8
-        root = math.isqrt(word(square * (self._few_objects(w, max(w, 48) * 21) >> 8)))
+        root = math.isqrt(word(square * (few >> 8)))
         self.rise = clip(word(256 * root + max(-19661, excess)), 0, p.rise_cap)
         if self.rise == p.rise_cap:
             note("distance at its cap")
@@ -154,11 +156,11 @@ class Sighted:
         self.object = sat((word((past * left >> 16) * (256 - new)) >> 8) + rate)
         spread = self.objects + (self.object * self.object >> 16)
         note("few objects" if spread > 2731 else "every step another object")
-        return (9285 << 16) // (6554 + max(2731, spread))
+        return (5352 << 16) // (2621 + max(2731, spread))
 
-    def right(self, head: Sight, signals: Sequence[int]) -> int:
-        """Return the log-odds that a step is right, Q16.16."""
-        odds = 32768 - signals[4]
+    def right(self, head: Sight, against: int) -> int:
+        """Return the log-odds that a step is right, Q16.16, from those against it."""
+        odds = 32768 - against
         if self.far > 33480:
             note("far beyond what accuracy counts")
         far_ = min(self.far, 33480)
@@ -203,7 +205,7 @@ class Sighted:
         for there, here in zip(self.raised_lengths, lengths(head, gaps), strict=True):
             total = word(total + there * ((there >> 1) - here))
         e = cut(word(cut(total >> 8, LENGTH_MOST) * head.clear_weight), 2 * NAT)
-        self.calm = max(0, min(self.calm, CALM_MOST) + (word(e * max(w, 77)) >> 8))
+        self.calm = max(0, min(self.calm, CALM_MOST) + (word(e * max(w, 160)) >> 8))
 
     def hold(self, move: int, frozen: bool) -> bool:
         """Return whether the alarm is on after a step; labels have moved its limit by `move`."""
@@ -219,7 +221,7 @@ class Sighted:
             if self.rise < limit and not frozen:
                 return False
             note("raised by stillness" if frozen else "raised by distance")
-            self.again = min(2, again + 1) if recent else 0
+            self.again = min(2, again + 1) if recent and self.rise >= limit else 0
             if self.again == 2:
                 note("the same alarm again and again")
             return True

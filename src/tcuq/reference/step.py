@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from .beliefs import Mixed, guard, mixed, plain_likelihood
 from .decide import slow_mean, weighed
-from .numbers import logistic, mix, note, sat, word
+from .numbers import log_odds, logistic, mix, note, sat, word
 from .signals import SLOW_MAX, Reading, blocks, far, masses, momentary, squares
 from .state import State
 
@@ -83,8 +83,9 @@ class Monitor(State):
         rising = self.rising(risk, signals, evidence, novelty)
         seen: tuple[bool, int] | tuple[()] = ()
         if p.sight is not None:
+            against = log_odds(uncertainty) + log_odds(65536 - of_subject) >> 1
             own = p.sight.accuracy_odds != 0 and not frozen
-            seen = frozen, logistic(self.right(p.sight, signals)) if own else 65535 - uncertainty
+            seen = frozen, logistic(self.right(p.sight, against)) if own else 65535 - uncertainty
         decided = self.decide(risk, uncertainty, reading.answer, rising, *seen)
         reason = self._reason(signals, coef) if decided.flagged else NO_REASON
         if reason == NO_REASON and decided.abstain and decided.doubtful:

@@ -13,12 +13,14 @@ from ...base.errors import InputError
 from ...base.fixed import ONE
 from ...base.spelling import option
 from ...labels.accuracy import SHARE, half_band, new_inputs
+from ...log.log import Log
 from ...monitor.feedback import Feedback
 from ...monitor.monitor import Monitor, run_over
+from ...monitor.steps import FROZEN
 from .. import right_of
 from ..arrays import MOST, leaky_mean
 from ..learn_head import inside_runs
-from ..signal_table import Flags, Floats, shift_kinds, some_of
+from ..signal_table import Flags, Floats, SignalTable, shift_kinds, some_of
 from .heads import relearn
 from .state import FitState
 
@@ -27,7 +29,8 @@ EVERY, PIECE, FEWEST = 16, 500, 20
 """Steps from one comparison of the band with the truth to the next; steps of clean pieces, which the heads
 without one kind judge, then those without the next; fewest comparisons that an error is read off."""
 
-WINDOW = 200  # steps over which it is compared with the truth
+WINDOW, FEW_WINDOWS = 200, 5
+"""Steps over which it is compared with the truth; shifted such windows below which labels say too little."""
 
 
 def estimate_accuracy(state: FitState) -> None:
@@ -51,24 +54,48 @@ Learn = Callable[[Flags], Floats | None]
 
 
 def _by_sight(state: FitState) -> None:
-    """Set what the expected accuracy is a mean of: odds and distance; labels of clean steps calibrate it."""
-    # Labels of shifts are left out: what they teach does worse on kinds and examples that they do not show.
-    sight, labels = state.params.sight, state.clean.log.labels
-    assert sight is not None
-    seen = [right_of.inputs(table.of(("odds", "degradation")) / ONE) for table in state.tables]
+    """Set what the expected accuracy is a mean of: uncertainty, what risk leans on, and distance."""
+    assert state.params.sight is not None
     clean = inside_runs(state.tables[-1], state.clean.runs)
-    coef = right_of.PLAIN
-    if labels is not None:
-        coef = right_of.calibrated(seen[-1][clean], (state.tables[-1].subject == labels)[clean])
-    start = float(right_of.chance(seen[-1][clean], coef).mean())
+    start = float(_chance(state, state.clean.log, state.tables[-1])[clean].mean())
     findings: dict[str, Any] = {"horizon": HORIZON, "clean_accuracy": start}
-    if state.options.explain and state.errors is not None:
-        chance = right_of.chance(seen[0], coef)
-        findings |= _error_elsewhere(state, lambda _: chance)
+    coef = right_of.COEF
+    if state.errors is not None:
+        chances = {weight: _chance(state, state.log, state.table, weight) for weight in right_of.WEIGHTS}
+        coef = right_of.weighed(_weight(state, chances, np.ones(len(state.log), dtype=bool)))
+        if state.options.explain:
+            findings |= _error_elsewhere(state, lambda kept: chances[_weight(state, chances, kept)])
     band = findings.pop("accuracy_error", None)
-    sight = replace(sight, accuracy=coef.tolist())
+    sight = replace(state.params.sight, accuracy=coef.tolist())
     state.set(horizon=HORIZON, expected_start=start, accuracy_error=band, sight=sight)
     state.findings["expected_accuracy"] = findings
+
+
+def _chance(state: FitState, log: Log, table: SignalTable, weight: float = 1.0) -> Floats:
+    """Return how likely each step of a log is right."""
+    steps = run_over(Monitor(state.params), log)
+    chance = right_of.chance(steps["uncertainty"], table.anchor / ONE, steps["degradation"], weight)
+    return np.asarray(np.where(steps["moved"] == FROZEN, 1 - steps["uncertainty"], chance))
+
+
+def _weight(state: FitState, chances: dict[float, Floats], kept: Flags) -> float:
+    """Return the weight of the distance with which the windows among some rows are closest to the truth."""
+    log, wrong = state.log, state.errors
+    assert wrong is not None
+    windows = [each for each in windows_of(log) if kept[each].all()]
+    if log.kinds is None or sum(bool(log.kinds[each].any()) for each in windows) < FEW_WINDOWS:
+        return 1.0
+    gaps = {
+        weight: np.mean([abs(chance[each].mean() - 1 + wrong[each].mean()) for each in windows])
+        for weight, chance in chances.items()
+    }
+    return min(gaps, key=lambda weight: float(gaps[weight]))
+
+
+def windows_of(log: Log) -> list[slice]:
+    """Return the stretches over which an estimate is compared with the truth."""
+    ends = [(piece.start, piece.stop - WINDOW + 1) for piece in log.pieces()]
+    return [slice(at, at + WINDOW) for start, stop in ends for at in range(start, stop, WINDOW)]
 
 
 def _by_heads(state: FitState) -> Learn:
@@ -97,7 +124,7 @@ def _error_elsewhere(state: FitState, learn: Learn) -> dict[str, Any]:
         return {"error": None, "kinds": 0}
     assert log.kinds is not None
     pieces, right, starts = log.pieces(), ~wrong, ~table.settled
-    windows = [slice(at, at + WINDOW) for p in pieces for at in range(p.start, p.stop - WINDOW + 1, WINDOW)]
+    windows = windows_of(log)
     gaps: list[list[float]] = []
     points: list[Floats] = []
     # The truth is the same leaky mean of what was right, so that both speak of the same steps.
