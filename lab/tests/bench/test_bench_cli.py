@@ -40,7 +40,7 @@ def test_the_example_runs_and_has_ten_lines(
     assert main(["bench", str(EXAMPLE), "--streams", streams, "--out", str(out)]) == 0
     said = capsys.readouterr().out
     assert "moving mean of doubt (without labels): relative errors" in said and "class 16" in said
-    assert f"next: tcuq-lab bench --table {out}/*.json" in said
+    assert f"next: tcuq-lab bench --table {out}/*.json --streams {streams}" in said
     assert main(["bench", "confidence", "--streams", streams, "--out", str(out), "--quiet"]) == 0
     files = sorted(map(str, out.glob("*.json")))
     assert main(["bench", "--table", *files]) == 0  # the built-in results are of other streams

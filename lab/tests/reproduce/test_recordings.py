@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -118,6 +119,37 @@ def test_all_rows_and_seeds_see_one_corrupted_set(kept: Recordings, monkeypatch:
     (line,) = differing(checksums(kept.folder), path)
     assert gone.parent.name in line and "differ from the manifest's" in line
     assert record_all(kept, rows, (0, 3)) == 1 and differing(checksums(kept.folder), path) == []
+
+
+def test_processes_that_share_the_work_make_the_same_files(
+    kept: Recordings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tcuq_lab.reproduce import recorder
+
+    sides: list[int] = []
+
+    def pool(side: int, begin: Any, *given: Any) -> ThreadPoolExecutor:
+        sides.append(side)
+        return ThreadPoolExecutor(1, initializer=begin, initargs=given)
+
+    monkeypatch.setattr(recorder, "workers", pool)
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    rows = [row_of(name) for name in ("base", "deep", "early_exit", "temperature")]
+    other = Recordings(WEIGHTS, f"{kept.folder}/other", SMALL)
+    shows = ["clean", "shot_noise/1", held()]
+    for recordings, side in ((kept, 1), (other, 2)):
+        jobs = recordings.missing("mnist", "test", 0, rows, shows)
+        again = recordings.missing("mnist", "test", 0, rows[:1], shows)  # as another plan would ask
+        assert [job.shown for job in jobs] == shows
+        assert recorder.record_jobs(recordings, [*jobs, *again], side) == sum(
+            len(job.targets) for job in jobs
+        )
+        assert recordings.missing("mnist", "test", 0, rows, shows) == []
+        assert recorder.record_jobs(recordings, [], side) == 0
+    assert sides == [2]
+    assert recorder.checksums(other.folder) == {
+        name: files for name, files in recorder.checksums(kept.folder).items() if "other" not in name
+    }
 
 
 def test_a_run_of_a_few_streams_records_those_alone() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -134,7 +135,8 @@ def _run(args: argparse.Namespace) -> int:
         new = {path: text for path, text in paths.items() if not same_figures(path, text)}
         return _renewed(args, [*results, *beside(results, others)], new)
     if args.out:
-        shown.append(f"next: tcuq-lab bench --table {args.out}/*.json")
+        streams = f" --streams {shlex.quote(args.streams)}" if args.streams else ""
+        shown.append(f"next: tcuq-lab bench --table {args.out}/*.json{streams}")
     answer(args, found, "\n".join(shown))
     return 0
 

@@ -30,6 +30,7 @@ from ..harness.measure import measure
 from ..harness.store import KEPT, load, save
 from ..harness.types import CLEAN
 from ..methods.tcuq import fitted
+from ..reproduce.recorder import Job, record_jobs
 from ..reproduce.recordings import Recordings
 from ..reproduce.rows import Row as NetworkRow
 from ..reproduce.run_size import RunSize
@@ -154,8 +155,9 @@ class StreamExperiment(Experiment):
         found = self.measured(_unit(self, plan, recordings), row)
         save(place, found, round(time.process_time() - began, 1))
 
-    def prepare(self, todo: Sequence[Piece], recordings: Recordings) -> None:
+    def prepare(self, todo: Sequence[Piece], recordings: Recordings, jobs: int) -> None:
         """Record what rows lack, once for all of them: an example is corrupted once for all networks."""
+        lacking: list[Job] = []
         wanted: dict[Any, set[str]] = {}
         for plan, row in (piece.of for piece in todo):
             wanted.setdefault(plan, set()).add(row)
@@ -164,7 +166,8 @@ class StreamExperiment(Experiment):
             rows = [row for row in self.rows(unit) if row.name in names]
             networks = [unit.plain, *(row.network for row in rows if isinstance(row.network, NetworkRow))]
             roles = dict.fromkeys(role for play in self.plays(unit) for role in (play.role, play.dev) if role)
-            unit.record(list(roles), list(dict.fromkeys(networks)))
+            lacking += unit.missing(list(roles), list(dict.fromkeys(networks)))
+        record_jobs(recordings, lacking, jobs, recordings.progress)
 
     def measured(self, unit: Unit, only: str = "") -> Measured:
         """Return the figures of a row, or of all rows, on the streams of a network."""

@@ -28,6 +28,7 @@ from ..harness.types import Answers, Outputs, doubt, together
 from ..methods import METHODS
 from ..methods.method import Labeled, Method
 from ..methods.tcuq import Tcuq
+from ..reproduce.recorder import Job
 from ..reproduce.recordings import Recordings
 from ..reproduce.rows import Row as NetworkRow
 from ..reproduce.run_size import RunSize
@@ -101,10 +102,13 @@ class PaperUnit(Unit):
         shifted = [f"{kind}/{level}" for kind in kinds for level in self.levels(kind)]
         return ["clean", *shifted, f"ood/{self.recordings.ood(self.task, part)[0]}"]
 
-    def record(self, roles: Sequence[str], networks: Sequence[NetworkRow]) -> None:
-        """Record what networks lack."""
-        for part in ("dev", "test"):
-            self.recordings.fill(self.task, part, self.seed, networks, self.sources(part))
+    def missing(self, roles: Sequence[str], networks: Sequence[NetworkRow]) -> list[Job]:
+        """Return what is to be recorded."""
+        return [
+            job
+            for part in ("dev", "test")
+            for job in self.recordings.missing(self.task, part, self.seed, networks, self.sources(part))
+        ]
 
     def evidence_of(self, method: Any, role: str, network: Network) -> list[Any]:
         """Return what a method gives alarms on each stretch of a stream."""

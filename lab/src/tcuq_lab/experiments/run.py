@@ -86,8 +86,8 @@ class Experiment(ABC):
     def head(self, setting: RunSize, outcome: Outcome) -> dict[str, Any]:
         """Return entries of the result file: `setting`, `paper`, `recording` and `notes` if it has any."""
 
-    def prepare(self, todo: Sequence[Any], recordings: Recordings) -> None:  # noqa: B027
-        """Make what several processes would otherwise each make."""
+    def prepare(self, todo: Sequence[Any], recordings: Recordings, jobs: int) -> None:  # noqa: B027
+        """Make what several processes would otherwise each make, in as many processes."""
 
 
 class SmallExperiment(Experiment):
@@ -131,7 +131,7 @@ def run(
     for folder in {path.parent for path in places.values()}:
         folder.mkdir(parents=True, exist_ok=True)
     todo = {piece: path for piece, path in places.items() if not path.exists()}
-    experiment.prepare(list(todo), recordings)
+    experiment.prepare(list(todo), recordings, jobs)
     began = time.monotonic()  # what was recorded first says nothing about how long the pieces take
 
     def tell(done: int, what: str) -> None:

@@ -8,7 +8,7 @@ import os
 import platform
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -223,24 +223,60 @@ def record_all(
         return all_jobs(recordings, task, rows[task], seeds, streams, tables)
 
     if jobs == 1:
-        exact()
-        return recordings.recorder.record_each([job for task in rows for job in planned(task)], progress)
+        return record_jobs(recordings, [job for task in rows for job in planned(task)], 1, progress)
     with workers(jobs, _begin, recordings) as pool:
         kinds = (False, True) if tables else (False,)  # only tables show OOD inputs
         opened = {
             task: [pool.submit(_open, task, part, ood) for part in PARTS for ood in kinds] for task in rows
         }
-        waiting = {}
+        waiting: dict[Future[int], Job] = {}
         for task in sorted(rows, key=lambda task: task == SOUND):  # whose words take long to decode
             for each in opened[task]:
                 each.result()
-            todo = planned(task)
-            states = _states(pool, todo)
-            for job in todo:
-                own = {title_of(target) for target in job.targets} & states.keys()
-                waiting[pool.submit(_work, job, {title: states[title] for title in own})] = job
-        finished = ((waiting[each], each.result()) for each in as_completed(waiting))
-        return sum(_told(finished, list(waiting.values()), progress))
+            waiting |= _submitted(pool, planned(task))
+        return _finished(waiting, progress)
+
+
+def record_jobs(
+    recordings: Recordings, todo: Sequence[Job], jobs: int = 1, progress: Progress | None = None
+) -> int:
+    """Do jobs, the longest first where processes share them, and return how many files they made."""
+    todo = list(_once(todo))
+    if not todo:  # and PyTorch is not needed
+        return 0
+    side = min(jobs, len(todo))
+    if side == 1:
+        exact()
+        return recordings.recorder.record_each(todo, progress)
+    corrupting = max(1, recordings.workers // side)  # so that there are as many in all as were asked for
+    with workers(side, _begin, recordings, corrupting) as pool:
+        return _finished(_submitted(pool, sorted(todo, key=lambda job: -job.cost)), progress)
+
+
+def _once(todo: Iterable[Job]) -> Iterator[Job]:
+    """Give jobs without the files that an earlier one makes."""
+    made: set[Path] = set()
+    for job in todo:
+        targets = [target for target in job.targets if target.path not in made]
+        made |= {target.path for target in targets}
+        if targets:
+            yield job._replace(targets=targets)
+
+
+def _submitted(pool: Executor, todo: Sequence[Job]) -> dict[Future[int], Job]:
+    """Hand jobs to workers, with what methods learn before they record."""
+    states = _states(pool, todo)
+    found = {}
+    for job in todo:
+        own = {title_of(target) for target in job.targets} & states.keys()
+        found[pool.submit(_work, job, {title: states[title] for title in own})] = job
+    return found
+
+
+def _finished(waiting: Mapping[Future[int], Job], progress: Progress | None) -> int:
+    """Wait for workers, and return how many files they made."""
+    finished = ((waiting[each], each.result()) for each in as_completed(waiting))
+    return sum(_told(finished, list(waiting.values()), progress))
 
 
 def _told(
@@ -257,7 +293,7 @@ def _told(
         yield made
 
 
-def _states(pool: Any, todo: Sequence[Job]) -> dict[str, State]:
+def _states(pool: Executor, todo: Sequence[Job]) -> dict[str, State]:
     """Return what methods learn before they record, each learned once; by `title_of` their files."""
     learners = {
         title_of(target): (job.task, target.seed, target.row)
@@ -273,13 +309,14 @@ _OWN: dict[str, Recordings] = {}
 """The recordings of a worker process, with its networks."""
 
 
-def _begin(recordings: Recordings) -> None:
-    """Set up a worker with one thread."""
+def _begin(recordings: Recordings, corrupting: int = 1) -> None:
+    """Set up a worker with one thread, and with processes that corrupt examples."""
     os.environ["OMP_NUM_THREADS"] = "1"
     import torch
 
     torch.set_num_threads(1)
     exact()
+    recordings.workers = corrupting
     _OWN["recordings"] = recordings
 
 

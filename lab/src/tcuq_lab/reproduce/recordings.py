@@ -20,7 +20,7 @@ from ..harness.laws import NETWORKS, SOUND, UnitPlan, sizes_of
 from ..harness.types import Outputs
 from ..methods.banks import arrays_of, load_bank, put_arrays
 from ..streams import Description
-from .recorder import STREAM, Progress, Recorder, jobs_of
+from .recorder import STREAM, Job, Progress, Recorder, jobs_of, record_jobs
 from .rows import Row
 from .run_size import RunSize
 from .versions import RECORDING, digest_of, shown
@@ -176,8 +176,13 @@ class Recordings:
         self, task: str, part: str, seed: int, rows: Sequence[Row], shows: Sequence[str | Description]
     ) -> None:
         """Record what is not kept of sources and streams, each rendered once for the networks of all rows."""
-        jobs = jobs_of(self, task, part, [(seed, row) for row in rows], shows)
-        self.recorder.record_each(jobs, self.progress)
+        record_jobs(self, self.missing(task, part, seed, rows, shows), 1, self.progress)
+
+    def missing(
+        self, task: str, part: str, seed: int, rows: Sequence[Row], shows: Sequence[str | Description]
+    ) -> list[Job]:
+        """Return what is not kept of sources and streams, for the networks of all rows."""
+        return jobs_of(self, task, part, [(seed, row) for row in rows], shows)
 
     @property
     def recorder(self) -> Recorder:

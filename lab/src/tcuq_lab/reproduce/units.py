@@ -16,6 +16,7 @@ from ..harness.types import CLEAN, Dev, Outputs, Truth, joined
 from ..methods.banks import observed
 from ..metrics.alarms import costly_sources
 from ..streams import Description, Stream, build
+from .recorder import Job
 from .recordings import Recordings, beside_sources
 from .rows import Row, row_of
 
@@ -172,8 +173,8 @@ class Unit:
             found[f"{FROZEN}/1"] = 1 - float(sum(a * b for a, b in zip(*shares, strict=False)))
         return found
 
-    def record(self, roles: Sequence[str], networks: Sequence[Row]) -> None:
-        """Record what networks lack of streams, each source and each stream once for all of them."""
+    def missing(self, roles: Sequence[str], networks: Sequence[Row]) -> list[Job]:
+        """Return what is to be recorded of streams, each source and each stream once for all networks."""
         shows: dict[str, dict[str | Description, None]] = {}
         for role in roles:
             kind, _, law = role.partition(" ")
@@ -187,8 +188,11 @@ class Unit:
                 else:
                     of |= dict.fromkeys(self.recordings.sources(self.task, about.part))
                     of |= dict.fromkeys(beside_sources() if about.part == "test" else ())
-        for part, wanted in shows.items():
-            self.recordings.fill(self.task, part, self.seed, networks, list(wanted))
+        return [
+            job
+            for part, wanted in shows.items()
+            for job in self.recordings.missing(self.task, part, self.seed, networks, list(wanted))
+        ]
 
     def _built(self, role: str) -> list[Stream]:
         if role == ALL_TYPES:
