@@ -16,6 +16,7 @@ from ..harness.declare import Comparison, Inverse, Measured, Metric, Play, Row, 
 from ..harness.intervals import LEVEL, REPLICATES
 from ..harness.laws import (
     BACKBONES,
+    CLEAN_OF,
     CLEAN_TEST,
     FITS,
     NETWORKS,
@@ -165,7 +166,12 @@ class StreamExperiment(Experiment):
             unit = self.unit(plan, recordings)
             rows = [row for row in self.rows(unit) if row.name in names]
             networks = [unit.plain, *(row.network for row in rows if isinstance(row.network, NetworkRow))]
-            roles = dict.fromkeys(role for play in self.plays(unit) for role in (play.role, play.dev) if role)
+            roles = dict.fromkeys(
+                role
+                for play in self.plays(unit)
+                for role in (play.role, play.dev, CLEAN_OF.get(play.dev))
+                if role
+            )
             lacking += unit.missing(list(roles), list(dict.fromkeys(networks)))
         record_jobs(recordings, lacking, jobs, recordings.progress)
 
