@@ -256,14 +256,20 @@ class Watch:
     def last(self) -> Steps:
         """Steps of the last call of the module, one a row."""
         monitor = self._need_monitor()
-        return Steps.of(np.empty(0, STEP_DTYPE), monitor.params.names) if self._last is None else self._last
+        return (
+            Steps.of(np.empty(0, STEP_DTYPE), monitor.params.names, monitor.params.sight)
+            if self._last is None
+            else self._last
+        )
 
     @property
     def steps(self) -> Steps:
         """All steps so far, or the last ones where `keep` says so."""
         monitor = self._need_monitor()
         whole = np.concatenate(self._kept) if self._kept else np.empty(0, STEP_DTYPE)
-        return Steps.of(whole if self._keep is None else whole[-self._keep :], monitor.params.names)
+        return Steps.of(
+            whole if self._keep is None else whole[-self._keep :], monitor.params.names, monitor.params.sight
+        )
 
     def log(
         self,

@@ -288,6 +288,7 @@ def test_gauges_are_those_of_a_recording_and_of_the_input_before_the_call() -> N
         net(T)
     assert same(watch.steps, tcuq.Monitor(fitted).run(recorded)) and watch.notes == []
     assert watch.steps["moved"].tolist() == tcuq.Monitor(fitted).run(recorded)["moved"].tolist()
+    assert watch.steps.sight == watch.last.sight == fitted.sight
     blind = tcuq.torch.watch(net, fitted, gauges=False)
     net(T)
     assert "sees the outputs alone" in blind.notes[0] and len(blind.steps) == 300
