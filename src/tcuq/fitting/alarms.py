@@ -189,9 +189,10 @@ STILL_LEAST, STILL_UNSEEN, STILLER = 7.0, 10.0, 1.0
 """Doublings beyond which input stands still: so many at least, and where the log holds no object still, which
 does not show how still clean input may stand; and so many more than the stillest of the log."""
 
-HELD, HOLD, MOST_OF_EXACT = 3, 8, 0.85
-"""Doublings of a step that shows the object of the last one, how many such steps in a row are a hold, and the
-share of those of an exact repetition that a mean of some thirty steps comes up to."""
+HELD, HOLD, OPEN, MOST_OF_EXACT = 3, 8, 8.0, 0.85
+"""Doublings of a step that shows the object of the last one; how many such steps in a row are a hold; what
+they leave open of their mean, in deviations over the root of their number; and the share of the doublings of an
+exact repetition that a mean of some thirty steps comes up to."""
 
 
 def _longest(on: Flags) -> int:
@@ -209,7 +210,7 @@ def still_from(clean: Floats, reach: int, held: Ints | None = None) -> float:
     longest, least = 0.0, STILL_LEAST
     if held is not None and _longest(held >= HELD) >= HOLD:
         own = held[held >= HELD]
-        open_yet = 1 / 3 + HOLD / math.sqrt(len(own))
+        open_yet = 1 / 3 + OPEN / math.sqrt(len(own))
         longest = float(own.mean() + open_yet * own.std())
     elif held is not None:
         least = min(STILL_UNSEEN, MOST_OF_EXACT * reach.bit_length())

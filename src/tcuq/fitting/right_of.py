@@ -27,7 +27,7 @@ def weighed(weight: float) -> Floats:
     return np.asarray(COEF * [1, 1, weight, weight])
 
 
-def chance(uncertainty: Floats, leant_on: Floats, degradation: Floats, weight: float = 1.0) -> Floats:
+def chance(uncertainty: Floats, leant_on: Floats, degradation: Floats, weight: float) -> Floats:
     """Return the chance that each step is right: by the head, by what risk leans on, and by the distance."""
     odds = (log_odds(uncertainty) + log_odds(leant_on)) / 2
     far = np.minimum(np.log2(1 + degradation), MOST_FAR)

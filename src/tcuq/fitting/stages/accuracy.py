@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -56,26 +56,31 @@ Learn = Callable[[Flags], Floats | None]
 def _by_sight(state: FitState) -> None:
     """Set what the expected accuracy is a mean of: uncertainty, what risk leans on, and distance."""
     assert state.params.sight is not None
-    clean = inside_runs(state.tables[-1], state.clean.runs)
-    start = float(_chance(state, state.clean.log, state.tables[-1])[clean].mean())
-    findings: dict[str, Any] = {"horizon": HORIZON, "clean_accuracy": start}
-    coef = right_of.COEF
+    weight, findings = 1.0, dict[str, Any]()
     if state.errors is not None:
-        chances = {weight: _chance(state, state.log, state.table, weight) for weight in right_of.WEIGHTS}
-        coef = right_of.weighed(_weight(state, chances, np.ones(len(state.log), dtype=bool)))
+        chances = _chances(state, state.log, state.table, right_of.WEIGHTS)
+        weight = _weight(state, chances, np.ones(len(state.log), dtype=bool))
         if state.options.explain:
-            findings |= _error_elsewhere(state, lambda kept: chances[_weight(state, chances, kept)])
+            findings = _error_elsewhere(state, lambda kept: chances[_weight(state, chances, kept)])
+    clean = inside_runs(state.tables[-1], state.clean.runs)
+    start = float(_chances(state, state.clean.log, state.tables[-1], [weight])[weight][clean].mean())
+    findings = {"horizon": HORIZON, "clean_accuracy": start, **findings}
     band = findings.pop("accuracy_error", None)
-    sight = replace(state.params.sight, accuracy=coef.tolist())
+    sight = replace(state.params.sight, accuracy=right_of.weighed(weight).tolist())
     state.set(horizon=HORIZON, expected_start=start, accuracy_error=band, sight=sight)
     state.findings["expected_accuracy"] = findings
 
 
-def _chance(state: FitState, log: Log, table: SignalTable, weight: float = 1.0) -> Floats:
-    """Return how likely each step of a log is right."""
+def _chances(state: FitState, log: Log, table: SignalTable, weights: Sequence[float]) -> dict[float, Floats]:
+    """Return how likely each step of a log is right, with some weights of the distance."""
     steps = run_over(Monitor(state.params), log)
-    chance = right_of.chance(steps["uncertainty"], table.anchor / ONE, steps["degradation"], weight)
-    return np.asarray(np.where(steps["moved"] == FROZEN, 1 - steps["uncertainty"], chance))
+    uncertainty, far, still = steps["uncertainty"], steps["degradation"], steps["moved"] == FROZEN
+
+    def chance(weight: float) -> Floats:
+        seen = right_of.chance(uncertainty, table.anchor / ONE, far, weight)
+        return np.asarray(np.where(still, 1 - uncertainty, seen))
+
+    return {weight: chance(weight) for weight in weights}
 
 
 def _weight(state: FitState, chances: dict[float, Floats], kept: Flags) -> float:
