@@ -191,8 +191,8 @@ does not show how still clean input may stand; and so many more than the stilles
 
 HELD, HOLD, OPEN, MOST_OF_EXACT = 3, 8, 8.0, 0.85
 """Doublings of a step that shows the object of the last one; how many such steps in a row are a hold; what
-they leave open of their mean, in deviations over the root of their number; and the share of the doublings of an
-exact repetition that a mean of some thirty steps comes up to."""
+they leave open of their mean, in deviations over the root of their number; and the share of the doublings of
+an exact repetition that a mean of some thirty steps comes up to."""
 
 
 def _longest(on: Flags) -> int:
