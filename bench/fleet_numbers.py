@@ -21,8 +21,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
+
+import digits as demo
+
 from tcuq import Bank, Params, fit
-from tcuq.demo import digits as demo
 from tcuq.labels.accuracy import interval
 from tcuq.labels.sampler import device_keys
 from tcuq_watch.engine.events import Decided

@@ -23,8 +23,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from digits import DEV_CORRUPTIONS, TEST_CORRUPTIONS, load, make_log, train
+
 from tcuq import Log, fit
-from tcuq.demo.digits import DEV_CORRUPTIONS, TEST_CORRUPTIONS, load, make_log, train
 from tcuq.io import write_log
 from tcuq_watch.fleet import Fleet
 

@@ -13,22 +13,27 @@ from typing import IO
 
 import numpy as np
 
-FIRST, END, PAUSE = 5451, 6151, 4.0
-"""Steps of the demo's test stream that the page has seen: clean, then dead pixels from 5851 on, which raise
-the alarm; and seconds between two of them."""
+from tcuq.demo.clothes import NAMES
+
+BEFORE, AFTER, PAUSE = 400, 300, 4.0
+"""Steps of the demo's day that the page has seen before and after the rain begins; seconds between two."""
+RAIN = 4
 
 
 def lines(folder: Path) -> list[bytes]:
     """Return the steps of the demo's log as a device would send them."""
     with np.load(folder / "test.npz") as log:
-        probs, features = log["probs"][FIRST:END], log["features"][FIRST:END]
-    rows = zip(probs.tolist(), features.tolist(), strict=True)
-    start = time.time() - PAUSE * (END - FIRST - 1)
-    names = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
+        begin = int((log["shifted"] == RAIN).argmax())
+        shown = slice(begin - BEFORE, begin + AFTER)
+        rows = zip(*(log[name][shown].tolist() for name in ("probs", "features", "gauges")), strict=True)
+    start = time.time() - PAUSE * (BEFORE + AFTER - 1)
+    names = list(NAMES)
     sent = [
-        json.dumps({"probs": p, "features": f, "boot": 1, "seq": seq, "time": start + PAUSE * seq}).encode()
+        json.dumps(
+            {"probs": p, "features": f, "gauges": g, "boot": 1, "seq": seq, "time": start + PAUSE * seq}
+        ).encode()
         + b"\n"
-        for seq, (p, f) in enumerate(rows)
+        for seq, (p, f, g) in enumerate(rows)
     ]
     sent[0] = (json.dumps({"names": names}) + "\n").encode() + sent[0]
     return sent
@@ -38,7 +43,7 @@ def lines(folder: Path) -> list[bytes]:
 def served(demo: Path, folder: Path) -> Iterator[tuple[str, IO[bytes]]]:
     """Run `tcuq live` with the demo's monitor; yield its address, and where steps are written to."""
     command = [sys.executable, "-m", "tcuq", "live", str(demo / "params.json"), "-", "--port", "0"]
-    command += ["--folder", str(folder / "kept")]
+    command += ["--folder", str(folder / "kept"), "--device-name", "gate-north", "--place", "hall 3"]
     told = folder / "told.txt"
     with told.open("wb") as errors:
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=errors, stderr=errors)

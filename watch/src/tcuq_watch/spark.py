@@ -156,7 +156,7 @@ class _Job:
                 if params.fingerprint not in self.params:
                     version = sql.when(named == params.fingerprint, sql.lit(name)).otherwise(version)
         shard = sql.pmod(sql.xxhash64("device"), sql.lit(self.shards)).cast("int")
-        held = [name for name in ("probs", "features", "time") if name in df.columns]
+        held = [name for name in ("probs", "features", "gauges", "time") if name in df.columns]
         columns = {"version": version, "shard": shard, "device": sql.col("device").cast("string")}
         # What is no number is null, and counted, instead of an end of the query.
         columns |= {name: sql.col(name).try_cast(COLUMNS[name]) for name in COLUMNS if name in df.columns}
@@ -222,13 +222,19 @@ def run_rows(model: ModelVersion, frame: Any, by_arrival: bool) -> Decided:
     hands_over = frame["state"].notna().to_numpy() if "state" in frame else np.zeros(len(frame), dtype=bool)
     probs, good = _table(frame["probs"], model.params.classes)
     more: dict[str, Any] = {}
+    gauges, seen, bad = None, np.zeros(len(good), dtype=bool), np.zeros(len(good), dtype=bool)
     if "features" in frame and model.params.features:
         more["features"], fit = _table(frame["features"], model.params.features)
         good &= fit
+    if "gauges" in frame and model.params.sight is not None:
+        gauges, seen = _table(frame["gauges"], len(model.params.sight.gauges))
+        bad = good & ~seen & frame["gauges"].notna().to_numpy()
+        model.refused["bad gauges"] += int(bad.sum())
     if "time" in frame:
         more["times"] = frame["time"].to_numpy(dtype=np.float64, na_value=np.nan)
     good |= hands_over
     model.refused["wrong width"] += int((~good).sum())
+    good &= hands_over | ~bad
     # The last key counts most. Rows of the same place are told apart by what they hold, so that a batch that
     # is run again gives the same, in whatever order Spark hands out its rows.
     keys = (seqs, boots, arrival) if by_arrival else (arrival, seqs, boots)
@@ -236,8 +242,15 @@ def run_rows(model: ModelVersion, frame: Any, by_arrival: bool) -> Decided:
     order = order[good[order]]
 
     def take(which: npt.NDArray[np.int64]) -> Decided:
-        some = {name: column[which] for name, column in more.items()}
-        return model.take(Events(devices[which], boots[which], seqs[which], probs[which], **some))
+        # An input has all gauges or none: rows of each kind go in together.
+        runs = np.split(which, np.flatnonzero(np.diff(seen[which])) + 1)
+        parts = []
+        for run in runs:
+            some = {name: column[run] for name, column in more.items()}
+            if gauges is not None and seen[run].any():
+                some["gauges"] = gauges[run]
+            parts.append(model.take(Events(devices[run], boots[run], seqs[run], probs[run], **some)))
+        return joined(parts)
 
     # What a device's own monitor hands over takes effect between two events.
     parts, start = [], 0

@@ -83,7 +83,7 @@ def test_from_events_to_a_page(work: Path, capsys: pytest.CaptureFixture[str]) -
     assert run("page", "fleet", "-o", "fleet.html") == 0
     page = (work / "fleet.html").read_text()
     check_whole(page)
-    assert "<title>fleet" in page and page.count('class="spark"') == 5
+    assert "<title>fleet" in page and page.count('class="strip"') == 5
 
 
 RUN = ("run", "monitor.json", "events.jsonl", "--folder", "fleet")
@@ -218,7 +218,7 @@ def test_a_served_page(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
     try:
         assert process.stderr is not None
         address = process.stderr.readline().split(" at ")[1].split()[0]
-        for asked, text in (("D", "5 devices"), ("d4", "1 device"), ("%3Cb%3E", "No device has that")):
+        for asked, text in (("D", "5 devices"), ("d4", "1 device"), ("%3Cb%3E", "No such device")):
             with urlopen(f"{address}?find={asked}") as reply:
                 page = reply.read().decode()
             check_whole(page)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import digits as demo
 import numpy as np
 import pytest
 from fleet_summaries import PLACE, Shard
 
 from tcuq import Bank, Log, fit
-from tcuq.demo import digits as demo
 from tcuq_watch.engine.tallies import Tallies
 from tcuq_watch.verdicts.summary import summarize
 from tcuq_watch.verdicts.versions import FALSE_SHARE, PEERS, degradation_p

@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from streams import seeing_params, seen_log
 
 from tcuq import Params
+from tcuq_watch.engine.events import Events
 from tcuq_watch.fleet import ModelVersion
 from tcuq_watch.spark import run_rows
 
@@ -45,3 +47,23 @@ def test_what_no_array_holds_is_counted(frame: Any) -> None:
     frame["probs"] = None
     run_rows(model, frame, by_arrival=True)
     assert model.refused == {"wrong width": 7}
+
+
+def test_rows_bring_gauges_or_none(frame: Any) -> None:
+    """As a fleet takes them: rows without gauges among others are inputs that were not seen."""
+    params, log = seeing_params(), seen_log(seeing_params())
+    count, blind = 300, [None if row % 50 == 7 else gauges for row, gauges in enumerate(log.gauges[:300])]
+    made = type(frame)(
+        {"device": ["a"] * count, "boot": 0, "seq": range(count), "arrival": range(count), "content": 0}
+    )
+    made["probs"], made["gauges"] = [*log.probs[:count]], blind
+    model, own = (ModelVersion("v", params, hold=1, keep_events=True) for _ in range(2))
+    decided = run_rows(model, made, by_arrival=True)
+    for row in range(count):
+        seen = {} if blind[row] is None else {"gauges": [blind[row]]}
+        own.take(Events(["a"], [0], [row], log.probs[row : row + 1], **seen))
+    assert len(decided) == count and model.blind == own.blind == sum(row is None for row in blind) == 6
+    assert decided.steps["moved"].tolist()[-1] == 129 and decided.steps["alarm"][-1]
+    assert np.array_equal(model.bank.save_many([0]), own.bank.save_many([0]))
+    made["gauges"], made["seq"] = [np.ones(3)] * count, range(count, 2 * count)
+    assert len(run_rows(model, made, by_arrival=True)) == 0 and model.refused["bad gauges"] == count

@@ -153,7 +153,8 @@ def test_every_device_in_alarm_or_silent_is_listed_whatever_statistics_say() -> 
     assert listed[:2] == ["d900", "d901"] and sorted(listed[2:]) == sorted(names(62))
     said, shown = " ".join(status_text(found).split()), page(found)[0].replace("\u00a0", " ")
     for text in (said, shown):
-        assert "64 devices need you: 62 in alarm, 2 silent." in text and "may be chance" in text
+        assert "64 devices need you: 62 on hold, 2 silent; 238 fine." in text
+        assert "likely degraded" in text and "by chance 8 would be on hold" in text
         assert "None" not in text and "No device is named" not in text and "SILENT" in text
     assert "54 more need you" in said and "Show 44 more that need you" in shown
     assert all(f'<span class="device">{name}</span>' in shown for name in listed)
@@ -163,12 +164,16 @@ def test_too_little_clean_data_is_said_in_words() -> None:
     """One false alarm in the fit bounds nothing: no page says that 100 % may be in alarm when clean."""
     counts = {"false_alarms": 1, "steps": 2500, "alarm_steps": 32}
     params = EVIDENCE.replace(notes={"fit": {"run_length": 1000, "run_length_elsewhere": counts}})
-    for alarm, needed in ((np.arange(6) == 3, "1 device needs you: 1 in alarm."), (0, "No device needs you")):
+    for alarm, needed in (
+        (np.arange(6) == 3, "1 device needs you: 1 on hold; 5 fine."),
+        (0, "No device needs you"),
+    ):
         found = summarize([shard(names(6), 100, alarm, params=params)])
         said, shown = " ".join(status_text(found).split()), page(found)[0].replace("\u00a0", " ")
         for text in (said, shown):
             assert needed in text and "Too little clean data to compare alarms" in text
             assert "100.0 %" not in text and "--healthy" in text
+        assert ("not compared" in text) == bool(np.any(alarm))
         assert ("hot" in shown.split("</style>")[1]) == bool(np.any(alarm))
         assert "clean baseline" not in shown
 

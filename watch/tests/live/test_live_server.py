@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import http.client
 import json
 import re
@@ -306,12 +305,7 @@ def test_a_page_that_takes_nothing_holds_nobody_up(site: Any, monkeypatch: pytes
     ],
 )
 def test_requests_that_drip_in_are_cut_off(site: Any, monkeypatch: pytest.MonkeyPatch, start: bytes) -> None:
-    later = asyncio.BaseEventLoop.call_later
-
-    def sooner(loop: Any, delay: float, *what: Any, **more: Any) -> Any:
-        return later(loop, delay / 20, *what, **more)  # 10 seconds are half a second
-
-    monkeypatch.setattr(asyncio.BaseEventLoop, "call_later", sooner)
+    monkeypatch.setattr(server_module, "REQUEST_SECONDS", 0.5)
     feed, server, *_ = site
     with Stream(server.port) as stream:  # a stream lives longer than a request may take
         stream.event("part")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import errno
 import json
 import os
@@ -25,6 +26,7 @@ from live_runs import (
     steps_of,
 )
 from refusals import refused
+from streams import SEEN, seeing_params, seen_log
 
 from tcuq import Feedback, InputError, Monitor, Params, fit
 from tcuq.cli import main
@@ -380,3 +382,59 @@ def test_marks_reach_as_far_back_as_the_memory(tmp_path: Path) -> None:
     assert "too late" in feeder.session.mark(200, 1)
     assert "uses it" in feeder.session.mark(310, 1)
     feeder.session.close()
+
+
+def test_a_page_is_told_since_when_an_alarm_is_on_and_what_was_before(tmp_path: Path) -> None:
+    """An alarm that flickers is one hold; after a restart the page has the steps of before."""
+
+    def rows(first: int, last: int, alarm: int) -> bytes:
+        told = [
+            {"seq": n, "time": 1.7e9 + n, "risk": 0.25, "threshold": 0.5, "answer": 0}
+            for n in range(first, last)
+        ]
+        expected = 0.5 if alarm else 0.9
+        return "".join(
+            json.dumps({**row, "alarm": alarm, "expected_accuracy": expected}) + "\n" for row in told
+        ).encode()
+
+    feeder = begun(tmp_path, name="gate-north", place="hall 3")
+    feed = feeder.session.publisher.feed
+    assert (feed.about["title"], feed.about["place"], feed.about["source"]) == ("gate-north", "hall 3", "-")
+    feeder.push(rows(0, 100, 0))
+    assert feed.now == {}
+    feeder.push(rows(100, 130, 1))
+    assert feed.now == {"since": 1.7e9 + 100, "step": 100, "holds": 1, "before": 0.9}
+    feeder.push(rows(130, 160, 0))
+    assert feed.now == {"since": 1.7e9 + 130, "step": 130}
+    feeder.push(rows(160, 200, 1))  # half a minute later
+    assert feed.now == {"since": 1.7e9 + 100, "step": 100, "holds": 2, "before": 0.9}
+    feeder.tick()
+    feeder.session.close()
+    session = begun(tmp_path).session
+    _, message = session.publisher.feed.take()
+    told = json.loads(message)
+    assert (told["first"], told["count"]) == (0, 200) and session.publisher.alarm == 1
+    assert told["now"]["before"] == 0.9 and told["now"]["since"] == 1.7e9 + 160, "as the folder knows it"
+    assert [remark["kind"] for remark in told["remarks"]] == ["restart"], "nothing is told twice"
+
+
+def test_gauges_are_told_in_deviations_of_clean_data(tmp_path: Path) -> None:
+    params = seeing_params()
+    log = seen_log(params)
+    feeder = begun(tmp_path, params=params)
+    names = json.dumps({"gauge_names": list(SEEN)})
+    rows = [
+        json.dumps({"probs": p, "gauges": g})
+        for p, g in zip(log.probs.tolist(), log.gauges.tolist(), strict=True)
+    ]
+    feeder.push("\n".join([names, *rows, ""]).encode())
+    _, message = feeder.session.publisher.feed.take()
+    told, about = json.loads(message), feeder.session.publisher.feed.about
+    sight = params.sight
+    assert sight is not None and [name for name, *_ in about["numbers"]] == list(sight.numbers)
+    near = np.frombuffer(base64.b64decode(told["numbers"]), np.int8).reshape(len(log), -1)[:, :2] / 8
+    answers = feeder.session.publisher.feed._ring["answer"][: len(log)]
+    expected = (log.gauges - np.array(sight.means)[:2]) / np.array(sight.deviations)[:2]
+    expected -= np.array(sight.class_means)[answers, :2]
+    assert np.abs(np.clip(expected, -15.8, 15.8) - near).max() < 0.08
+    assert about["moved"][129].startswith("sharpness") and about["far"] == 1.0

@@ -106,13 +106,14 @@ def empty() -> dict[str, Any]:
     return summarize([])
 
 
-def timelines(rows: list[dict[str, Any]], cells: int = 60) -> dict[tuple[str, str], dict[str, list[Any]]]:
-    """Mean risk over time of each of the worst devices."""
+def timelines(rows: list[dict[str, Any]], cells: int = 96) -> dict[tuple[str, str], dict[str, Any]]:
+    """The last day of each of the worst devices."""
     return {
         (row["version"], row["device"]): {
-            "time": (NOW - DAY + DAY / cells * np.arange(cells)).tolist(),
-            "mean_risk": (0.08 + row["mean_risk"] * np.linspace(0, 1, cells)).tolist(),
-            "in_alarm": [row["alarm"] > 0] * cells,
+            "time": NOW - DAY + DAY / cells * np.arange(cells + 1),
+            "state": np.repeat([0, 1, 2, 3], cells // 4),
+            "accuracy": np.linspace(0.9, 0.5, cells),
+            "was": 0.9 if row["alarm"] else None,
         }
         for row in rows
     }

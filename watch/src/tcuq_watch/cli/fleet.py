@@ -17,7 +17,7 @@ from tcuq.cli.words import expect_params
 
 from .fleet_labels import add as add_labels
 from .fleet_page import add as add_page
-from .fleet_page import add_folder, healthy, now
+from .fleet_page import add_folder, add_tags, healthy, now
 from .outlets import FleetReports, add_outlets, check_outlets
 from .shared import ended_by_signals
 
@@ -75,8 +75,7 @@ def add(subparsers: Subparsers) -> None:
     add_folder(status)
     option = status.add_argument
     option("--device", metavar="NAME", help="print what is known of this device alone")
-    option("--tags", metavar="FILE.csv", help="also print a table by group: a CSV with device, site or more")
-    option("--by", metavar="COLUMN", help="with --tags: column to group by (default: the first)")
+    add_tags(status, "also print a table by group")
     add_labels(actions)
     add_page(actions)
 
@@ -212,7 +211,7 @@ def show_status(args: argparse.Namespace) -> int:
             report: dict[str, Any] = {"devices": rows}
             text = device_text(rows)
         else:
-            report = fleet.summary(now(args), baseline=healthy(args))
+            report = fleet.summary(now(args), baseline=healthy(args), tags=tags)
             text = status_text(report)
             report |= {"commit": fleet.commit_number, "position": fleet.position}
         if tags is not None:

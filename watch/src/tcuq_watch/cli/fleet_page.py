@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import threading
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,12 +38,15 @@ def add(actions: Subparsers) -> None:
     option = parser.add_argument
     add_folder(parser)
     option("-o", "--output", metavar="OUT.html", help="page to write")
+    add_tags(parser, "devices have sites or another group by which the page filters")
     option("--serve", action="store_true", help="serve the page and /metrics until Ctrl-C")
     add_server_options(parser, "with --serve: ")
 
 
 def command(args: argparse.Namespace) -> int:
     """Write the page, or serve it."""
+    if args.by is not None and args.tags is None:
+        raise UsageError("--by is given without --tags")
     if args.serve == (args.output is not None):
         raise UsageError("one of -o OUT.html and --serve is needed")
     from tcuq.base.atomic_files import write_whole
@@ -63,42 +67,54 @@ class Look:
     """Reads a fleet while another process writes it; what was read a moment ago is not read again."""
 
     def __init__(self, args: argparse.Namespace) -> None:
+        from ..verdicts.groups import read_tags
+
         self._args, self._baseline = args, healthy(args)
+        self._tags = {} if args.tags is None else read_tags(args.tags, args.by)[1]
         self._title = Path(args.folder).resolve().name or "Fleet"
         self._until, self._seen = 0.0, ({}, {})  # type: tuple[float, tuple[dict[str, Any], Any]]
         self._lock = threading.Lock()
 
     def __call__(self) -> tuple[dict[str, Any], Any]:
-        """Return the summary and the timelines of the worst devices."""
-        from ..fleet.fleet import Fleet
-        from ..pages.fleet_page import SHOWN, timelines
-        from ..verdicts.metrics import process_of
-
+        """Return the summary and the days of the worst devices."""
         # While another reads, a scrape gets what was seen a moment ago, but not what is old.
         if not self._lock.acquire(blocking=time.monotonic() > self._until + OLD):
             return self._seen
         try:
-            if time.monotonic() < self._until:
-                return self._seen
-            with Fleet.open_read(self._args.folder) as fleet:
-                summary = fleet.summary(now(self._args), SHOWN, self._baseline)
-                summary["process"] = process_of(fleet)
-                self._seen = summary, timelines(fleet, summary["worst"][:SHOWN])
-            self._until = time.monotonic() + FRESH
+            if time.monotonic() >= self._until:
+                self._seen = self._read()
+                self._until = time.monotonic() + FRESH
             return self._seen
         finally:
             self._lock.release()
 
-    def page(self, find: str | None = None) -> tuple[str, str]:
-        """Return the page; one that is served lists devices by name where some are asked for."""
+    def _read(self, only: Any = None) -> tuple[dict[str, Any], Any]:
         from ..fleet.fleet import Fleet
-        from ..pages.fleet_page import find_devices, page
+        from ..pages.fleet_page import MATCHES, MOST, SHOWN, timelines
+        from ..verdicts.metrics import process_of
+        from ..verdicts.summary import Only
 
-        matches = ""
-        if find:
-            with Fleet.open_read(self._args.folder) as fleet:
-                matches = find_devices(fleet, find)
-        return page(*self(), self._title, find, matches)
+        with Fleet.open_read(self._args.folder) as fleet:
+            only = only or Only(most=MOST)
+            listed = SHOWN if only.all else MATCHES
+            summary = fleet.summary(now(self._args), listed, self._baseline, self._tags, only)
+            summary["process"] = process_of(fleet)
+            return summary, timelines(fleet, summary["worst"], summary["time"])
+
+    def page(self, asked: Mapping[str, str] | None = None) -> tuple[str, str]:
+        """Return the page; one that is served lists devices that are asked for."""
+        from ..pages.fleet_page import MATCHES, found, page
+        from ..verdicts.summary import Only
+
+        matches, only, sites = "", None, sorted({*self._tags.values()})
+        if asked is not None:
+            first = asked.get("from", "")
+            place = int(first) if first.isdecimal() and len(first) < 9 else 0
+            find, version, site = (asked.get(key, "") for key in ("find", "version", "site"))
+            only = Only(find, version, site, MATCHES, place)
+            if place or not only.all:
+                matches = found(*self._read(only), only)
+        return page(*self(), self._title, only, matches, sites)
 
 
 def _serve(args: argparse.Namespace) -> int:
@@ -120,6 +136,12 @@ def _serve(args: argparse.Namespace) -> int:
     finally:
         server.close()
     return 0
+
+
+def add_tags(parser: Any, why: str) -> None:
+    """Declare the file that says where devices stand."""
+    parser.add_argument("--tags", metavar="FILE.csv", help=f"{why}: a CSV with device, site or more")
+    parser.add_argument("--by", metavar="COLUMN", help="with --tags: column to take (default: the first)")
 
 
 def add_folder(parser: Any) -> None:

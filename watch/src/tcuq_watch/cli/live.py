@@ -53,6 +53,8 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument("--hold", type=int, metavar="N", help=held)
     add_logits_options(parser, "SOURCE")
     page = parser.add_argument_group("page")
+    page.add_argument("--device-name", metavar="NAME", help="what the device is called (default: SOURCE)")
+    page.add_argument("--place", metavar="PLACE", help="where it stands, shown beside its name")
     page.add_argument("--open", action="store_true", help="open the page in a browser")
     add_server_options(page)
     page.add_argument("--no-page", action="store_true", help="keep and judge steps, without a page")
@@ -95,7 +97,8 @@ def _watch(args: argparse.Namespace, params: Params, ended: list[int]) -> int:
     show = partial(print, end="", flush=True) if args.json else None
     tell = [lambda kind, text, step: note(args, f"step {step:,}: {text}")]
     try:
-        session = Session(params, folder, source.where, hold=args.hold, tell=tell, decided=show)
+        named = {"name": args.device_name, "place": args.place}
+        session = Session(params, folder, source.where, hold=args.hold, **named, tell=tell, decided=show)
     except InputError as error:
         if error.code not in TAKEN:
             raise

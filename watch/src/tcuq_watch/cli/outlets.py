@@ -105,6 +105,7 @@ class LiveReports(Outlets):
 
         self._publisher = session.publisher
         about = {"source": session.source, "params": session.params.fingerprint}
+        about |= {"device": session.publisher.feed.about["title"]}
         super().__init__(args, session.fleet, about, say)
         self._publisher.on_alarm.append(self._changed)
         if args.home_assistant is not None:

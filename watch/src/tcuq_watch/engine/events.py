@@ -27,6 +27,9 @@ MAX_NUMBER = 2**62  # boots and places are below this
 # after 2242 is in milliseconds.
 EARLIEST, LATEST = 978_307_200.0, 2.0**33
 
+IN_UNITS = ("",)
+"""In place of names: gauges in the order of the fit and in the units of its params, as a device has them."""
+
 _OLD_STEP = 72
 """Bytes of a decision of version 0.3, the first of today's."""
 
@@ -69,7 +72,7 @@ class Events:
     gauges : array of shape (n, g), optional
         Of the inputs, for params with `sight`; without them an input counts as clean.
     gauge_names : sequence of g texts, optional
-        Their names, where they are not in the order of `Params.sight.gauges`.
+        Their names, where they are not in the order of `Params.sight.gauges`; or `IN_UNITS`.
 
     Examples
     --------
@@ -305,7 +308,7 @@ def _features(params: Params, features: npt.NDArray[Any]) -> tuple[npt.NDArray[n
 def _gauges(params: Params, events: Events, good: Places) -> tuple[npt.NDArray[np.int8], Mask]:
     """Return gauges as the core takes them, a 1 before them; zeros alone where the events have none."""
     rows, keep = np.zeros((len(good), gauge_bytes(params)), np.int8), np.ones(len(good), dtype=bool)
-    sight, names = params.sight, events.gauge_names
+    sight, names = params.sight, None if events.gauge_names == IN_UNITS else events.gauge_names
     if sight is None or events.gauges is None:
         return rows, keep
     if events.gauges.shape[1] != len(sight.gauges if names is None else names):
@@ -315,6 +318,8 @@ def _gauges(params: Params, events: Events, good: Places) -> tuple[npt.NDArray[n
         return rows, keep
     values = some_of(own, good)
     keep = np.isfinite(values).all(axis=1)
+    if events.gauge_names == IN_UNITS:
+        values = values / np.array(sight.gauge_scales)
     rows[:, 0] = 1
     rows[keep, 1:] = sight.gauge_rows(values[keep]).astype("<i2").view(np.int8)
     return rows, keep

@@ -78,6 +78,7 @@ class ModelVersion:
         self._most = limits_given().devices
         self.devices: list[str] = []
         self.refused: Counter[str] = Counter()
+        self.blind = 0  # events without the gauges that the monitor was fitted to
         self.bank = Bank(params)
         self.tallies = Tallies(params)
         self._row = row_type(params)
@@ -273,6 +274,8 @@ class ModelVersion:
     ) -> tuple[Steps, Any]:
         """Run events in their order; each device forgets its past where it is told to."""
         seen = np.zeros(len(slots), dtype=bool) if gauges is None else ~np.isnan(gauges[:, 0])
+        if gauge_bytes(self.params):
+            self.blind += len(slots) - int(seen.sum())
         mixed = bool(seen.any() and not seen.all())
         if not (resets.any() or mixed):
             return self._some(slots, probs, features, gauges if seen.any() else None)
@@ -316,7 +319,9 @@ class ModelVersion:
         """Return what must be kept of these devices, and the counts of all."""
         counts = self.tallies.arrays()
         return {
-            "count": np.array([len(self.devices), -1 if self.by_device is None else int(self.by_device)]),
+            "count": np.array(
+                [len(self.devices), -1 if self.by_device is None else self.by_device, self.blind]
+            ),
             "slots": slots.astype(np.uint32),
             "states": self.bank.save_many([] if self.by_device else slots),
             "refused": to_json(self.refused),
@@ -345,7 +350,8 @@ class ModelVersion:
         model, kept = cls(version, params, **options), list(parts)
         if not kept:
             return model
-        count, kind = kept[-1]["count"].tolist()
+        count, kind, *blind = kept[-1]["count"].tolist()  # version 0.3 counted two
+        model.blind = sum(blind)
         slots = np.concatenate([part["slots"] for part in kept]).astype(np.int64)
 
         def newest(name: str) -> npt.NDArray[Any]:

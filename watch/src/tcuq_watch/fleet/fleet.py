@@ -21,7 +21,7 @@ from tcuq.monitor.params import Params
 from ..engine.events import MAX_NUMBER, Decided, Events, joined
 from ..engine.labels import Labels
 from ..engine.model_version import ModelVersion
-from ..verdicts.summary import summarize
+from ..verdicts.summary import Only, summarize
 from .decision_tables import named_damage
 from .lock import NonBlockingLock
 from .store import Parts, Store, agreed_options, agreed_versions, named_params
@@ -351,14 +351,20 @@ class Fleet:
         return self.store.decided(first, {name: model.params for name, model in self.models.items()})
 
     def summary(
-        self, now: float | None = None, worst: int = 20, baseline: tuple[float, float] | None = None
+        self,
+        now: float | None = None,
+        worst: int = 20,
+        baseline: tuple[float, float] | None = None,
+        tags: Mapping[str, str] | None = None,
+        only: Only | None = None,
     ) -> dict[str, Any]:
         """Return how the fleet is doing at a time, as `tcuq fleet status --json` prints it.
 
         `baseline` is from when to when this fleet was healthy, in seconds since 1970: alarms are then
-        compared with that, not with what the fit found.
+        compared with that, not with what the fit found. `tags` has the site of each device, or another group;
+        `only` chooses the devices that are listed.
         """
-        return summarize(self.models, self.refused, self.label_choice, now, worst, baseline)
+        return summarize(self.models, self.refused, self.label_choice, now, worst, baseline, tags, only)
 
     def labels(self, day: int | None = None) -> list[dict[str, Any]]:
         """Return which steps of a day to have labeled, by default of the last that is over.

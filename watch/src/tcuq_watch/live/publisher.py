@@ -13,6 +13,7 @@ import numpy.typing as npt
 from tcuq.base.errors import one_line
 from tcuq.labels.accuracy import accuracy_band
 from tcuq.monitor.alarm import alarm_words
+from tcuq.monitor.heads import Sight
 from tcuq.monitor.params import Params
 from tcuq.monitor.signals import NUMBER
 from tcuq.monitor.steps import ACTIONS, NOT_MOVED, moved_name
@@ -25,6 +26,9 @@ Tell = Callable[[str, str, int], None]
 EVERY, RECENT, MOST_CHANGES = 1.0, 1000, 8
 """Seconds between two notices of a kind that may come often, steps over which the share of abstentions is
 told, and changes of the alarm that are told of one batch of steps: a device may change it with every step."""
+
+ONE_HOLD = 120.0
+"""Seconds: an alarm that comes back before has not ended for who looks at the page."""
 
 FACTS = (
     *("risk", "threshold", "abstain", "alarm", "warming_up", "persistence", "degradation", "answer"),
@@ -72,7 +76,8 @@ class Publisher:
         self.notices = Notices([*tell, self.feed.add_remark])
         self.on_alarm: list[Callable[[dict[str, Any]], None]] = []
         self.connected = False
-        self._recent, self._novelty = np.zeros(0, dtype=bool), np.zeros(0)
+        self._recent, self._novelty, self._calm = np.zeros(0, dtype=bool), np.zeros(0), np.zeros(0)
+        self._ended, self._hold = -math.inf, dict[str, Any]()
         self._last: dict[str, Any] = {"time": None, "alarm": alarm}
         self.refresh()
 
@@ -86,8 +91,16 @@ class Publisher:
             "abstention_share": float(self._recent.mean()) if len(self._recent) else 0.0,
         }
 
-    def steps(self, first: int, steps: npt.NDArray[Any], times: Sequence[float], signals: Any) -> None:
-        """Tell of steps from number `first` on."""
+    def steps(
+        self,
+        first: int,
+        steps: npt.NDArray[Any],
+        times: Sequence[float],
+        signals: Any = None,
+        gauges: Any = None,
+        again: bool = False,
+    ) -> None:
+        """Tell of steps from number `first` on; `again`, of those of before a restart: only to the page."""
         params = self._params
         self._recent = np.concatenate([self._recent, steps["abstain"]])[-RECENT:]
         novelty = np.concatenate([self._novelty, steps["novelty"]])
@@ -96,7 +109,8 @@ class Publisher:
         if params.accuracy_error is not None:
             band = np.stack(accuracy_band(params, steps, novelty), axis=1).round(4)
         used = None if signals is None else signals[:, [NUMBER[name] for name in params.signals]]
-        self.feed.add_steps(first, steps, times, band, used)
+        numbers = deviations(params.sight, steps["answer"], signals, gauges)
+        self.feed.add_steps(first, steps, times, band, used, numbers)
 
         def facts(place: int) -> dict[str, Any]:
             row, names = steps[place], self.feed.about["names"]
@@ -115,17 +129,52 @@ class Publisher:
 
         self._last = facts(len(steps) - 1)
         raised = np.concatenate([[self.alarm], steps["alarm"]])
-        self.alarm = int(raised[-1])
-        changes = np.flatnonzero((raised[1:] > 0) != (raised[:-1] > 0))
-        for place in changes[-MOST_CHANGES:].tolist():
+        self.alarm, expected = int(raised[-1]), steps["expected_accuracy"]
+        changes = np.flatnonzero((raised[1:] > 0) != (raised[:-1] > 0)).tolist()
+        for count, place in enumerate(changes, MOST_CHANGES - len(changes)):
             bits = int(raised[place + 1])
+            calm = expected[:place][raised[1 : place + 1] == 0]
+            self._changed(times[place], first + place, bits, np.concatenate([self._calm, calm]))
+            if again or count < 0:
+                continue
             kind, text = "alarm" if bits else "cleared", self.alarm_text(bits, int(steps["moved"][place]))
             self.notices.now(kind, text, first + place)
             for call in self.on_alarm:
                 call({**facts(place), "event": kind, "text": text})
+        self._calm = np.concatenate([self._calm, expected[raised[1:] == 0]])[-RECENT:]
+
+    def _changed(self, time: float, step: int, bits: int, calm: npt.NDArray[np.float64]) -> None:
+        """Note since when the alarm is on or off; one that flickers is one hold."""
+        now = self.feed.now
+        if not bits:
+            self._ended, self._hold = time, now
+            self.feed.now = {"since": time, "step": step}
+        elif time - self._ended < ONE_HOLD and "holds" in self._hold:
+            self.feed.now = {**self._hold, "holds": self._hold["holds"] + 1}
+        else:
+            known = calm[-RECENT:][~np.isnan(calm[-RECENT:])]
+            before = round(float(np.median(known)), 4) if len(known) else None
+            self.feed.now = {"since": time, "step": step, "holds": 1, "before": before}
 
     def alarm_text(self, bits: int, moved: int = NOT_MOVED) -> str:
         """Return what is said of the alarm, and what moved where the monitor tells it."""
         name = moved_name(moved, self._params.sight)
         words = alarm_words(bits, self._params) + (f": {name}" if name else "")
         return f"ALARM: {words}" if bits else "the alarm has ended"
+
+
+def deviations(sight: Sight | None, answers: npt.NDArray[Any], signals: Any, gauges: Any) -> Any:
+    """Return how far each number of a step is off its clean mean, NaN where it is not told; None without any.
+
+    The last one, the distance of the gauges, is a number of the core alone.
+    """
+    if sight is None:
+        return None
+    means, spread = np.array(sight.means), np.array(sight.deviations)
+    values, seen = np.full((len(answers), len(means)), np.nan), len(sight.gauges)
+    if gauges is not None:
+        values[:, :seen] = gauges
+    if signals is not None:
+        own = range(seen, len(means) - (seen > 0))
+        values[:, own] = signals[:, [NUMBER[sight.numbers[place]] for place in own]]
+    return (values - means) / spread - np.array(sight.class_means)[answers]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections import Counter, deque
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tcuq._version import VERSION
-from tcuq.base.errors import wrong_value
+from tcuq.base.errors import InputError, wrong_value
 from tcuq.io.decisions import Decisions, RowText
 from tcuq.log.class_names import checked_names
 from tcuq.monitor.params import Params
@@ -32,6 +33,9 @@ EVERY, COUNT, COMMIT = 0.05, 5000, 1.0
 """Seconds between two messages to a page, steps of one at most, and seconds between two commits, unless a
 broker waits for one: a kill loses no more of a stream that cannot be read again."""
 
+AGAIN = 1 << 20
+"""Bytes of decisions, the newest, that a page is told of after a restart."""
+
 WAITING, PLACES = 100_000, 4096
 """Decisions that wait at most while nothing can be written (more are lost, and counted), and steps whose boot
 and number are remembered, for labels that come late."""
@@ -49,6 +53,8 @@ class Session:
         As of `Fleet`; a new folder takes a `hold` of 1: a page waits for nothing.
     source : str
         Name of the source, as a person reads it.
+    name, place : str, optional
+        What the device is called, and where it stands.
     tell : sequence of callables
         Called with kind, text and step of each notice.
     decided : callable, optional
@@ -62,6 +68,8 @@ class Session:
         source: str,
         *,
         hold: int | None = None,
+        name: str | None = None,
+        place: str | None = None,
         tell: Sequence[Tell] = (),
         decided: Callable[[str], None] | None = None,
     ) -> None:
@@ -74,22 +82,44 @@ class Session:
         self._lacks_gauges = params.sight is not None and bool(params.sight.gauges)
         self._uncommitted: list[Arrived] = []
         self._places: deque[tuple[int, int]] = deque(maxlen=PLACES)
-        if params.feedback is not None:  # labels may come for steps of before a restart
-            for part in self.fleet.decisions(self.fleet.store.recent(1 << 16)):
-                self._places.extend(zip(part.boots.tolist(), part.seqs.tolist(), strict=True))
         kept = self.fleet.about
         self.names = params.names or checked_names(kept.get("names"), params.classes)
         rows = self.model.tallies.devices
         self.step = int(rows["steps"].sum())
         alarm = int(rows["alarm"][0]) if len(rows) else 0
-        self.publisher = Publisher(params, self._about(), tell, self._counted(kept), alarm)
+        self.publisher = Publisher(params, self._about(name, place), tell, self._counted(kept), alarm)
         if self.step:
+            self._tell_again()
             self._notice("restart", f"started again at step {self.step:,}")
 
-    def _about(self) -> dict[str, Any]:
-        params = self.params
+    def _tell_again(self) -> None:
+        """Tell the page of the last steps of before a restart; labels may come for them as well."""
+        parts: list[Decided] = []
+        with contextlib.suppress(OSError, InputError):  # a file that is gone is told where it is needed
+            parts = [*self.fleet.decisions(self.fleet.store.recent(AGAIN))]
+        first = self.step - sum(map(len, parts))
+        self.publisher.alarm = 0
+        for part in parts:
+            self._places.extend(zip(part.boots.tolist(), part.seqs.tolist(), strict=True))
+            times = np.nan_to_num(part.times, nan=time.time()).tolist()
+            self.publisher.steps(first, np.asarray(part.steps), times, part.signals, part.gauges, again=True)
+            first += len(part)
+        [row] = self.model.tallies.devices
+        if row["alarm"] and np.isfinite(row["alarm_since"]):
+            self.publisher.feed.now["since"] = float(row["alarm_since"])
+        self.publisher.alarm = int(row["alarm"])
+        self.publisher.refresh()
+
+    def _about(self, name: str | None, place: str | None) -> dict[str, Any]:
+        params, sight = self.params, self.params.sight
+        numbers = () if sight is None else zip(sight.numbers, sight.means, sight.deviations, strict=True)
         return {
-            **dict.fromkeys(("title", "source"), self.source),
+            "title": name or self.source,
+            "place": place,
+            "falls": params.alarm is not None and params.alarm.fall is not None,
+            "source": self.source,
+            "numbers": [*numbers],
+            "far": 1.0 if sight is not None else None if params.evidence is None else 0.0,
             "names": None if self.names is None else list(self.names),
             "classes": params.classes,
             "level": params.level,
@@ -184,7 +214,7 @@ class Session:
                     for row, when, (boot, seq) in zip(decisions.rows(), times, places, strict=True)
                 )
             )
-        self.publisher.steps(first, steps, times, part.signals)
+        self.publisher.steps(first, steps, times, part.signals, part.gauges)
 
     def _tell_counted(self, more: Counter[str], refused: Counter[str], source: Source) -> None:
         """Tell of steps that are missing, left out or could not be read."""

@@ -11,8 +11,9 @@ async function refresh() {
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
     for (const part of document.querySelectorAll("[data-part]")) {
       const now = fresh.querySelector(`[data-part="${part.dataset.part}"]`);
-      if (part.innerHTML !== now.innerHTML) part.replaceWith(now);
+      if (now && part.innerHTML !== now.innerHTML) part.replaceWith(now);
     }
+    if (location.hash && !document.querySelector(":target")) location.replace(location.hash);
   } catch (error) {
     state(" \u2013 not up to date: the server does not answer");
   }
@@ -20,4 +21,22 @@ async function refresh() {
   setTimeout(refresh, Math.max(EVERY, 10 * (performance.now() - began)));
 }
 
+// A file has its devices in it: rows that are not meant are hidden.
+function filter() {
+  const value = (name) => (document.getElementById(name) || { value: "" }).value, text = value("find").trim().toLowerCase();
+  for (const list of document.querySelectorAll("table.worst")) {
+    const titles = [...list.querySelectorAll("thead th")].map((cell) => cell.textContent);
+    const fits = (row, title, wanted) => !wanted || row.cells[titles.indexOf(title)].textContent === wanted;
+    for (const row of list.tBodies[0].rows) {
+      row.hidden = !(row.cells[0].textContent.toLowerCase().includes(text) && fits(row, "Version", value("version")) && fits(row, "Site", value("site")));
+    }
+  }
+  for (const more of document.querySelectorAll("#worst details")) more.open ||= Boolean(text || value("version") || value("site"));
+}
+
+const form = document.querySelector(".find");
 if ("served" in document.body.dataset) setTimeout(refresh, EVERY);
+else if (form) {
+  form.addEventListener("input", filter);
+  form.addEventListener("submit", (event) => event.preventDefault());
+}

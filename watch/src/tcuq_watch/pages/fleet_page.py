@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
+from urllib.parse import urlencode
 
 import numpy as np
 
@@ -15,13 +17,18 @@ from tcuq.report.plot import Axis, Plot, axis_top, nice_ticks, runs
 from tcuq.report.text import DASH, count, escape, fact, legend, plural, section, table
 
 from ..engine.tallies import MEAN_ONE
+from ..verdicts.summary import Only
 from ..verdicts.words import (
-    ALARMS,
+    LIKELY,
     ORDER,
+    accuracies,
     alarmed,
     before,
+    blind,
+    by_chance,
     comparable,
     figure,
+    in_common,
     moment,
     named,
     rollout,
@@ -33,50 +40,77 @@ from ..verdicts.words import (
 from .live_page import closed, own
 
 Summary = Mapping[str, Any]
-Timelines = Mapping[tuple[str, str], Mapping[str, Sequence[Any]]]
+Timelines = Mapping[tuple[str, str], Mapping[str, Any]]
 
-CELLS = 60
-"""Parts of the time that a timeline has."""
+HOURS, CELLS = 24, 96
+"""Hours up to the last event that a device's own day has, and its parts; a row's strip is its second half."""
 
 MOST_BYTES = 20_000_000
 """Bytes of decisions that are read for timelines, the newest: about 2 million, and a second of work."""
 
 SHOWN = 20
-"""Devices that are listed with all figures, the worst; others that need someone are one click away."""
+"""Devices that are listed with their days, the worst; others that need someone are one click away."""
 
-MATCHES = 20
-"""Devices that a search shows."""
+MOST = 200
+"""Devices that a page has at once, of those that need someone; a served one turns over."""
+
+MATCHES = 100
+"""Devices of a page that is searched, filtered or turned over."""
 
 STYLES = "abcd"
 """Names of line styles, each a color and a dash pattern; versions beyond them share the last."""
 
+STATES = ("none", "act", "ask", "hold")
+"""What a device did most urgently in a part of its day."""
 
-def timelines(fleet: Any, rows: Sequence[Summary]) -> dict[tuple[str, str], dict[str, Any]]:
-    """Return mean risk (nan: none) and alarm over time by (version, device), from the newest decisions."""
+
+def timelines(
+    fleet: Any, rows: Sequence[Summary], end: float | None
+) -> dict[tuple[str, str], dict[str, Any]]:
+    """Return the last day by (version, device), from the newest decisions.
+
+    `state` has places in `STATES`, `accuracy` means (nan: none), `was` the mean before the alarm that is on.
+    """
     wanted = {(row["version"], row["device"]): place for place, row in enumerate(rows)}
+    since = np.array([math.inf if row["alarm_since"] is None else row["alarm_since"] for row in rows])
     taken = [np.zeros((0, 4))]
     # Who writes may drop old decisions meanwhile: what was read until then is shown.
     with contextlib.suppress(OSError):
-        for _, parts in fleet.commits(fleet.store.recent(MOST_BYTES)) if wanted else ():
+        for _, parts in fleet.commits(fleet.store.recent(MOST_BYTES)) if wanted and end else ():
             for part in parts:
                 place = np.array([wanted.get((part.version, name), -1) for name in part.devices.tolist()])
                 mine = (place >= 0) & np.isfinite(part.times)
                 steps = part.steps[mine]
-                columns = place[mine], part.times[mine], steps["risk"], steps["alarm"] > 0
+                did = np.where(steps["alarm"] > 0, 3, np.where(steps["abstain"], 2, 1))
+                columns = place[mine], part.times[mine], did, steps["expected_accuracy"]
                 taken.append(np.column_stack(columns))
-    place, times, risk, alarm = np.concatenate(taken).T
-    if not len(times):
+    place, times, did, accuracy = np.concatenate(taken).T
+    if end is None or not len(times):
         return {}
-    edges = np.linspace(times.min(), times.max(), CELLS + 1)
+    edges = np.linspace(end - 3600.0 * HOURS, end, CELLS + 1)
     bins = np.arange(len(wanted) + 1), edges
-    steps, sums, hits = (
-        np.histogram2d(place, times, bins, weights=weights)[0] for weights in (None, risk, alarm)
+    seen = [
+        np.histogram2d(place[hit], times[hit], bins)[0] > 0 for hit in (did == code for code in (1, 2, 3))
+    ]
+    states = np.max([code * hits for code, hits in enumerate(seen, 1)], axis=0)
+    told = np.isfinite(accuracy)
+    counts, sums = (
+        np.histogram2d(place[told], times[told], bins, weights=weights)[0]
+        for weights in (None, accuracy[told])
     )
-    mean = np.divide(sums, steps, out=np.full_like(sums, np.nan), where=steps > 0)
+    mean = np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
+    calm = told & (did < 3) & (times < since[place.astype(int)])
+    many = np.bincount(place[calm].astype(int), minlength=len(rows))
+    before = np.bincount(place[calm].astype(int), accuracy[calm], len(rows)) / np.maximum(1, many)
     return {
-        key: {"time": edges[:-1], "mean_risk": mean[row], "in_alarm": hits[row] > 0}
+        key: {
+            "time": edges,
+            "state": states[row].astype(int),
+            "accuracy": mean[row],
+            "was": before[row] if many[row] and np.isfinite(since[row]) else None,
+        }
         for row, key in enumerate(wanted)
-        if steps[row].any()
+        if states[row].any()
     }
 
 
@@ -104,18 +138,49 @@ def one_device(fleet: Any, name: str, only: str | None = None) -> list[dict[str,
     return rows
 
 
-def spark(line: Mapping[str, Sequence[Any]] | None, top: float) -> str:
-    """Return the mean risk of one device over time as a small drawing, shaded where it was in alarm."""
+def strip(line: Mapping[str, Any] | None) -> str:
+    """Return what a device did in the last twelve hours as a small drawing: the more to do, the higher."""
     if line is None:
         return '<span class="none">no decisions kept</span>'
-    risk = np.array(line["mean_risk"], dtype=float)
-    plot = Plot("", "", Axis(0, len(risk)), Axis(0, top), grid=False, width=100, height=32)
-    plot.boxes(runs(np.array(line["in_alarm"])), 0, top, "rise tint")
-    for first, end in runs(np.isfinite(risk)):
-        plot.line(np.arange(first, end) + 0.5, risk[int(first) : int(end)], "risk")
+    states = np.asarray(line["state"])[CELLS // 2 :]
+    plot = Plot("", "", Axis(0, len(states)), Axis(0, 1), grid=False, width=170, height=22)
+    for code, (low, high) in enumerate(((0.45, 0.55), (0.0, 1.0), (0.0, 0.6), (0.0, 1.0))):
+        plot.boxes(runs(states == code), low, high, f"did-{STATES[code]}")
+        if code == STATES.index("ask"):
+            plot.boxes(runs(states == code), 0.6, 1.0, "did-act")
     return (
-        '<svg class="spark" viewBox="0 0 100 32" preserveAspectRatio="none" aria-hidden="true">'
+        '<svg class="strip" viewBox="0 0 170 22" preserveAspectRatio="none" aria-hidden="true">'
         f"{plot.drawing()}</svg>"
+    )
+
+
+def day(row: Summary, line: Mapping[str, Any] | None, place: int, alarm: Summary) -> str:
+    """Return the own day of a device: what it is doing, and its expected accuracy over the last 24 hours."""
+    word, judged, _ = state(row, alarm)
+    said = ", ".join(filter(None, (judged, row["moved"])))
+    counted = f"{count(row['steps'])} steps, asked on {share(row['abstained'])}; "
+    counted += f"last heard {moment(row['last_time'])}"
+    head = f"<h3>{escape(row['device'])}: {word}{f', {escape(said)}' if said else ''}</h3>{fact(counted)}"
+    if line is None:
+        return f'<div class="own-day" id="day-{place}" tabindex="-1">{head}</div>'
+    times, states = np.asarray(line["time"]), np.asarray(line["state"])
+    low, high = float(times[0]), float(times[-1])
+    ticks = tuple(
+        (low + part * (high - low), moment(low + part * (high - low), brief=True)) for part in (0.1, 0.5, 0.9)
+    )
+    percents = tuple((tick, share(tick, 0)) for tick in (0.0, 0.5, 1.0))
+    plot = Plot(
+        f"The last day of {row['device']}", word, Axis(low, high, "time (UTC)", ticks=ticks),
+        Axis(0, 1, "expected accuracy", ticks=percents), "day",
+    )  # fmt: skip
+    edges = [(times[int(a)], times[int(b)]) for a, b in runs(states == STATES.index("hold"))]
+    plot.boxes(edges, 0, 1, "rise tint")
+    for first, end in runs(np.isfinite(line["accuracy"])):
+        part = slice(int(first), int(end))
+        plot.line((times[:-1] + (times[1] - times[0]) / 2)[part], np.asarray(line["accuracy"])[part], "risk")
+    return (
+        f'<div class="own-day" id="day-{place}" tabindex="-1">{head}{plot.html()}'
+        '<p class="hint">Shaded: on hold. <a href="#worst">Close</a></p></div>'
     )
 
 
@@ -129,61 +194,105 @@ def _cell(key: str, shown: Callable[[Any], str]) -> Callable[[Summary], str]:
     return lambda row: shown(row[key])
 
 
-def find_devices(fleet: Any, text: str) -> str:
-    """Return devices with a text in their names as a table, the shortest names first."""
-    wanted = text.strip().lower()
-    hits = [
-        (len(name), name, version)
-        for version, model in fleet.models.items()
-        for name in model.devices
-        if wanted in name.lower()
-    ]
-    if not hits:
-        return fact("No device has that in its name.")
-    columns = {
-        "Device": _cell("device", escape),
-        "Version": _cell("version", escape),
-        "Recent risk": _cell("recent_risk", figure),
-        "Alarm": lambda row: (
-            ALARMS[row["alarm"]] + f"<small>{escape(row['moved'])}</small>" * bool(row["moved"])
-        ),
-        "Steps": _cell("steps", count),
-        "Last heard": _cell("last_time", moment),
+def device_table(
+    rows: Sequence[Summary], summary: Summary, timelines: Timelines, first: int = 0, days: bool = True
+) -> str:
+    """Return devices with their states, strips and own days."""
+    now, by, alarm = summary["time"], summary["ranked_by"], summary["alarm"]
+    lines = [timelines.get((row["version"], row["device"])) for row in rows]
+    numbered = [(place, row, line) for place, (row, line) in enumerate(zip(rows, lines, strict=True), first)]
+
+    def name(place: int, row: Summary, line: Any) -> str:
+        shown = f'<span class="device">{escape(row["device"])}</span>'
+        return f'<a href="#day-{place}">{shown}</a>' if days else shown
+
+    def now_in(place: int, row: Summary, line: Any) -> str:
+        word = state(row, alarm)[0]
+        kind = word.split(",")[0].lower() if row["silent"] or row["alarm"] else "calm"
+        return f'<b class="state {kind}">{word}</b>'
+
+    def likely(place: int, row: Summary, line: Any) -> str:
+        return state(row, alarm)[1] + f"<small>{escape(row['moved'])}</small>" * bool(row["moved"])
+
+    columns: dict[str, Callable[..., str]] = {
+        "Device": name,
+        "State": now_in,
+        "Since": lambda place, row, line: before(state(row, alarm)[2], now),
+        "Expected accuracy": lambda place, row, line: accuracies(row, line and line["was"]),
+        "Last 12 hours": lambda place, row, line: strip(line),
+        "Likely": likely,
+        "Version": lambda place, row, line: escape(row["version"]),
+        "Site": lambda place, row, line: escape(row["tag"] or DASH),
+        by.replace("_", " ").capitalize(): lambda place, row, line: figure(row[by]),
     }
-    rows = [row for _, name, version in sorted(hits)[:MATCHES] for row in one_device(fleet, name, version)]
-    more = f", the first {MATCHES} of them" if len(hits) > MATCHES else ""
-    return fact(f"{plural(len(hits), 'device')}{more}:") + listed(rows, columns, "named")
+    if not any(row["tag"] for row in rows):
+        del columns["Site"]
+    cells = [[cell(*each) for cell in columns.values()] for each in numbered]
+    shown = "".join(day(row, line, place, alarm) for place, row, line in numbered) if days else ""
+    return table(list(columns), cells, "numbers named worst") + shown
+
+
+def found(summary: Summary, timelines: Timelines, only: Only) -> str:
+    """Return devices that were searched for, or a further page of those that need someone."""
+    rows, of = summary["worst"], summary["meant"] if not only.all else summary["need"]
+    if not rows:
+        return fact("No such device. Part of a name is enough; a version and a site must fit as well.")
+    last = only.first + len(rows)
+    more = f", {count(only.first + 1)} to {count(last)}" if only.first or last < of else ""
+    body = fact(f"{plural(of, 'device')}{more}, those that need you first:")
+    body += device_table(rows, summary, timelines, 1000)
+    if last < of:
+        asked = urlencode({"find": only.find, "version": only.version, "site": only.tag, "from": last})
+        body += f'<p class="hint"><a href="?{escape(asked)}">Next {MATCHES}</a></p>'
+    return f'<div data-part="found">{body}</div>'
+
+
+def _search(summary: Summary, only: Only, sites: Sequence[str]) -> str:
+    """Return the form that searches by name, and filters by version and site."""
+
+    def choice(name: str, title: str, values: Sequence[str], chosen: str) -> str:
+        options = "".join(
+            f"<option{' selected' * (value == chosen)}>{escape(value)}</option>" for value in values
+        )
+        chooser = f'<select id="{name}" name="{name}"><option value="">all</option>{options}</select>'
+        return f'<label for="{name}">{title}</label>{chooser}' if len(values) > 1 else ""
+
+    versions = [row["version"] for row in summary["versions"]]
+    return (
+        '<form class="find" role="search"><label for="find">Find a device</label>'
+        f'<input id="find" name="find" type="search" value="{escape(only.find)}" autocomplete="off" '
+        f'placeholder="part of its name">{choice("version", "Version", versions, only.version)}'
+        f"{choice('site', 'Site', sites, only.tag)}<button>Find</button></form>"
+    )
 
 
 def page(
     summary: Summary,
     timelines: Timelines | None = None,
     title: str = "Fleet",
-    find: str | None = None,
+    only: Only | None = None,
     matches: str = "",
+    sites: Sequence[str] = (),
 ) -> tuple[str, str]:
     """Return the page and its content security policy.
 
-    With `find`, what was searched for, the page is served: it keeps itself up to date and can find devices.
+    With `only`, what was searched for, the page is served: it keeps itself up to date and can find devices.
+    A file has all its devices in it, and its script filters these.
     """
     style, code = "\n" + asset("report.css") + own("fleet.css"), closed(own("fleet.js"))
-    allowed, search = policy(style, (code,)), ""
-    if find is not None:
+    allowed = policy(style, (code,))
+    if only is not None:
         allowed = allowed.replace("form-action 'none'", "form-action 'self'; connect-src 'self'")
-        search = (
-            '<form class="find" role="search"><label for="find">Find a device</label>'
-            f'<input id="find" name="find" type="search" value="{escape(find)}" autocomplete="off" '
-            'placeholder="part of its name"><button>Find</button></form>'
-        )
     parts = {
-        "worst": worst(summary, timelines or {}),
+        "worst": worst(summary, timelines or {}, only is not None),
         "over-time": over_time(summary),
         "versions": versions(summary),
         "arrivals": arrivals(summary),
     }
     body = "".join(f'<div data-part="{key}">{html}</div>' for key, html in parts.items())
+    search = _search(summary, only or Only(), sites) if summary["devices"] else ""
     return (
-        f"{head(title, style, allowed)}</head><body{' data-served' * (find is not None)}>"
+        f"{head(title, style, allowed)}</head><body{' data-served' * (only is not None)}>"
         f'<header><p class="kind">tcuq {DASH} fleet</p>'
         f'<h1>{escape(title)}</h1><div data-part="top">{top(summary)}</div></header>'
         f"<main>{search}{matches}{body}</main><footer><p>{escape(NOT_PROMISED)}</p>"
@@ -200,10 +309,15 @@ def top(summary: Summary) -> str:
         return (
             f'<p class="verdict">{escape(verdict(summary))}</p><p class="when"><span id="state"></span></p>'
         )
+    degraded = (named(summary), "Look degraded", count(named(summary)), f"{why_named(summary)}, at this look")
+    if not named(summary) and by_chance(alarm) <= LIKELY:
+        chance = round(by_chance(alarm) * alarm["devices"])
+        not_chance = f"about {count(alarm['devices'] - chance)}"
+        degraded = (1, degraded[1], not_chance, f"of {count(alarm['devices'])}; {chance} by chance")
     tiles = [
         (False, "Devices", count(summary["devices"]), f"{count(summary['steps'])} steps"),
-        (alarm["devices"], "In alarm", count(alarm["devices"]), f"{share(alarm['share'])}; {most}"),
-        (named(summary), "Look degraded", count(named(summary)), f"{why_named(summary)}, at this look"),
+        (alarm["devices"], "On hold", count(alarm["devices"]), f"{share(alarm['share'])}; {most}"),
+        degraded,
         (summary["silent"], "Silent", count(summary["silent"]), "not heard of for long"),
     ]
     if labels.get("interval"):
@@ -215,8 +329,10 @@ def top(summary: Summary) -> str:
         for hot, name, value, more in tiles
     )
     hot = " hot" if summary["need"] or alarmed(summary) else ""
+    notes = "".join(f'<p class="fact hot">{escape(each)}</p>' for each in blind(summary))
     return (
-        f'<p class="verdict{hot}" role="status">{escape(verdict(summary))}</p><dl class="tiles">{body}</dl>'
+        f'<p class="verdict{hot}" role="status">{escape(verdict(summary))}</p>'
+        f'{notes}<dl class="tiles">{body}</dl>'
         f'<p class="when">State of {moment(summary["time"])}<span id="state"></span></p>'
     )
 
@@ -266,44 +382,31 @@ def over_time(summary: Summary) -> str:
     return section("over-time", title, lead, legend(keys) + plot.html())
 
 
-def worst(summary: Summary, timelines: Timelines) -> str:
-    """Return every device that needs someone: the first of them with all figures and their timelines."""
-    rows, now = summary["worst"], summary["time"]
-    by = summary["ranked_by"]
-    rank = by.replace("_", " ").capitalize()
-    highest = max([0.25, *(float(np.nanmax(line["mean_risk"])) for line in timelines.values())])
-
-    def now_in(row: Summary) -> str:
-        word, judged, _ = state(row)
-        said = "".join(f"<small>{escape(each)}</small>" for each in (row["moved"], judged) if each)
-        kind = word.split(",")[0].lower() if row["silent"] or row["alarm"] else "calm"
-        return f'<b class="state {kind}">{word}</b>{said}'
-
-    columns = {
-        "Device": lambda row: f'<span class="device">{escape(row["device"])}</span>',
-        "State": now_in,
-        "Since": lambda row: before(state(row)[2], now),
-        rank: _cell(by, figure),
-        "Mean risk over time": lambda row: spark(timelines.get((row["version"], row["device"])), highest),
-        "Version": _cell("version", escape),
-        "Mean risk": _cell("mean_risk", figure),
-        "Steps": _cell("steps", count),
-        "Last heard": lambda row: before(row["last_time"], now),
-    }
-    span = "".join(
-        f"All timelines go from {moment(line['time'][0])} to {moment(line['time'][-1])}. "
-        for line in [*timelines.values()][:1]
-    )
+def worst(summary: Summary, timelines: Timelines, served: bool = False) -> str:
+    """Return devices that need someone, worst first: the first of them with their days."""
+    rows, rank = summary["worst"][:MOST], summary["ranked_by"].replace("_", " ")
     false = share(summary["named"]["false_share"], 0)
     why = why_named(summary)
-    hint = f"{span}Shaded: in alarm. Degraded: {why}; at most {false} of these are healthy."
+    hint = "Strips: act light, ask half, hold full, no data a line. "
+    hint += f"Degraded: {why}; at most {false} of these are healthy."
     none = fact("No device has been judged yet. <code>tcuq fleet run</code> takes events in.")
-    body = f'{listed(rows[:SHOWN], columns, "named worst")}<p class="hint">{hint}</p>' if rows else none
+    body = device_table(rows[:SHOWN], summary, timelines) if rows else none
+    body += f'<p class="hint">{hint}</p>' * bool(rows)
+    if shared := in_common(summary):
+        body = f'<p class="fact together">{escape(shared)}</p>{body}'
     if more := rows[SHOWN:]:
-        brief = listed(more, dict([*columns.items()][:4]), "named worst")
+        brief = device_table(more, summary, timelines, SHOWN, days=False)
         body += f"<details><summary>Show {count(len(more))} more that need you</summary>{brief}</details>"
+    if (left := summary["need"] - len(rows)) > 0:
+        asked = (
+            f'<a href="?from={len(rows)}">Next {MATCHES}</a>'
+            if served
+            else "tcuq fleet page --serve shows them"
+        )
+        body += f'<p class="hint">{count(left)} more need you: {asked}.</p>'
     lead = (
-        f"Degraded ones first, then silent ones, other alarms, and the rest; within each by {rank.lower()}."
+        "Degraded ones first, then silent ones, those on hold for over an hour, other alarms, and the rest; "
+        f"within each by the drop of the expected accuracy, then by {rank}. A name opens its day."
     )
     return section("worst", f"Need you: {count(summary['need'])}", lead, body)
 

@@ -3,13 +3,28 @@
 // Without a step for so many seconds, and so many usual pauses, nobody knows what to do.
 const QUIET = 10, PAUSES = 5;
 const WORDS = { act: "ACT", ask: "ASK", hold: "HOLD", none: "NO DATA" };
+const HELD = BIT.rise | BIT.fall, FLASH = 1000, ASKED = 60; // ms for which one step that asks is seen; s for which it may be answered
+const ONE_HOLD = 120; // s; an alarm that comes back before is the same hold
+// The icons of the tab: the same shapes as on the page, each a path in 32 by 32 and a color.
+const ICONS = {
+  act: ["M16 2a14 14 0 1 0 .1 0Z", "#0068a8"], ask: ["M16 0 32 16 16 32 0 16Z", "#e08214"],
+  hold: ["M10 1h12l9 9v12l-9 9H10l-9-9V10ZM7 13h18v6H7Z", "#7a1f52"], none: ["M4 4h8v4H8v4H4ZM20 4h8v8h-4V8h-4ZM4 20h4v4h4v4H4ZM24 20h4v8h-8v-4h4Z", "#808a96"],
+};
+
+function iconOf(kind) {
+  const canvas = Object.assign(element("canvas"), { width: 32, height: 32 }), pen = canvas.getContext("2d"), [path, color] = ICONS[kind];
+  pen.fillStyle = color;
+  pen.fill(new Path2D(path), "evenodd");
+  return canvas.toDataURL();
+}
+
 // Sign, color and title of what happened beside the steps.
 const SIGNS = {
   lost: ["\u2715", "abstain", "Device lost"], connected: ["\u25cf", "muted", "Device connected"],
   broken: ["\u25b2", "abstain", "Not readable"], missing: ["\u25cb", "abstain", "Steps missing"],
   restart: ["\u25a0", "risk", "Program started"], reboot: ["\u25a0", "shift", "Device started again"],
   alarm: ["\u25b2", "rise", "Alarm"], cleared: ["\u25cb", "fall", "Alarm over"],
-  mark: ["\u25c6", "wrong", "Marked wrong"], note: ["\u2022", "muted", "Note"],
+  mark: ["\u25c6", "wrong", "Labeled"], note: ["\u2022", "muted", "Note"],
 };
 
 const signOf = (kind) => (Object.hasOwn(SIGNS, kind) ? SIGNS[kind] : SIGNS.note);
@@ -71,38 +86,53 @@ function accuracyOf(stream, i) {
   return percent(expected) + " % (" + percent(low) + "\u2013" + percent(stream.high[i]) + ")";
 }
 
-// What to do stands first: that of the step, or of now, where there is none.
-function tellAnswer(stream, i, decision, past, movers) {
-  const flags = stream.flags[i], limit = stream.threshold[i], notes = [];
-  put("#answer", nameOf(stream, stream.answer[i]));
-  find("#now").dataset.decision = decision;
-  find("#now").classList.toggle("past", past);
-  put("#decision", WORDS[decision]);
-  if (decision === "none") notes.push("The last step said " + WORDS[decisionOf(flags)] + ". Whether an alarm is on is unknown.");
-  const moved = (movers || {})[stream.moved[i]];
-  if (decision === "hold") notes.push("The alarm is on: do not act on this answer.");
-  if (moved) notes.push(moved[0].toUpperCase() + moved.slice(1) + ".");
-  if (stream.prediction[i] !== stream.answer[i]) {
-    notes.push("At this step alone the model said \u201c" + nameOf(stream, stream.prediction[i]) + "\u201d.");
+// A span in one unit, or two where the second tells something.
+function spanOf(seconds) {
+  const whole = Math.max(0, Math.round(seconds)), minutes = Math.floor(whole / 60), hours = Math.floor(minutes / 60);
+  if (whole < 120) return whole + "\u00a0s";
+  if (minutes < 120) return minutes + "\u00a0min";
+  return hours < 48 ? hours + " h " + (minutes % 60) + " min" : Math.floor(hours / 24) + " days";
+}
+
+const sentence = (text) => text && text[0].toUpperCase() + text.slice(1) + ".";
+const quoted = (text) => "\u201c" + text + "\u201d";
+const whole = (value) => (100 * value).toFixed(0) + " %";
+
+// Holds and losses, the newest last: an alarm that flickers is one hold.
+function spansOf(remarks, time) {
+  const spans = [], begins = { alarm: "hold", lost: "lost" }, ends = { cleared: "hold", connected: "lost" };
+  for (const { kind, step, time: at, text } of remarks) {
+    const when = time(step, at), before = spans.findLast((span) => span.kind === (begins[kind] || ends[kind]));
+    if (begins[kind] && before && when - (before.end || when) < ONE_HOLD) Object.assign(before, { end: null, times: before.times + (before.end ? 1 : 0) });
+    else if (begins[kind]) spans.push({ kind: begins[kind], from: when, step, end: null, times: 1, text });
+    else if (ends[kind] && before && before.end === null) before.end = when;
+    else if (kind === "missing") spans.push({ kind, from: when, step, end: when, times: 1, text });
   }
-  if (decision === "act" && flags & BIT.flagged) notes.push("Flagged, but the budget for asking is spent.");
-  if (flags & BIT.warm) notes.push("Still warming up.");
-  put("#notes", notes.join(" "));
+  return spans;
+}
+
+// A step as an expert reads it.
+function tellStep(stream, i, about) {
+  const flags = stream.flags[i], limit = stream.threshold[i], notes = [], moved = (about.moved || {})[stream.moved[i]];
+  put("#said", WORDS[decisionOf(flags)]);
+  put("#answer", nameOf(stream, stream.answer[i]));
   put("#risk", risk(stream.risk[i]));
   put("#threshold", limit === 65535 ? "1 or more" : limit === 0 ? "0 or less" : risk(limit));
   put("#persistence", real(stream.persistence[i] / 255));
   put("#accuracy", accuracyOf(stream, i));
-  const gauge = find("#gauge"), across = (word) => (100 * Math.min(1, word / 65536 / stream.top)).toFixed(2) + "%";
-  gauge.style.setProperty("--risk-at", across(stream.risk[i]));
-  gauge.style.setProperty("--limit-at", across(limit));
+  if (moved) notes.push(sentence(moved));
+  if (stream.prediction[i] !== stream.answer[i]) notes.push("At this step alone the model said " + quoted(nameOf(stream, stream.prediction[i])) + ".");
+  if (decisionOf(flags) === "act" && flags & BIT.flagged) notes.push("Flagged, but the budget for asking is spent.");
+  if (flags & BIT.warm) notes.push("Still warming up.");
+  return notes.join(" ");
 }
 
 // The signals of the step that is told; a step that is not flagged has none.
-function tellReason(stream, i, names) {
+function tellReason(stream, i, names, notes) {
   const values = stream.signals.get(stream.number(i)), list = find("#bars");
   const [name, meant] = stream.reasons[stream.reason[i]] || ["", ""];
   const flagged = stream.flags[i] & BIT.flagged, how = flagged ? " is flagged" : ": its risk is below the threshold";
-  put("#reason", "Step " + number(stream.number(i)) + how + (flagged && name ? ": " + meant + "." : "."));
+  put("#reason", "Step " + number(stream.number(i)) + how + (flagged && name ? ": " + meant + "." : ".") + " " + notes);
   // The list keeps its room, else the page would jump with every step.
   list.style.visibility = values ? "visible" : "hidden";
   if (!values) return;
@@ -127,7 +157,7 @@ function tellCounts(stream, about) {
     ["Ask, alarm or not", share(abstained, steps), Number.isFinite(about.budget) ? "limit " + share(about.budget, 1) : ""],
     ["Alarms", number(alarms), ""],
     ["Troubles", number(troubles.reduce((sum, [kind]) => sum + stream.counts[kind], 0)), listed || "all arrived"],
-    ["Marked wrong", number(stream.remarks.filter(({ kind }) => kind === "mark").length), ""],
+    ["Labeled", number(stream.remarks.filter(({ kind }) => kind === "mark").length), ""],
   ];
   find("#counts").replaceChildren(...tiles.map(([name, value, note]) => {
     const figures = element("dd", {}, element("b", {}, value), element("small", {}, note));
@@ -154,11 +184,11 @@ function makeWrong(stream, about, told) {
   const dialog = find("#wrong"), search = find("#search"), failed = find("#failed");
   let step = 0, options = [];
 
-  async function send(label) {
+  async function send(label, at = step) {
     failed.textContent = "";
     const headers = { "Content-Type": "application/json", "X-Tcuq": "1" };
     try {
-      const answer = await fetch("/mark", { method: "POST", headers, body: JSON.stringify({ step, label }) });
+      const answer = await fetch("/mark", { method: "POST", headers, body: JSON.stringify({ step: at, label }) });
       const text = (await answer.text()).trim();
       if (!answer.ok) throw new Error(text);
       dialog.close();
@@ -166,6 +196,7 @@ function makeWrong(stream, about, told) {
     } catch (error) {
       const away = error instanceof TypeError ? "the server does not answer; nothing was written" : error.message;
       failed.textContent = "Not written: " + away;
+      if (!dialog.open) told(failed.textContent);
     }
   }
 
@@ -186,24 +217,26 @@ function makeWrong(stream, about, told) {
   find("#unknown").addEventListener("click", () => send(null));
   find("#cancel").addEventListener("click", () => dialog.close());
 
-  return (i) => {
+  return { send, ask: (i) => {
     step = stream.number(i);
     failed.textContent = search.value = "";
     put("#asked", "Step " + number(step) + " answered \u201c" + nameOf(stream, stream.answer[i]) + "\u201d. What was it really?");
     fill();
     dialog.showModal();
     search.focus();
-  };
+  } };
 }
 
 function start() {
   const stream = makeSteps(JSON.parse(find("#reasons").textContent)), stage = find("#stage"), overview = find("#overview"), spoken = find("#spoken");
   const rows = signalRows(stream.rows);
-  const raised = (i) => i >= 0 && Boolean(stream.flags[i] & (BIT.rise | BIT.fall));
+  const raised = (i) => i >= 0 && Boolean(stream.flags[i] & HELD);
   const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
   let about = {}, state = "opening", acted = true, ink = null, frame = 0, told = -1e9, due = 0;
   let px = null, pinned = null; // where the pointer reads, and the number of the step that was chosen
   let came = Date.now(), fresh = true, unknown = true; // the last step's arrival; whether none was told; or is known now
+  let why = "", asked = null, span = 3600, hour = null, drawn = -1e9, kind = ""; // the last step that asked; the hour as it was drawn, when, and what stood first
+  const experts = find("#experts"), wall = find("#hour"), time = (step, at) => (stream.holds(step) ? stream.time[step - stream.first] : at);
 
   function soon() {
     if (!frame) frame = requestAnimationFrame(draw);
@@ -252,7 +285,7 @@ function start() {
   function tellState() {
     const device = stream.remarks.findLast(({ kind }) => kind === "lost" || kind === "connected");
     const quiet = Math.round((Date.now() - came) / 1000), none = "connected, no step yet";
-    const span = quiet < 120 ? quiet + " s" : number(Math.floor(quiet / 60)) + " min";
+    const span = spanOf(quiet);
     const late = !stream.steps || quiet >= Math.max(QUIET, PAUSES / (stream.rate() || 1));
     let shown = state;
     if (state === "here" && device && device.kind === "lost") shown = "lost";
@@ -261,32 +294,125 @@ function start() {
     const words = {
       opening: "connecting\u2026", away: "connection lost, trying again\u2026", ended: "the program has ended",
       locked: "the token is no longer valid: open the new link", lost: "device lost, waiting for it",
-      paused: "paused", here: "live", quiet: stream.steps ? "no step for " + span : none,
+      paused: "live, paused below", here: "live" + (stream.rate() ? ", " + real(stream.rate(), stream.rate() < 9.95 ? 1 : 0) + " steps/s" : ""), quiet: stream.steps ? "no step for " + span : none,
     };
     root.dataset.state = shown;
-    put("#state", words[shown]);
+    why = words[shown];
+    put("#state", why);
   }
 
   function tellPanel() {
     const i = selected(), last = stream.steps - 1;
     const which = i === last ? "Last " : reading.step !== null ? "Selected " : "Shown ";
-    const when = (k) => "step " + number(stream.number(k)) + ", " + clock(stream.time[k]);
-    put("#which", which + when(i));
-    const past = i !== last;
-    tellAnswer(stream, i, unknown && !past ? "none" : decisionOf(stream.flags[i]), past, about.moved);
-    tellReason(stream, i, about.signals);
+    put("#which", which + "step " + number(stream.number(i)) + ", " + clock(stream.time[i]));
+    tellReason(stream, i, about.signals, tellStep(stream, i, about));
+  }
+
+  // What to do now, in a word that is read from afar, and what speaks for it.
+  function tellNow() {
+    const last = stream.steps - 1, now = stream.now, facts = [], clocked = now.since ? clock(now.since).slice(0, 5) : "";
+    const recent = asked && stream.holds(asked.step) && Date.now() - asked.at < 1000 * ASKED && asked.step - stream.first;
+    const said = raised(last) ? "hold" : stream.steps && (stream.flags[last] & BIT.ask || (asked && Date.now() - asked.at < FLASH)) ? "ask" : "act";
+    const before = kind, shown = unknown || !stream.steps ? "none" : said, quiet = (Date.now() - came) / 1000;
+    kind = shown;
+    let headline = "", lasts = now.since ? spanOf(stream.time[last] - now.since) : "";
+    if (!stream.steps) {
+      headline = "No step yet.";
+      facts.push("Connected to " + (about.source || "the server") + ".", 'Expects one line of JSON a step, such as {"probs": [0.02, 0.91, 0.07]}: see docs/LIVE.md.');
+    } else if (shown === "none") {
+      const pause = 1 / (stream.rate() || 1);
+      if (root.dataset.state !== "quiet") facts.push(sentence(why));
+      headline = "Last step " + spanOf(quiet) + " ago, " + clock(stream.time[last]);
+      facts.push("Usually one every " + (pause < 1 ? pause.toFixed(pause < 0.1 ? 3 : 1) + " s" : spanOf(pause)) + ". It said " + WORDS[said] + ". Whether an alarm is on is unknown.");
+    } else if (shown === "hold") {
+      const moved = (about.moved || {})[stream.moved[last]], expected = stream.accuracy[last] / 255;
+      headline = now.since ? "since " + clocked + ", " + lasts : "";
+      const was = now.before ? ", was " + whole(now.before) : "";
+      if (Number.isFinite(expected)) facts.push("Expected accuracy " + whole(expected) + was + ".");
+      facts.push(moved ? sentence(moved) : about.far === 0 ? "The input looks degraded." : "The risk is not that of clean data.");
+      if (now.holds > 1) facts.push(number(now.holds) + " alarms since then: it comes and goes.");
+      facts.push("The alarm is on: do not act on any answer. It ends when the input is as before.");
+    } else {
+      headline = nameOf(stream, stream.answer[last]);
+      if (shown === "ask") facts.push("Not sure: ask again, or ask a person.");
+      if (now.since) facts.push("No alarm for " + lasts + ".");
+      else facts.push("No alarm in " + number(stream.counts.steps || stream.steps) + " steps.");
+    }
+    find("#now").dataset.decision = shown;
+    put("#decision", WORDS[shown]);
+    put("#headline", headline);
+    const list = find("#facts"), text = facts.join("\n");
+    if (list.told !== text) list.replaceChildren(...facts.map((fact) => element("li", {}, fact)));
+    list.told = text;
+    const ask = recent !== null && recent !== false && about.marks && (shown === "act" || shown === "ask"), names = ask ? [stream.answer[recent], stream.prediction[recent]] : [];
+    [["first", names[0]], ["second", names[1] === names[0] ? undefined : names[1]]].forEach(([act, label]) => {
+      const button = find('[data-act="' + act + '"]');
+      button.hidden = label === undefined;
+      if (label !== undefined) put('[data-act="' + act + '"]', "Step " + number(asked.step) + " was " + quoted(nameOf(stream, label)));
+    });
+    find('[data-act="start"]').hidden = shown !== "hold" || !stream.holds(now.step);
+    for (const act of ["last", "wrong"]) find('[data-act="' + act + '"]').hidden = !about.marks || !stream.steps;
+    const name = about.title || "tcuq live";
+    document.title = WORDS[shown] + (shown === "hold" && lasts ? " " + lasts : "") + " \u2013 " + name;
+    if (shown !== before) find("link").href = iconOf(shown);
     tellCounts(stream, about);
-    let since = last;
-    while (raised(since - 1)) since--;
-    if (unknown) delete find("#alarm").dataset.raised;
-    else find("#alarm").dataset.raised = raised(last) ? "1" : "0";
-    put("#alarm-word", unknown ? "Alarm unknown" : raised(last) ? "Alarm since " + when(since) : "No alarm");
+  }
+
+  // The hour: drawn once a second, or when someone looks closer.
+  function tellHour(now) {
+    if (now - drawn < 950 && !acted) return;
+    drawn = now;
+    const last = stream.steps - 1, hold = kind === "hold";
+    wall.classList.toggle("moved", hold || !Number.isFinite(stream.accuracy[last]));
+    hour = drawHour(find("canvas", wall), stream, about, span, hold ? stream.moved[last] : null, hold && stream.now.before, ink);
+    const accuracy = accuracyOf(stream, last).replace("(", "(likely ").replace("\u2013", " to ");
+    put("#hour-title", hour.known ? "Expected accuracy" : sentence(hour.curve.name).slice(0, -1));
+    put("#expected", hour.known ? accuracy : "");
+    const sum = (key) => hour.cells.reduce((all, cell) => all + (cell && !cell.filled ? cell[key] : 0), 0), steps = sum("n");
+    const shares = "asked on " + share(sum("ask"), steps) + ", held on " + share(sum("hold"), steps) + " of the steps shown";
+    put("#shares", sentence(shares));
+    find("canvas", wall).setAttribute("aria-label", "Expected accuracy " + accuracy + "; " + shares);
+    for (const button of document.querySelectorAll("[data-span]")) button.setAttribute("aria-pressed", String(Number(button.dataset.span) === span));
+  }
+
+  const cellAt = (event) => {
+    const box = wall.getBoundingClientRect();
+    return hour && Math.floor(((event.clientX - box.left - GUTTER) / (box.width - ROOM - GUTTER)) * hour.count);
+  };
+  wall.addEventListener("pointermove", (event) => {
+    const k = cellAt(event), cell = hour && hour.cells[k], at = hour && hour.from + ((k + 0.5) / hour.count) * (hour.end - hour.from);
+    if (!cell) return put("#cell", "No data here.");
+    const [accuracy, low, high] = cell.sums.map((sum) => sum / cell.n), band = Number.isFinite(low) ? " (likely " + whole(low) + " to " + whole(high) + ")" : "";
+    const expects = Number.isFinite(accuracy) ? "; expected accuracy " + whole(accuracy) + band : "";
+    put("#cell", (hour.timed ? clock(at) : "Step " + number(stream.number(Math.floor(at)))) + ": act " + (cell.n - cell.ask - cell.hold) + ", ask " + cell.ask + ", hold " + cell.hold + expects);
+  });
+  wall.addEventListener("pointerleave", () => put("#cell", "Press a place in the chart to see its step."));
+  wall.addEventListener("click", (event) => {
+    const k = cellAt(event), width = hour && (hour.end - hour.from) / hour.count, at = hour && hour.from + k * width;
+    for (let i = 0; hour && i < stream.steps; i++) if (hour.at(i) >= at) return goToStep(stream.number(i));
+  });
+
+  function listSpans() {
+    const list = find("#spans");
+    if (list.told === stream.remarks) return;
+    list.told = stream.remarks;
+    const words = { hold: "HOLD", lost: "Device lost", missing: "Steps missing" };
+    const rows = spansOf(stream.remarks, time).slice(-60).reverse().map(({ kind, from, end, step, times, text }) => {
+      const long = kind === "missing" ? "" : end === null ? "still on" : spanOf(end - from);
+      const more = text.replace(/^ALARM: /, "") + (times > 1 ? ", " + times + " times" : ""), stamp = element("time", {}, clock(from).slice(0, 5));
+      const button = element("button", { type: "button", title: "Step " + number(step) }, stamp, element("b", {}, words[kind]), element("i", {}, long), element("span", {}, more));
+      button.dataset.kind = kind;
+      button.addEventListener("click", () => goToStep(step));
+      return element("li", {}, button);
+    });
+    if (rows.length) list.replaceChildren(...rows);
   }
 
   function tellRange() {
     const from = stream.number(inside(view.from)), to = stream.number(lastShown()), behind = stream.steps - 1 - lastShown();
     put("#range", "Steps " + number(from) + "\u2013" + number(to) + (behind ? ", " + number(behind) + " newer" : ""));
     Object.assign(root.dataset, { from, to, held: stream.steps });
+    if (!experts.open) return;
     drawOverview(find("canvas", overview), stream, ink);
     showWindow(view, overview);
   }
@@ -294,38 +420,46 @@ function start() {
   function draw(now) {
     frame = 0;
     tellState();
-    find("#waiting").hidden = stream.steps > 0;
-    find('[data-act="wrong"]').hidden = !about.marks || !stream.steps;
-    find('[data-act="pause"]').setAttribute("aria-pressed", String(!view.following));
-    put("#pause-word", view.following ? "Pause" : "Back to live");
-    listRemarks(stream, goToStep);
-    if (!stream.steps) return tellCounts(stream, about);
-    // A picture that is paused keeps its scale, whatever comes in behind it.
-    if (view.following || acted) stream.top = stream.reach();
-    if (acted) ink = palette();
-    reading.step = px !== null ? inside(page.stepAt(px)) : stream.holds(pinned) && pinned !== null ? pinned - stream.first : null;
-    stage.classList.toggle("pinned", px === null);
-    rows[1].part.hidden = !Number.isFinite(stream.accuracy[stream.steps - 1]);
-    drawTimeline(find("canvas", stage), stream, view, ink);
-    rows.forEach((r) => r.part.hidden || drawSignal(r.canvas, r.row, stream, view, false, ink));
-    reading.show();
-    // The strip moves slowly and nobody reads twenty numbers a second: both are told less often, the last for sure.
-    if (acted || px !== null || now - told > (calm.matches ? 950 : 240)) {
+    if (acted || !ink) ink = palette();
+    // The word follows every step; what is read closely is told less often, the last for sure.
+    const next = acted || px !== null || now - told > (calm.matches ? 950 : 240);
+    if (next) {
       told = now;
       clearTimeout(due);
       due = 0;
+      tellNow();
+      listRemarks(stream, goToStep);
+      listSpans();
+    } else later();
+    if (!stream.steps) return;
+    if (next) tellHour(now);
+    // A picture that is paused keeps its scale, whatever comes in behind it.
+    if (view.following || acted) stream.top = stream.reach();
+    reading.step = px !== null ? inside(page.stepAt(px)) : stream.holds(pinned) && pinned !== null ? pinned - stream.first : null;
+    if (experts.open) drawExperts();
+    if (next) {
       tellPanel();
       tellRange();
-    } else later();
+    }
     acted = false;
     root.dataset.ready = root.dataset.ready || String(Math.round(performance.now())); // ms to the first picture
     root.dataset.frames = Number(root.dataset.frames || 0) + 1;
+  }
+
+  function drawExperts() {
+    find('[data-act="pause"]').setAttribute("aria-pressed", String(!view.following));
+    put("#pause-word", view.following ? "Pause" : "Back to live");
+    stage.classList.toggle("pinned", px === null);
+    drawTimeline(find("canvas", stage), stream, view, ink);
+    rows.forEach((r) => drawSignal(r.canvas, r.row, stream, view, false, ink));
+    reading.show();
   }
 
   function goToStep(step) {
     if (!stream.holds(step)) return;
     const half = Math.min(view.span(), 1000) / 2, at = step - stream.first;
     pinned = step;
+    experts.open = true;
     view.goTo(at - half, at + half);
     stage.focus({ preventScroll: true });
     stage.scrollIntoView({ block: "nearest" });
@@ -352,7 +486,11 @@ function start() {
       view.following = false;
       acts.pause();
     },
-    wrong: () => about.marks && stream.steps && wrong(selected()),
+    wrong: () => about.marks && stream.steps && wrong.ask(selected()),
+    last: () => wrong.ask(stream.steps - 1),
+    start: () => goToStep(stream.now.step),
+    first: () => wrong.send(stream.answer[asked.step - stream.first], asked.step),
+    second: () => wrong.send(stream.prediction[asked.step - stream.first], asked.step),
   });
   page.keys = {
     " ": acts.pause, l: acts.live, w: acts.wrong, Escape: acts.live, End: acts.live,
@@ -374,10 +512,12 @@ function start() {
       about = said;
       state = "here";
       stream.names = about.names || [];
-      document.title = (about.title || "Live") + " \u2013 tcuq";
+      stream.widen((about.numbers || []).length);
       put("#title", about.title || "Live");
+      find(".falls").hidden = !about.falls;
       const judged = { device: "decided on the device", host: "decided on this computer" }[about.decided_by];
-      put("#source", [about.source, judged, about.params && "parameters " + about.params].filter(Boolean).join(" \u00b7 "));
+      const source = about.source === about.title ? "" : about.source;
+      put("#place", [about.place, source, judged, about.params && "parameters " + about.params].filter(Boolean).join(" \u00b7 "));
     },
     part: (part) => {
       const before = stream.first;
@@ -385,10 +525,22 @@ function start() {
       // What was there before this page was opened came when the server says; after that its own clock counts.
       if (part.count) came = fresh ? Math.min(Date.now(), stream.time[stream.steps - 1] * 1000) : Date.now();
       fresh = false;
+      for (let i = stream.steps - 1; i >= stream.steps - part.count; i--) {
+        if (!(stream.flags[i] & BIT.ask)) continue;
+        asked = { step: stream.number(i), at: came - 1000 * (stream.time[stream.steps - 1] - stream.time[i]) };
+        break;
+      }
       if (stream.steps) view.moved(stream.first - before);
       (calm.matches && root.dataset.ready ? later : soon)();
     },
   });
+  for (const button of document.querySelectorAll("[data-span]")) {
+    button.addEventListener("click", () => {
+      span = Number(button.dataset.span);
+      redraw();
+    });
+  }
+  experts.addEventListener("toggle", redraw);
   setInterval(soon, 1000);
   soon();
 }
@@ -397,5 +549,5 @@ try {
   start();
 } catch (error) {
   root.dataset.error = String(error);
-  find("#waiting").textContent = "This page could not start: " + error;
+  put("#headline", "This page could not start: " + error);
 }

@@ -27,7 +27,7 @@ def closed(code: str) -> str:
 def live_page() -> tuple[str, str]:
     """Return the page and its content security policy."""
     style = "\n" + asset("report.css") + own("live.css")
-    code = closed("".join([*map(asset, SHARED), own("state.js"), own("live.js")]))
+    code = closed("".join([*map(asset, SHARED), own("state.js"), own("hour.js"), own("live.js")]))
     page = own("live.html")
     for name, text in {
         "style": style,
@@ -40,6 +40,6 @@ def live_page() -> tuple[str, str]:
         page = page.replace(f"{{{name}}}", text, 1)
     policy = (
         f"default-src 'none'; script-src '{content_hash(code)}'; style-src '{content_hash(style)}'; "
-        "connect-src 'self'; base-uri 'none'; form-action 'none'"
+        "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'"
     )
     return page, policy

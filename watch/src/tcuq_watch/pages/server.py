@@ -12,7 +12,7 @@ import secrets
 import socket
 import threading
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractContextManager, suppress
 from typing import Any
 from urllib.parse import quote
@@ -34,8 +34,8 @@ from .live_page import live_page
 
 __all__ = ["Server", "serve"]
 
-Page = Callable[[str], tuple[str, str]]
-"""Takes what is asked for with `?find=` and returns HTML and its content security policy."""
+Page = Callable[[Mapping[str, str]], tuple[str, str]]
+"""Takes what is asked for after the `?` and returns HTML and its content security policy."""
 
 Mark = Callable[[int, int | None], str]
 """Takes the number of a step that was wrong and its true class, None where that is not known."""
@@ -106,7 +106,7 @@ class Server(AbstractContextManager["Server"]):
         self._secret = hashlib.sha256(f"tcuq live {token}".encode()).hexdigest()  # no token lies in a browser
         shown = page or (lambda _: live_page())
         routes = [
-            Route("/", self._slow(lambda asked: _html(*shown(asked.query_params.get("find", ""))))),
+            Route("/", self._slow(lambda asked: _html(*shown(asked.query_params)))),
             Route("/favicon.ico", lambda _: Response(status_code=204)),
         ]
         if metrics is not None:

@@ -2,6 +2,7 @@
 
 const CAPACITY = 1 << 18; // steps; beyond that the oldest go
 const SECONDS_SHOWN = 60;
+const PARTS = 2880, PART = 30; // parts of the past that the server tells of, and the seconds of one
 const SILENCE = 14000; // ms; the server says something every 5 s
 const SLOWEST = 4000; // ms between two tries to connect
 // What a message holds of each step, in its order (pages/feed.py), and what is made of that.
@@ -17,13 +18,13 @@ const AXIS_TOPS = [0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1];
 function makeSteps(reasons) {
   const stream = {
     steps: 0, cells: 0, first: 0, per: 1, phase: 0, top: 0.1, peak: 0, reasons, names: [], shifts: false,
-    wrong: null, about: "answer", remarks: [], signals: new Map(), counts: {},
+    wrong: null, about: "answer", remarks: [], signals: new Map(), counts: {}, now: {}, past: [], numbers: null, wide: 0,
   };
   for (const [name, Kind] of ARRAYS) stream[name] = new Kind(CAPACITY);
   stream.riskLow = stream.riskHigh = stream.risk;
   stream.thresholdLow = stream.threshold;
   // Rows are drawn in 1/255, as the report has them; a real number keeps all its digits there.
-  stream.rows = ["persistence", "accuracy"].map((name) => {
+  stream.rows = ["persistence"].map((name) => {
     return { name, per: 1, cells: 0, low: stream[name], mean: stream[name], high: stream[name] };
   });
   stream.number = (i) => stream.first + i;
@@ -35,6 +36,7 @@ function makeSteps(reasons) {
 
   function dropOldest(count) {
     for (const [name] of ARRAYS) stream[name].copyWithin(0, count, stream.steps);
+    if (stream.wide) stream.numbers.copyWithin(0, count * stream.wide, stream.steps * stream.wide);
     stream.steps -= count;
     stream.first += count;
     forget((number) => number < stream.first);
@@ -51,7 +53,7 @@ function makeSteps(reasons) {
       return;
     }
     const unseen = first - stream.first - stream.steps;
-    if (unseen <= 0) stream.remarks = [];
+    if (unseen <= 0) stream.remarks = stream.past = [];
     else if (stream.steps) {
       const text = number(unseen) + " steps were not seen by this page";
       stream.remarks = [...stream.remarks, { kind: "missing", text, step: first, time: Date.now() / 1000 }];
@@ -73,13 +75,22 @@ function makeSteps(reasons) {
       stream.ask[i] = stream.flags[i] & BIT.ask ? 255 : 0;
       stream.peak = Math.max(stream.peak, stream.risk[i], limit < 65535 ? limit : 0);
     }
+    if (stream.wide) stream.numbers.set(new Int8Array(bytes(part.numbers).buffer), stream.steps * stream.wide);
     for (const [number, ...values] of part.signals) stream.signals.set(number, values);
     stream.steps += part.count;
     stream.phase = stream.first;
     stream.cells = stream.steps;
     for (const row of stream.rows) row.cells = stream.steps;
     stream.counts = part.counts;
+    stream.now = part.now;
+    // A program that was started again tells of its day anew.
+    const known = part.past.length ? stream.past.filter(([time]) => time < part.past[0][0]) : stream.past;
+    stream.past = [...known, ...part.past].slice(-PARTS);
     if (part.remarks.length) stream.remarks = [...stream.remarks, ...part.remarks].slice(-1000);
+  };
+  // How many numbers each step has: nothing else is known of them before the first step.
+  stream.widen = (wide) => {
+    if (wide !== stream.wide) Object.assign(stream, { wide, numbers: new Int8Array(CAPACITY * wide) });
   };
   stream.reach = () => AXIS_TOPS.find((top) => stream.peak / 65536 <= top) || 1;
   // Steps a second, by the clock of the last ones.

@@ -28,7 +28,7 @@ from tcuq.monitor.made import WAS
 from tcuq.monitor.signals import NUMBER, REASONS
 from tcuq.monitor.steps import ACTIONS, NO_REASON, NOT_MOVED, STEP_DTYPE, actions_of
 
-from ..engine.events import MAX_NUMBER
+from ..engine.events import IN_UNITS, MAX_NUMBER
 from .arrivals import Bad, BatchBuilder, DeviceState, Refused, is_name, seconds
 
 MOST_BAD, MOST_COLUMNS = 1000, 1400
@@ -349,12 +349,15 @@ class StepReader:
             self.rows.add_state(DeviceState(device, item.boot, item.seq, item.state, version))
             return
         if isinstance(item, DecisionsFrame):
-            kind, values, features, count = "", item.steps, None, len(item.steps)
+            kind, values, count = "", item.steps, len(item.steps)
+            tables: list[Any] = [None, None]
         else:
-            kind, values, features, count = "b", item.probs.ravel().tolist(), item.features, len(item.probs)
-        more = () if features is None else features.ravel().tolist()
+            kind, values, count = "b", item.probs.ravel().tolist(), len(item.probs)
+            tables = [item.features, item.gauges]
+        features, gauges = (() if table is None else table.ravel().tolist() for table in tables)
         place = device, item.boot, item.first, when, version
-        self.rows.add_steps(*place, kind, values, "b", more, count=count)
+        seen: dict[str, Any] = {"gauges": gauges, "gauge_names": IN_UNITS if gauges else None}
+        self.rows.add_steps(*place, kind, values, "b", features, count=count, **seen)
 
 
 def _remember(values: dict[str, Any], device: str, value: Any) -> None:

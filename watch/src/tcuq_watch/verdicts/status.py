@@ -11,11 +11,13 @@ from tcuq.report.text import NBSP, count, plural
 
 from .words import (
     ALARMS,
+    accuracies,
     accuracy,
     ago,
-    before,
+    blind,
     comparable,
     figure,
+    in_common,
     known,
     moment,
     rollout,
@@ -36,7 +38,8 @@ def status_text(summary: Mapping[str, Any]) -> str:
             f"{plural(summary['devices'], 'device')}, {count(summary['silent'])} silent; "
             f"{plural(summary['steps'], 'step')} up to {moment(summary['time'])}"
         )
-        lines += ["", *_versions(summary), "", *_worst(summary), "", *_events(summary)]
+        lines += [line for text in blind(summary) for line in textwrap.wrap(text, WIDTH)]
+        lines += ["", *_worst(summary), "", *_versions(summary), "", *_events(summary)]
     if any(summary["refused"].values()):
         kinds = sorted(summary["refused"].items(), key=lambda pair: -pair[1])
         refused = f"refused: {', '.join(f'{number:,} {kind}' for kind, number in kinds if number)}"
@@ -88,22 +91,22 @@ def _versions(summary: Mapping[str, Any]) -> list[str]:
 
 def _worst(summary: Mapping[str, Any]) -> list[str]:
     now, listed = summary["time"], summary["worst"][:WORST]
-    key = summary["ranked_by"]
     rows = []
     for row in listed:
-        word, judged, since = state(row)
+        word, judged, since = state(row, summary["alarm"])
         columns = {
             "device": _short(row["device"]),
-            "state": f"{word}, {judged}" if judged else word,
-            "version": _short(row["version"]),
+            "state": word,
             "since": ago(since, now) if known(since) else "-",
-            key.replace("_", " "): figure(row[key]),
-            "last heard": before(row["last_time"], now),
+            "expected accuracy": accuracies(row),
+            "likely": judged.partition(":")[0] or "-",
+            "version": _short(row["version"]),
         }
         rows.append(columns)
     more = summary["need"] - len(listed)
     also = [f"{count(more)} more need you: tcuq fleet page lists all, and so does --json"] if more > 0 else []
-    lines = table(rows, 3)
+    also += textwrap.wrap(in_common(summary), WIDTH)
+    lines = table(rows, 6)
     why = ["", *(f"    {row['moved']}" if row["moved"] else "" for row in listed)]
     both = zip(lines, why, strict=False)
     return [*(line for pair in both for line in pair if line), *also]

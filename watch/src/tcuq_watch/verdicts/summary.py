@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,7 @@ from .baseline import SPENT, Baseline, fleet_p, share_interval
 from .versions import FALSE_SHARE, PEERS, VersionView, by_version, ranked_by, rollouts
 from .words import ORDER
 
+HOUR = 3600.0
 LISTED = 100  # silent devices, those silent for longest, and degraded ones; all are counted
 LEAST_LOOKS = 8  # behind the expected accuracy of one device, however still it stands
 
@@ -31,12 +33,14 @@ def summarize(
     now: float | None = None,
     worst: int = 20,
     baseline: tuple[float, float] | None = None,
+    tags: Mapping[str, str] | None = None,
+    only: Only | None = None,
 ) -> dict[str, Any]:
     """Sum up a fleet as plain data; docs/FLEET_NUMBERS.md says what each number means.
 
     Several models of one version are shards of it. `baseline` is a time, from and to in seconds since 1970,
     in which this fleet was healthy: its alarms are the baseline then, in place of what the fit found in the
-    lab.
+    lab. `tags` are the sites of devices, or another group of each; `only` chooses who is listed.
     """
     shards = list(models.values() if isinstance(models, Mapping) else models)
     time = now if now is not None else last_heard(shards)
@@ -51,10 +55,11 @@ def summarize(
         "refused": {kind: int(count) for kind, count in (refused or {}).items()},
         "alarm": _alarm(views, SPENT),
         "need": sum(int((_urgency(view) < CALM).sum()) for view in views),
+        "together": together(views, tags or {}),
         "named": _named(views),
         "versions": [_version(view, SPENT / len(views)) for view in views],
         "rollouts": rollouts(views),
-        "worst": _worst(views, max(0, worst)),
+        **_worst(views, max(0, worst), time, tags or {}, only or Only()),
         "ranked_by": ranked_by(views),
         "classes": [row for view in views for row in _classes(view)],
         "over_time": [_over_time(view) for view in views],
@@ -143,6 +148,7 @@ def _version(view: VersionView, level: float) -> dict[str, Any]:
         "fingerprint": view.params.fingerprint,
         "devices": len(rows),
         "silent": int(view.silent.sum()),
+        "without_gauges": view.blind,
         **_rates({name: rows[name].sum() for name in ("steps", "abstained", "flagged", "risk")}),
         "expected_accuracy": expected,
         "accuracy_band": _band(view, expected),
@@ -162,44 +168,129 @@ def _band(view: VersionView, expected: float | None) -> list[float] | None:
     return [max(0.0, expected - half), min(1.0, expected + half)]
 
 
-def _worst(views: Sequence[VersionView], count: int) -> list[dict[str, Any]]:
-    """Return all devices that need someone, and others up to `count`: by degradation, else by risk."""
-    key = ranked_by(views)
-    ranked = []
-    for view in views:
-        urgency = _urgency(view)
-        rank = np.where(urgency == SILENT, view.heard, -view.rows[key].astype(np.float64))  # longest first
-        others = view.judged[urgency[view.judged] == CALM]
-        fill = others[np.argsort(rank[others], kind="stable")[:count]]
-        for slot in [*np.flatnonzero(urgency < CALM).tolist(), *fill.tolist()]:
-            ranked.append((int(urgency[slot]), float(rank[slot]), view, slot))
-    ranked.sort(key=lambda place: place[:2])
-    needed = sum(place[0] < CALM for place in ranked)
-    return [_device(view, slot) for _, _, view, slot in ranked[: max(needed, count)]]
+class Only(NamedTuple):
+    """Who is listed: devices with a text in their names, of a version, with a tag; and how many of them."""
+
+    find: str = ""
+    version: str = ""
+    tag: str = ""
+    most: int | None = None
+    first: int = 0
+
+    @property
+    def all(self) -> bool:
+        """Whether nobody is left out."""
+        return not (self.find or self.version or self.tag)
+
+    def mask(self, view: VersionView, tags: Mapping[str, str]) -> Any:
+        """Return which devices of a version are meant, None for all."""
+        wanted = self.find.strip().lower()
+        if self.all or self.version not in ("", view.name):
+            return None if self.all else np.zeros(len(view.names), dtype=np.bool_)
+        named = (
+            wanted in name.lower() and (not self.tag or tags.get(name) == self.tag) for name in view.names
+        )
+        return np.fromiter(named, np.bool_, len(view.names))
 
 
-DEGRADED, SILENT, ALARMED, CALM = range(4)
+def _worst(
+    views: Sequence[VersionView], count: int, time: float | None, tags: Mapping[str, str], only: Only
+) -> dict[str, Any]:
+    """Return devices that need someone, worst first, and others up to `count`; how many are meant by `only`.
+
+    Within an urgency by the drop of the expected accuracy, then by degradation, or by risk, then by duration.
+    """
+    key, parts, needed, meant = ranked_by(views), [], 0, 0
+    for number, view in enumerate(views):
+        urgency, mask = _urgency(view, time), only.mask(view, tags)
+        listed = np.arange(len(urgency)) if mask is None else np.flatnonzero(mask)
+        calm = (
+            listed[urgency[listed] == CALM] if mask is not None else view.judged[urgency[view.judged] == CALM]
+        )
+        worst = np.argsort(-view.rows[key][calm].astype(np.float64), kind="stable")[:count]
+        slots = np.concatenate([listed[urgency[listed] < CALM], calm[worst]])
+        needed, meant = needed + int((urgency[listed] < CALM).sum()), meant + len(listed)
+        silent = urgency[slots] == SILENT
+        since = np.where(silent, view.heard[slots], view.rows["alarm_since"][slots])
+        drop = np.where(silent, 0.0, np.nan_to_num(view.usual - view.expected[slots]))
+        drop[urgency[slots] == CALM] = 0.0
+        rank = np.where(silent, 0.0, view.rows[key][slots].astype(np.float64))
+        parts.append((np.full(len(slots), number), slots, since, -rank, -drop, urgency[slots]))
+    if not parts:
+        return {"worst": [], "meant": 0}
+    of, slots, *keys = map(np.concatenate, zip(*parts, strict=True))
+    shown = max(needed, count) if only.all else meant
+    if only.most is not None:
+        shown = min(shown, only.first + only.most)
+    order = np.lexsort(keys)[only.first : shown].tolist()
+    rows = [_device(views[of[place]], int(slots[place]), tags) for place in order]
+    return {"worst": rows, "meant": meant}
 
 
-def _urgency(view: VersionView) -> npt.NDArray[np.int64]:
+DEGRADED, SILENT, LONG, ALARMED, CALM = range(5)
+
+
+def _urgency(view: VersionView, time: float | None = None) -> npt.NDArray[np.int64]:
     """Say of every device how much it needs someone; statistics choose the word, never who is listed."""
-    return np.asarray(np.select([view.silent, view.named, view.in_alarm], [SILENT, DEGRADED, ALARMED], CALM))
+    with np.errstate(invalid="ignore"):
+        long = view.in_alarm & ((time or 0.0) - view.rows["alarm_since"] > HOUR)
+    states = [view.silent, view.named, long, view.in_alarm]
+    return np.asarray(np.select(states, [SILENT, DEGRADED, LONG, ALARMED], CALM))
 
 
-def _device(view: VersionView, slot: int) -> dict[str, Any]:
+def together(views: Sequence[VersionView], tags: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return what most devices in alarm or silent have in common, and other devices have not as often.
+
+    A version or a tag counts where it holds half of them, and more than one and a half times its share of
+    the fleet; a cause, or two hours in which it began, where half of those in alarm have it.
+    """
+    trouble, whole, causes, begun, hurt = Counter[Any](), Counter[Any](), Counter[str](), [np.zeros(0)], 0
+    for view in views:
+        need, devices = np.flatnonzero(_urgency(view) < CALM), len(view.names)
+        trouble["version", view.name] += len(need)
+        whole["version", view.name] += devices
+        if tags:
+            trouble.update(("tag", tags.get(view.names[slot], "")) for slot in need.tolist())
+            whole.update(("tag", tags.get(name, "")) for name in view.names)
+        rows = view.rows[view.in_alarm]
+        for code, number in zip(*np.unique(rows["cause"], return_counts=True), strict=True):
+            causes[moved_name(NOT_MOVED - int(code), view.params.sight)] += int(number)
+        begun.append(rows["alarm_since"][np.isfinite(rows["alarm_since"])])
+        hurt += len(need)
+    devices, facts, since = sum(len(view.names) for view in views), [], np.sort(np.concatenate(begun))
+    for (kind, value), number in trouble.items():
+        of = whole[kind, value]
+        if value and 3 <= number >= hurt / 2 and number * devices > 1.5 * hurt * of:
+            facts.append({"kind": kind, "value": value, "devices": number, "of": hurt, "all": of})
+    in_alarm = sum(causes.values())
+    for name, number in causes.items():
+        if name and 3 <= number >= in_alarm / 2:
+            facts.append({"kind": "cause", "value": name, "devices": number, "of": in_alarm})
+    if len(since) >= 3:
+        ends = np.searchsorted(since, since + 2 * HOUR, side="right") - np.arange(len(since))
+        most = int(ends.argmax())
+        if 3 <= ends[most] >= in_alarm / 2:
+            span = [float(since[most]), float(since[most + ends[most] - 1])]
+            facts.append({"kind": "began", "value": span, "devices": int(ends[most]), "of": in_alarm})
+    return facts
+
+
+def _device(view: VersionView, slot: int, tags: Mapping[str, str]) -> dict[str, Any]:
     row, params = view.rows[slot], view.params
     severe = params.evidence is not None or params.sight is not None
     times = {"alarm_since": row["alarm_since"], "last_time": view.heard[slot]}
+    figures = {"expected_accuracy": view.expected[slot], "usual_accuracy": view.usual, **times}
     return {
         "device": view.names[slot],
         "version": view.name,
+        "tag": tags.get(view.names[slot]),
         "degradation": float(row["degradation"]) / RISK_ONE if severe else None,
         "recent_risk": float(row["recent_risk"]) / MEAN_ONE,
         **_rates(row),
         "alarm": int(row["alarm"]),
         "moved": moved_name(NOT_MOVED - int(row["cause"]), view.params.sight),
         "silent": bool(view.silent[slot]),
-        **{key: float(at) if np.isfinite(at) else None for key, at in times.items()},
+        **{key: float(value) if np.isfinite(value) else None for key, value in figures.items()},
         "missing": int(view.places["missing"][slot]),
         "q": float(view.q[slot]),
         "worse": bool(view.worse[slot]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -45,6 +46,11 @@ class VersionView:
         self.silent = silence(self.rows, self.heard, time)
         self.reports = ~self.silent
         self.in_alarm = self.reports & (self.rows["alarm"] > 0)
+        accuracy = self.rows["accuracy"] / RISK_ONE
+        self.expected: Floats = np.where(accuracy > 0, accuracy, np.nan)
+        calm = self.expected[self.reports & ~self.in_alarm & (accuracy > 0)]
+        self.usual = float(np.median(calm)) if len(calm) else math.nan  # of devices that need nobody
+        self.blind = sum(getattr(shard, "blind", 0) for shard in shards)
         self.judged = np.flatnonzero(self.reports & (self.rows["steps"] > 0))  # compared with others
         self.q = np.ones(len(self.rows))
         self.worse = np.zeros(len(self.rows), dtype=np.bool_)  # lately in alarm for too long, over all looks

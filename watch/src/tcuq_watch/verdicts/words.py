@@ -9,6 +9,7 @@ from typing import Any
 
 from tcuq.report.text import DASH, NBSP, decimal, percent, plural
 
+LIKELY = 0.25  # share of the alarms that chance explains, up to which a device on hold is likely degraded
 FEW = 6  # devices that the sentence on top names; the others are in the table
 ALARMS = {0: "no alarm", 1: "HOLD", 2: "HOLD, risk has fallen", 3: "HOLD"}
 ORDER = {
@@ -71,12 +72,62 @@ def before(time: Any, now: Any) -> str:
     return f"{ago(time, now)} ago" if known(time) else DASH
 
 
-def state(row: Mapping[str, Any]) -> tuple[str, str, Any]:
-    """Return the state of a listed device, what is said of it, and since when it is so."""
+def state(row: Mapping[str, Any], alarm: Mapping[str, Any]) -> tuple[str, str, Any]:
+    """Return the state of a listed device, what is said of it, and since when it is so.
+
+    Statistics choose the words, by the alarms of the whole fleet.
+    """
     if row["silent"]:
         return "SILENT", "alarm unknown", row["last_time"]
-    judged = "degraded" if row["named"] else "may be chance" if row["alarm"] else ""
-    return ALARMS[row["alarm"]], judged, row["alarm_since"] if row["alarm"] else None
+    judged = "may be chance" if by_chance(alarm) > LIKELY else "likely degraded"
+    if not comparable(alarm):
+        judged = "not compared: too little clean data"
+    return (
+        ALARMS[row["alarm"]],
+        "degraded" if row["named"] else judged if row["alarm"] else "",
+        row["alarm_since"] if row["alarm"] else None,
+    )
+
+
+def by_chance(alarm: Mapping[str, Any]) -> float:
+    """Return the share of the alarms that healthy devices would raise too; 1 where chance explains all."""
+    return min(1.0, alarm["expected"] / alarm["share"]) if alarm["unhealthy"] else 1.0
+
+
+def accuracies(row: Mapping[str, Any], was: Any = None) -> str:
+    """Return the expected accuracy of a device, and that of before or of devices that need nobody."""
+    if row["silent"]:
+        return "unknown"
+    usual = f"was {share(was, 0)}" if known(was) else f"others {share(row['usual_accuracy'], 0)}"
+    shown = share(row["expected_accuracy"], 0)
+    return f"{shown} ({usual})" if known(was) or known(row["usual_accuracy"]) else shown
+
+
+def in_common(summary: Mapping[str, Any]) -> str:
+    """Return what the devices that need someone have in common, in one sentence; "" where nothing."""
+    facts = []
+    for fact in summary["together"]:
+        kind, value, these = fact["kind"], fact["value"], f"{fact['devices']:,} of {fact['of']:,}"
+        if kind in ("version", "tag"):
+            where = f"version {value}" if kind == "version" else value
+            facts.append(
+                f"{these} are in {where}, which has {fact['all']:,} of all {summary['devices']:,} devices"
+            )
+        elif kind == "cause":
+            facts.append(f"{these} say: {value}")
+        else:
+            facts.append(f"{these} began from {moment(value[0])} to {moment(value[1])[11:]}")
+    return f"Together: {'; '.join(facts)}." if facts else ""
+
+
+def blind(summary: Mapping[str, Any]) -> list[str]:
+    """Return a note for each version whose events lack the gauges that its monitor was fitted to."""
+    return [
+        f"{row['without_gauges']:,} of {row['steps']:,} steps of version {row['version']} came without the "
+        "gauges that its monitor was fitted to: there the alarm sees the outputs alone."
+        for row in summary["versions"]
+        if row["without_gauges"]
+    ]
 
 
 def comparable(alarm: Mapping[str, Any]) -> bool:
@@ -106,11 +157,12 @@ def verdict(summary: Mapping[str, Any]) -> str:
         return "No device has sent anything yet."
     if not alarm["of"]:
         return f"{plural(devices, 'device')}, and none has reported lately."
-    counts = {"in alarm": alarm["devices"], "silent": summary["silent"]}
+    counts = {"on hold": alarm["devices"], "silent": summary["silent"]}
     counts["degraded without an alarm"] = summary["need"] - sum(counts.values())
     who = ", ".join(f"{number:,} {name}" for name, number in counts.items() if number)
     needed = "1 device needs you" if summary["need"] == 1 else f"{summary['need']:,} devices need you"
-    head = f"{needed}: {who}." if who else "No device needs you: none is in alarm or silent."
+    fine = f"{max(0, devices - summary['need']):,} fine"
+    head = f"{needed}: {who}; {fine}." if who else "No device needs you: none is on hold or silent."
     news = [rollout(compared) for compared in summary["rollouts"] if compared["worse"]]
     bad = [version for version in summary["versions"] if version["alarm"]["unhealthy"]]
     if bad and not alarmed(summary):
@@ -134,7 +186,8 @@ def _alarms(alarm: Mapping[str, Any], which: str = "") -> str:
     healthy = f"about {share(expected)} of healthy devices are"
     healthy += f", {share(most)} at most"
     if alarm["unhealthy"]:
-        return f"More devices are in alarm than chance explains: {hits}; {healthy}."
+        chance = f"by chance {expected * of:,.0f} would be on hold, {most * of:,.0f} at most"
+        return f"More devices are in alarm than chance explains: {hits}; {chance}."
     judged = "That is more than expected, but may be chance"
     if hit / of <= expected:
         judged = "That is no more than expected"
@@ -151,8 +204,11 @@ def _degraded(judged: Mapping[str, Any], alarm: Mapping[str, Any]) -> str:
         if 2 * count > of:
             rate += " So many may also mean that the field differs from the clean data of the fit."
         return f"{who}: {', '.join(names)}{more}. {rate}"
-    open_ = alarm["devices"] and comparable(alarm)
-    return "Any single one of these alarms may be chance; all are listed." if open_ else ""
+    return (
+        "Any of them may be chance."
+        if alarm["devices"] and comparable(alarm) and not alarm["unhealthy"]
+        else ""
+    )
 
 
 def accuracy(labels: Mapping[str, Any]) -> str:
