@@ -14,11 +14,11 @@ class Method:
     name, uses_labels = "moving mean of doubt", False
 
     def fit(self, dev: Dev) -> None:
-        """Remember how much doubt is usual."""
-        self.usual = np.mean(1 - dev.clean.probs.max(axis=1))
+        """Find a limit: three times the doubt that is usual."""
+        self.limit = 3 * np.mean(1 - dev.clean.probs.max(axis=1))
 
     def watch(self, stream: Outputs) -> Answers:
         """Look at one stretch."""
         doubt = 1 - stream.probs.max(axis=1)
         mean = np.convolve(doubt, np.full(50, 1 / 50))[: len(doubt)]
-        return Answers(doubt + mean, alarm=mean > 3 * self.usual, accuracy=1 - mean)
+        return Answers(doubt + mean, alarm=mean > self.limit, evidence=mean, accuracy=1 - mean)

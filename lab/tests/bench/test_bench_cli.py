@@ -7,9 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from places import ROOT
-from small_benchmark import made_folder, made_task
+from small_benchmark import made_folder
 
 from tcuq_lab.benchmark.entries import BUILT_IN
 from tcuq_lab.cli import main
@@ -92,20 +93,29 @@ def test_one_command_renews_results_and_table_and_compares_first(
     assert main([*command, "--check"]) == 0 and "no change" in capsys.readouterr().out
 
 
-def test_streams_are_replaced_only_where_that_is_asked_for(
+def test_a_recording_in_a_file_is_scored_with_all_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    seed = 0
-    monkeypatch.setattr("tcuq_lab.cli.bench.made", lambda task, *given: made_task(task, seed))
-    command = ["bench", "--make", "--task", "mnist", "--out", str(tmp_path / "new")]
-    assert main(command) == 0
-    before = (tmp_path / "new" / "streams.json").read_text()
-    assert main(command) == 0 and "no change" in capsys.readouterr().err
-    seed = 1
-    assert main(command) == 2 and "--write replaces them" in capsys.readouterr().err
-    assert (tmp_path / "new" / "streams.json").read_text() == before
-    assert main([*command, "--write"]) == 0
-    assert (tmp_path / "new" / "streams.json").read_text() != before
+    rng, steps = np.random.default_rng(0), 4000
+    labels, shifted = rng.integers(0, 3, steps), (np.arange(steps) // 400 % 2).astype(int)
+    logits = 4 * np.eye(3)[labels] * (1 - 0.8 * shifted[:, None]) + rng.normal(0, 1, (steps, 3))
+    probs = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    gauges = rng.normal(0, 1, (steps, 2)) + 9 * shifted[:, None]
+    path = tmp_path / "mine.npz"
+    named = {"gauges": gauges, "gauge_names": np.array(["brightness", "contrast"])}
+    np.savez(path, probs=probs, labels=labels, shifted=shifted, segments=np.arange(steps) // 1000, **named)
+    few = {name: BUILT_IN[name] for name in ("confidence", "always_on", "alarm_gauges", "fixed")}
+    monkeypatch.setattr("tcuq_lab.cli.bench.BUILT_IN", few)
+    assert main(["bench", "all", "--log", str(path)]) == 0
+    said = capsys.readouterr().out
+    [gauged] = [line for line in said.splitlines() if "T2 window, gauges" in line and " 100 %" in line]
+    assert gauged.startswith("| 1 |") and "Track: late labels" in said
+    [on] = [line for line in said.splitlines() if "alarm always on" in line]
+    assert "| 0 % (0 % to 0 %) |" in on and on.endswith("| 100.0 % |")
+    np.savez(path, probs=probs, labels=labels)
+    assert main(["bench", "all", "--log", str(path)]) == 2
+    assert "has no shifted, expected labels and shifted" in capsys.readouterr().err
+    assert main(["bench", "all", "--log", str(path), "--page", "x"]) == 2
 
 
 @pytest.mark.parametrize(
@@ -114,17 +124,16 @@ def test_streams_are_replaced_only_where_that_is_asked_for(
         (["nobody.py"], "nobody.py: No such file or directory"),
         (["vote_9"], "method 'vote_9' is unknown; did you mean vote_8? (a file of yours ends in .py)"),
         (["."], "method '.' is unknown, expected one of confidence, entropy, "),
-        (["confidence", "--make"], "METHOD, --table and --make exclude each other"),
+        (["confidence", "--table"], "METHOD and --table exclude each other"),
+        (["--log", "x.csv"], "--log needs METHOD or all"),
         (["confidence", "--check"], "--check needs --page FILE"),
-        (["confidence", "--write"], "--write needs --page FILE or --make"),
+        (["confidence", "--write"], "--write needs --page FILE"),
         (["confidence", "--page", "x"], "--page needs --table, or all"),
         (["--table", "--only"], "--only needs --table FILE: a result file of yours"),
         (["confidence", "--streams", "nowhere"], "nowhere has no streams.json, expected the streams"),
         (["vote_8.json"], "vote_8.json is not a method; for a result file type: tcuq-lab bench --table"),
         (["a/mine.py", "b/mine.py"], "b/mine.py would have the result file of a/mine.py"),
-        (["--make", "--setting", "trial"], "pass --out DIR for other streams"),
         (["--table", "nowhere.json"], "nowhere.json: No such file or directory"),
-        (["--make", "--task", "mnst"], "task 'mnst' is unknown; did you mean mnist?"),
     ],
 )
 def test_errors_are_one_line(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
-import pins
 import pytest
-from places import ROOT
+from benchmark_make import Change, Part, Said, Sizes, made
+from places import LAB
 from small_benchmark import made_folder, made_task
 
+from tcuq_lab.benchmark.draw import OWN_ORDER
 from tcuq_lab.benchmark.files import LIST, load, save
-from tcuq_lab.benchmark.make import neighbor_means, of_unit
+from tcuq_lab.metrics.alarms import scene_of
 
-COMMITTED = ROOT / "lab" / "benchmark"
-LARGEST = {1: 15_000_000, 2: 3_500_000}
-"""Bytes of all files, by edition."""
+COMMITTED = LAB / "benchmark"
+LARGEST = 7_000_000
+"""Bytes of all files, results among them."""
 
 
 def test_a_file_holds_all_of_a_task(tmp_path: Path) -> None:
     task = made_task("east", 3)
     save(tmp_path, [task], {"command": "none"})
     [back] = load(tmp_path).tasks
-    for name in ("name", "scale", "sources", "errors", "probs", "features"):
+    for name in ("name", "scale", "units", "gauge_names", "sources", "errors", "probs", "features", "gauges"):
         assert np.array_equal(getattr(back, name), getattr(task, name))
     assert list(back.streams) == list(task.streams)
     for name, shown in task.streams.items():
@@ -48,7 +49,7 @@ def test_what_is_damaged_or_other_is_refused(tmp_path: Path) -> None:
     listed = json.loads(path.with_name(LIST).read_text())
     listed["files"]["west.npz"]["content"] = "0" * 64
     path.with_name(LIST).write_text(json.dumps(listed))
-    with pytest.raises(ValueError, match=r"west\.npz: no stream file \(its content is not that of"):
+    with pytest.raises(ValueError, match=r"west\.npz: no file of outputs \(its content is not that of"):
         load(tmp_path / "a")
 
 
@@ -59,6 +60,7 @@ def test_a_method_gets_floats_that_it_cannot_write_to() -> None:
     assert stream.probs.dtype == np.float32 and stream.probs.max() < 1
     assert (stream.probs * 256 == task.probs[rows]).all()
     assert (stream.features == task.features[rows] * np.float32(0.5)).all()
+    assert (stream.gauges == task.gauges[rows] * np.float32((0.125, 0.25)) + np.float32((0.5, -1))).all()
     with pytest.raises(ValueError, match="read-only"):
         stream.probs[0] = 0
 
@@ -74,33 +76,66 @@ def test_development_data_have_labels_in_one_track_alone() -> None:
         assert len(dev.clean) == len(task.streams["clean dev"]) and len(dev.pieces()) == 5
 
 
-def test_streams_are_the_first_steps_of_stretches(tmp_path: Path) -> None:
-    unit = next(pins.units(tmp_path, ""))
-    wanted = {"dev": ("dev", 2, 100), "clean dev": ("clean dev", 1, 40), "class 16": ("test class 16", 2, 30)}
-    task = of_unit(unit, wanted, "trial")
-    truth, seen = unit.truth("test class 16"), unit.outputs("test class 16")
-    kept = np.r_[:30, pins.SIZES.stretch : pins.SIZES.stretch + 30]
-    stream, shown = task.outputs("class 16"), task.streams["class 16"]
-    assert shown.stretches.tolist() == [0] * 30 + [1] * 30
-    assert (shown.labels == truth.labels[kept]).all()
-    assert [task.sources[at] for at in shown.sources] == [truth.names[at] for at in truth.sources[kept]]
-    np.testing.assert_allclose(stream.probs, seen.probs[kept], atol=1 / 256)
-    shown_dev = {"dev": np.r_[:100, pins.SIZES.stretch : pins.SIZES.stretch + 100], "clean dev": np.r_[:40]}
-    means = [neighbor_means(unit.outputs(role).features[rows]) for role, rows in shown_dev.items()]
-    assert task.scale == max(each.max() for each in means) / 127  # larger test features stay at its end
-    found = np.minimum(neighbor_means(seen.features[kept]), 127 * task.scale)
-    np.testing.assert_allclose(stream.features, found, atol=task.scale)
-    assert len(task.probs) < 200 + 40 + 60
-    assert task.errors["clean"] == round(unit.error_rates("test class 1")["clean"], 6)
-
-
-@pytest.mark.skipif(not (COMMITTED / LIST).exists(), reason="tcuq-lab bench --make makes the streams")
 def test_the_committed_streams_are_those_of_their_list() -> None:
-    found = load(COMMITTED)
-    edition = json.loads((COMMITTED / LIST).read_text()).get("edition", 1)
-    assert [task.name for task in found.tasks] == ["mnist", "motion", "signs"]
-    assert sum(path.stat().st_size for path in COMMITTED.glob("*.npz")) <= LARGEST[edition]
+    found = load(COMMITTED)  # draws all streams, and compares their digests with those of the list
+    assert len(found.tasks) >= 6
+    assert sum(path.stat().st_size for path in COMMITTED.rglob("*") if path.is_file()) <= LARGEST
+    ordered = [task for task in found.tasks if task.about["ordered"]]
+    assert len(ordered) >= 2
+    costly, streams = 0, Counter()
     for task in found.tasks:
-        for shown in task.streams.values():
-            assert shown.labels.max() < task.probs.shape[1] and shown.rows.max() < len(task.probs)
-        assert replace(task.streams["clean"]).sources.max() == 0
+        for name, shown in task.streams.items():
+            assert shown.labels.min() >= 0 and shown.labels.max() < task.probs.shape[1]
+            assert shown.rows.min() >= 0 and shown.rows.max() < len(task.probs)
+            streams[name] += shown.count * (name in task.tests)
+        assert task.streams["clean"].sources.max() == 0 == task.streams["clean dev"].sources.max()
+        dev = {task.sources[each] for name in ("dev", "clean dev") for each in task.streams[name].sources}
+        for name in task.tests:
+            assert {task.sources[at] for at in task.streams[name].sources} & dev <= {"clean", "frozen"}
+            costly += sum(each[3] in task.costly for each in scene_of(task.truth(name)).shifts)
+    assert costly >= 400
+    assert {"stays of 400", "stays of 4,000", OWN_ORDER} <= set(streams)
+    assert min(count for count in streams.values() if count) >= 20
+
+
+def test_what_is_kept_for_the_lab_stays_small() -> None:
+    folders = (LAB / name for name in ("weights", "recorded", "benchmark"))
+    assert sum(path.stat().st_size for folder in folders for path in folder.rglob("*")) < 20_000_000
+
+
+def test_a_task_is_what_a_network_says_to_examples_clean_and_shifted(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+
+    def see(x: np.ndarray) -> Said:
+        probs = np.stack([x[:, 0], 255.0 - x[:, 0]], axis=1) / 256
+        return probs, x[:, :1] + 0.0, x[:, 1:2].astype(np.float32)
+
+    def part(kinds: dict[str, Change]) -> Part:
+        x = np.stack([255 * (np.arange(40) % 2), rng.integers(0, 9, 40)], axis=1)
+        return Part(x, 1 - np.arange(40) % 2, np.arange(40) // 4, kinds)
+
+    parts = (
+        part({"flip": lambda x: 255 - x}),
+        part({"half/1": lambda x: x - x // 4, "half/2": lambda x: x // 2}),
+    )
+    sizes = Sizes(30, 20, 4, 3)
+    task = made("pairs", parts, lambda x: x, see, ["second"], {"network": "none"}, sizes)
+    assert task.sources == ("clean", "dev flip", "half/1", "half/2", "frozen")
+    assert task.errors["clean"] == 0 and task.errors["half/2"] == 0.5 and task.pools[1].weaker == (0, 1)
+    dev, test = task.pools
+    assert len(task.probs) == dev.size + test.size == 30 + 20 + 2 * 12 + 30 + 2 * 20 + 3 * 12
+    save(tmp_path, [task], {})
+    [back] = load(tmp_path).tasks
+    assert {name: len(each) for name, each in back.streams.items()} == {
+        n: len(s) for n, s in task.streams.items()
+    }
+    shown = back.streams["runs of 16"]
+    said = back.probs[shown.rows].argmax(axis=1)
+    for source, right in (("clean", 1.0), ("half/1", 1.0)):
+        at = shown.sources == back.sources.index(source)
+        assert at.any() and (said == shown.labels)[at].mean() == right
+    listed = json.loads((tmp_path / LIST).read_text())
+    listed["files"]["pairs.npz"]["drawn"] = "0" * 64
+    (tmp_path / LIST).write_text(json.dumps(listed))
+    with pytest.raises(ValueError, match="other streams are drawn from it"):
+        load(tmp_path)

@@ -20,7 +20,8 @@ from tcuq_lab.metrics.errors import AUROC, ERRORS, NINETY, RELATIVE
 def test_errors_are_those_of_answers_and_leave_out_what_is_not_judged() -> None:
     labels, outputs = np.repeat([0, -1], [10, 2]), np.zeros((1, 2), np.uint8)
     stream = Shown(np.zeros(12, int), labels, np.zeros(12, int), np.arange(12) // 6)
-    task = Task("made", outputs, outputs, 1.0, ("clean",), {"clean": 0.1}, {"class 1": stream}, {})
+    units = ((), ()), None, ("clean",), {"clean": 0.1}
+    task = Task("made", outputs, None, None, 1.0, *units, {"class 1": stream}, {})
     answer = np.repeat([1, 0, 1], [2, 8, 2])
     risk = np.array([9.0, 0.0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0])
     probs = np.where(np.eye(2)[answer] > 0, 1 - np.arange(12.0)[::-1, None] / 100, 0.0)

@@ -62,7 +62,7 @@ def peeks_where_no_stretch_is_cut_off(stream: Outputs) -> np.ndarray:
     ],
 )
 def test_a_method_that_looks_ahead_is_caught(benchmark: Benchmark, watch: Any) -> None:
-    with pytest.raises(Broken, match=r"made\.py on east, stream 'class 1', .* use only the steps so far"):
+    with pytest.raises(Broken, match=r"made\.py on east, stream 'clean', .* use only the steps so far"):
         judge(benchmark, watch)
 
 
@@ -87,7 +87,7 @@ def test_a_method_that_looks_ahead_is_caught(benchmark: Benchmark, watch: Any) -
 def test_bad_words_are_refused(benchmark: Benchmark, said: Any, message: str) -> None:
     with pytest.raises(Broken, match=message) as caught:
         judge(benchmark, said)
-    assert "\n" not in str(caught.value) and "east, stream 'class 1', stretch 0" in str(caught.value)
+    assert "\n" not in str(caught.value) and "east, stream 'clean', stretch 0" in str(caught.value)
 
 
 def test_what_is_random_or_outlives_a_stretch_is_refused(benchmark: Benchmark) -> None:

@@ -13,6 +13,7 @@ from tcuq_lab.harness.types import CLEAN
 SOURCES = ("clean", "fog/1", "fog/5")
 NOISE = (0.8, 1.0, 3.0)
 CLASSES, WIDTH = 3, 4
+GAUGES = ("brightness", "contrast")
 STEPS, STRETCHES = 120, 5
 
 
@@ -44,9 +45,11 @@ def made_task(name: str, seed: int, steps: int = STEPS, stretches: int = STRETCH
         begin += count
     table = np.concatenate(tables).astype(np.uint8)
     errors = {"clean": 0.05, "fog/1": 0.08, "fog/5": 0.5}
-    return Task(
-        name, table[:, :CLASSES], table[:, CLASSES:], 0.5, SOURCES, errors, streams, {"network": "none"}
-    )
+    gauges = rng.normal(0, 16, (len(table), 2)).astype(np.int16)
+    units = ((0.5, -1.0), (0.125, 0.25))
+    probs, features = table[:, :CLASSES], table[:, CLASSES:]
+    about = {"network": "none"}
+    return Task(name, probs, features, gauges, 0.5, units, GAUGES, SOURCES, errors, streams, about)
 
 
 def made_folder(folder: Path, names: Sequence[str] = ("east", "west"), seed: int = 0) -> Path:

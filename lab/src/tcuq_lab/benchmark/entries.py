@@ -17,14 +17,15 @@ import numpy.typing as npt
 import tcuq
 from tcuq.base.checks import integer, known, nearest
 
-from ..detectors.alarm import RIVALS, Alarm
+from ..detectors.alarm import RIVALS, Alarm, Rival, on_vectors
 from ..harness.checks import Broken, Entry, blamed
+from ..harness.declare import grid
 from ..harness.types import ASKED, Answers, Dev, Outputs, doubt
 from ..methods.belief import Belief, BeliefStay, BeliefTold, Hmm
 from ..methods.confidence import ConfidenceNorm, Entropy, Stacked
 from ..methods.method import HORIZON, Scored, causal_mean
 from ..methods.rules import Mean8, MeanAnswer, Vote8
-from ..methods.tcuq import Ours, fitted
+from ..methods.tcuq import Ours, fitted, run
 from ..metrics.alarms import candidates, find_limit
 from .late import LATE
 from .results import LONGEST, is_name
@@ -107,8 +108,10 @@ class Tcuq:
         return self.params.state_bytes
 
     def watch(self, stream: Outputs) -> Answers:
-        """Run a fresh monitor."""
-        return Ours(self.params, "answer").watch(stream)._replace(accept=None)
+        """Run a fresh monitor; what its alarm compares with its limit is the degradation that it shows."""
+        said = Ours(self.params, "answer").watch(stream)
+        degradation = run(self.params, stream)[0]["degradation"]
+        return said._replace(accept=None, evidence=degradation.astype(np.float64))
 
 
 class BeliefPaces:
@@ -152,9 +155,8 @@ class WindowedMean:
     def watch(self, stream: Outputs) -> Answers:
         """Compare the mean with the limit."""
         doubts = doubt(stream.probs)
-        return Answers(
-            doubts, alarm=self._statistic(doubts) > self.limit, accuracy=1 - causal_mean(doubts, HORIZON)
-        )
+        found, accuracy = self._statistic(doubts), 1 - causal_mean(doubts, HORIZON)
+        return Answers(doubts, alarm=found > self.limit, accuracy=accuracy, evidence=found)
 
     def _statistic(self, doubts: Doubles) -> Doubles:
         found = causal_mean(doubts, self.last)
@@ -199,11 +201,40 @@ def limit_for(runs: Sequence[Doubles]) -> float:
 class AtLimit(Alarm):
     """Confidence, with a rival's alarm tuned on development data."""
 
-    def watch(self, stream: Outputs) -> Answers:
-        """Say the doubt of each step, and the alarm."""
-        said = super().watch(stream)
-        return said._replace(alarm=said.alarm.at_limit()[0])
+    limits: Doubles
 
+    def fit(self, dev: Dev) -> None:
+        """Find the setting, and limits from what is frequent in the clean log to what is far beyond it."""
+        super().fit(dev)
+        assert dev.clean is not None
+        switch = super().watch(dev.clean).alarm
+        shortest = min(each.stop - each.start for each in dev.clean.pieces())
+        usual = switch.path(np.ones((len(dev.clean.pieces()), shortest), bool))
+        beyond = usual[-1] + (usual[-1] - usual[0]) * np.geomspace(1 / 8, 64, 10)
+        self.limits = np.unique([*usual, self.limit, *beyond])
+
+    def watch(self, stream: Outputs) -> Answers:
+        """Say the doubt of each step, the alarm, and at how many of the limits it would be on."""
+        said = super().watch(stream)
+        evidence = said.alarm.on(self.limits)[:, 0].sum(axis=0)
+        return said._replace(alarm=said.alarm.at_limit()[0], evidence=evidence.astype(np.float64))
+
+
+class Constant:
+    """Confidence, with an alarm that looks at nothing: always on, or a count of the steps."""
+
+    def __init__(self, counts: bool) -> None:
+        self.counts = counts
+
+    def watch(self, stream: Outputs) -> Answers:
+        """Say the doubt of each step; the count is off for every other hundred steps."""
+        steps = np.arange(len(stream))
+        on = steps // 100 % 2 == 1 if self.counts else np.ones(len(stream), bool)
+        evidence = (steps if self.counts else on).astype(np.float64)
+        return Answers(doubt(stream.probs), alarm=on, evidence=evidence)
+
+
+GAUGES = Rival("T2 window, gauges", grid(of=("gauges",), window=(8, 16, 32, 64, 128, 256)), on_vectors)
 
 ALARMS = {
     "alarm_cusum": "CUSUM",
@@ -215,6 +246,7 @@ ALARMS = {
     "alarm_belief": "CUSUM, belief",
     "alarm_mahalanobis": "Mahalanobis window",
     "alarm_t2": "T2 window",
+    "alarm_gauges": GAUGES.name,
     "alarm_martingale_distance": "conformal martingale, feature distance",
     "alarm_random": "random",
     "alarm_clock": "clock",
@@ -235,7 +267,7 @@ def _as(name: str, labels: bool, state: int | None, make: Callable[..., Any], *g
     return made
 
 
-_RIVALS = {each.name: each for each in RIVALS}
+_RIVALS = {each.name: each for each in (*RIVALS, GAUGES)}
 BUILT_IN: Mapping[str, Maker] = MappingProxyType(
     {
         "confidence": _as("confidence", False, 0, Confidence),
@@ -248,6 +280,8 @@ BUILT_IN: Mapping[str, Maker] = MappingProxyType(
         "hmm": _as("HMM, learned without labels", False, 20, Scored, Hmm),
         "windowed_mean": _as("confidence, windowed mean", False, 64 + 200, WindowedMean),
         "cusum": _as("confidence, CUSUM", False, 4 + 200, Cusum),
+        "always_on": _as("confidence, alarm always on", False, 0, Constant, False),
+        "step_count": _as("confidence, alarm that counts steps", False, 4, Constant, True),
         "tcuq_no_labels": _as("tcuq, no labels", False, None, Tcuq, False),
         "confidence_norm": _as("confidence and feature norm", True, 0, Scored, ConfidenceNorm),
         "mean_answer": _as("mean posterior, tuned", True, None, Scored, MeanAnswer),

@@ -1,4 +1,4 @@
-"""The streams as files: one archive a task, a list of checksums; loading refuses what does not match."""
+"""Tasks as files: one archive each, and a list with checksums of files and of the streams drawn from them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import io
 import json
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 from zipfile import ZIP_LZMA, BadZipFile, ZipFile, ZipInfo
@@ -16,52 +16,36 @@ import numpy as np
 import numpy.typing as npt
 
 from tcuq.base.atomic_files import write_whole
-from tcuq.metrics.inputs import Ints
+from tcuq.log.quantize import quantize_probs
 
 from ..harness.lines import read_content
-from ..harness.types import CLEAN, Dev, Outputs, Truth, slices
+from ..harness.types import CLEAN, Dev, Outputs, Truth
 from ..metrics.alarms import costly_sources
+from .draw import CLEAN_DEV, COLUMNS, DEV, Pool, Shown, drawn
 
-FORMAT, LIST_FORMAT = "tcuq stream file 2", "tcuq streams 1"
+FORMAT, LIST_FORMAT = "tcuq outputs 3", "tcuq streams 1"
 LIST = "streams.json"
-DEV, CLEAN_DEV = "dev", "clean dev"
-"""Streams with a role; all others are test streams with shifts, by the name of their law."""
 UNIT = 1 / 256
 """Of posteriors."""
-COLUMNS = ("rows", "labels", "sources", "stretches")
 Bytes = npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
-    """A stream with its truth."""
-
-    rows: Ints
-    labels: Ints
-    sources: Ints
-    stretches: Ints
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    @property
-    def count(self) -> int:
-        """How many stretches there are."""
-        return len(slices(self.stretches, len(self)))
-
-
-@dataclass(frozen=True, eq=False)
 class Task:
-    """All streams of one network."""
+    """What one network said, a row each, and streams of rows: drawn from pools of examples, or given."""
 
     name: str
     probs: Bytes
-    features: Bytes
+    features: npt.NDArray[Any] | None
+    gauges: npt.NDArray[Any] | None
     scale: float
+    units: tuple[tuple[float, ...], tuple[float, ...]]  # of gauges: what 0 stands for, and one step
+    gauge_names: tuple[str, ...] | None
     sources: tuple[str, ...]
     errors: Mapping[str, float]
     streams: Mapping[str, Shown]
     about: Mapping[str, Any]
+    pools: tuple[Pool, ...] = ()
 
     @property
     def task(self) -> str:
@@ -91,30 +75,32 @@ class Task:
         """Return what a method sees of a stream; there are no other networks."""
         shown = self.streams[role]
         probs = self.probs[shown.rows].astype(np.float32) * np.float32(UNIT)
-        features = self.features[shown.rows].astype(np.float32) * np.float32(self.scale)
-        return Outputs(probs, features, stretches=shown.stretches)
+        usual, unit = (np.array(each, np.float32) for each in self.units)
+
+        def of(table: npt.NDArray[Any] | None, unit: Any) -> Any:
+            return None if table is None else table[shown.rows].astype(np.float32) * unit
+
+        features, gauges = of(self.features, np.float32(self.scale)), of(self.gauges, unit)
+        gauges = None if gauges is None else gauges + usual
+        return Outputs(
+            probs, features, stretches=shown.stretches, gauges=gauges, gauge_names=self.gauge_names
+        )
 
     def dev(self, role: str, labels: bool, network: Any = None) -> Dev:
         """Return what `fit` gets, of the development stream and the clean log."""
-        shown, seen = self.streams[role], self.outputs(role)
+        shown, seen = self.streams[role], unwritable(self.outputs(role))
         truth, errors = None, None
         if labels:
-            types = tuple(dict.fromkeys(name.partition("/")[0] for name in self.sources))
-            number = np.array([types.index(name.partition("/")[0]) for name in self.sources], dtype=np.uint8)
+            of = [name.partition(",")[0].partition("/")[0] for name in self.sources]  # without severities
+            types = tuple(dict.fromkeys(of))
+            number = np.array([types.index(name) for name in of], dtype=np.uint8)
             kinds = number[shown.sources]
-            truth = Truth(frozen(shown.labels), kinds.astype(np.int64), shown.stretches, types, frozen(kinds))
+            truth = Truth(_fixed(shown.labels), kinds.astype(np.int64), shown.stretches, types, _fixed(kinds))
             wrong = seen.probs.argmax(axis=1) != shown.labels
             present = np.unique(kinds[truth.judged])
             errors = {types[kind]: float(wrong[truth.judged & (kinds == kind)].mean()) for kind in present}
-        clean = self.outputs(CLEAN_DEV)
-        return Dev(
-            frozen(seen.probs),
-            frozen(seen.features),
-            stretches=frozen(shown.stretches),
-            clean=Outputs(frozen(clean.probs), frozen(clean.features), stretches=frozen(clean.stretches)),
-            truth=truth,
-            errors=errors,
-        )
+        clean = unwritable(self.outputs(CLEAN_DEV))
+        return Dev(**vars(seen), clean=clean, truth=truth, errors=errors)
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,11 +111,18 @@ class Benchmark:
     digest: str
 
 
-def frozen(values: Any) -> npt.NDArray[Any]:
+def _fixed(values: Any) -> npt.NDArray[Any]:
     """Return a copy that cannot be written to: one method must not change what the next one sees."""
     found: npt.NDArray[Any] = values.copy()
     found.setflags(write=False)
     return found
+
+
+def unwritable(seen: Outputs) -> Outputs:
+    """Return outputs that cannot be written to."""
+    values: dict[str, Any] = vars(seen)
+    fixed: dict[str, Any] = {name: _fixed(v) for name, v in values.items() if isinstance(v, np.ndarray)}
+    return Outputs(**{**values, **fixed})
 
 
 def content_digest(arrays: Mapping[str, npt.NDArray[Any]]) -> str:
@@ -142,28 +135,49 @@ def content_digest(arrays: Mapping[str, npt.NDArray[Any]]) -> str:
     return digest.hexdigest()
 
 
+def drawn_digest(task: Task) -> str:
+    """Return the SHA-256 of the streams of a task."""
+    columns = {
+        f"{name}|{column}": getattr(shown, column).astype("<i4")
+        for name, shown in task.streams.items()
+        for column in COLUMNS
+    }
+    return content_digest(columns)
+
+
+OF_POOL = tuple(each.name for each in fields(Pool))
+ARRAYS = ("labels", "runs", "held")
+
+
 def arrays_of(task: Task) -> dict[str, npt.NDArray[Any]]:
     """Return a task as its file holds it; outputs lie column by column, which compresses better."""
     header = {
         "format": FORMAT,
         "task": task.name,
         "feature_scale": task.scale,
+        "gauge_units": [list(each) for each in task.units],
+        "gauge_names": list(task.gauge_names or ()),
         "sources": list(task.sources),
         "errors": dict(task.errors),
-        "streams": list(task.streams),
+        "streams": [] if task.pools else list(task.streams),
+        "pools": [
+            {name: getattr(pool, name) for name in OF_POOL if name not in ARRAYS} for pool in task.pools
+        ],
         "about": dict(task.about),
     }
     text = json.dumps(header, indent=1, allow_nan=False).encode()
     arrays = {
         "header": np.frombuffer(text, np.uint8),
         "probs": np.ascontiguousarray(task.probs.T),
-        "features": np.ascontiguousarray(task.features.T),
     }
-    for name, shown in task.streams.items():
-        arrays[f"{name}|rows"] = np.diff(shown.rows, prepend=0).astype("<i4")  # most are 1
-        arrays[f"{name}|labels"] = shown.labels.astype("<i2")
-        arrays[f"{name}|sources"] = shown.sources.astype("<u2")
-        arrays[f"{name}|stretches"] = shown.stretches.astype("<u2")
+    for name, table in (("features", task.features), ("gauges", task.gauges)):
+        if table is not None:
+            arrays[name] = np.ascontiguousarray(table.T)
+    for number, pool in enumerate(task.pools):
+        arrays |= {f"{name}|{number}": getattr(pool, name).astype("<i2") for name in ARRAYS}
+    for stream in json.loads(text)["streams"]:
+        shown = task.streams[stream]
+        arrays |= {f"{stream}|{name}": getattr(shown, name).astype("<i4") for name in COLUMNS}
     return arrays
 
 
@@ -173,20 +187,43 @@ def task_of(arrays: Mapping[str, npt.NDArray[Any]]) -> Task:
     if header["format"] != FORMAT:
         raise ValueError(f"format is {header['format']!r}, expected {FORMAT!r}")
 
-    def shown(name: str) -> Shown:
-        columns = [arrays[f"{name}|{column}"].astype(np.int64) for column in COLUMNS]
-        return Shown(np.cumsum(columns[0]), *columns[1:])
+    def pool(number: int) -> Pool:
+        told: dict[str, Any] = {name: arrays[f"{name}|{number}"].astype(np.int64) for name in ARRAYS}
+        for name, value in header["pools"][number].items():
+            told[name] = tuple(value) if isinstance(value, list) else value
+        return Pool(**told)
 
+    def shown(name: str) -> Shown:
+        return Shown(*(arrays[f"{name}|{column}"].astype(np.int64) for column in COLUMNS))
+
+    usual, unit = header["gauge_units"]
+    pools, name = tuple(map(pool, range(len(header["pools"])))), header["task"]
+    frozen, ordered = len(header["sources"]) - 1, bool(header["about"].get("ordered"))
+    given = {each: shown(each) for each in header.get("streams", ())}
+    probs, features, gauges = (
+        np.ascontiguousarray(arrays[each].T) if each in arrays else None
+        for each in ("probs", "features", "gauges")
+    )
+    assert probs is not None
     return Task(
-        header["task"],
-        np.ascontiguousarray(arrays["probs"].T),
-        np.ascontiguousarray(arrays["features"].T),
+        name,
+        probs,
+        features,
+        gauges,
         float(header["feature_scale"]),
+        (tuple(usual), tuple(unit)),
+        tuple(header["gauge_names"]) or None,
         tuple(header["sources"]),
         header["errors"],
-        {name: shown(name) for name in header["streams"]},
+        drawn(name, pools, ordered, frozen) if pools else given,
         header["about"],
+        pools,
     )
+
+
+def posterior_bytes(probs: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+    """Return posteriors as an int8 softmax leaves them, plus 128."""
+    return (quantize_probs(probs).astype(np.int16) + 128).astype(np.uint8)
 
 
 def content_of(folder: str | Path) -> dict[str, str]:
@@ -208,6 +245,7 @@ def save(folder: str | Path, tasks: Sequence[Task], about: Mapping[str, Any]) ->
             "bytes": len(data),
             "sha256": hashlib.sha256(data).hexdigest(),
             "content": content_digest(arrays),
+            "drawn": drawn_digest(task),
             "streams": {name: [each.count, len(each)] for name, each in task.streams.items()},
         }
     text = json.dumps({"format": LIST_FORMAT, **about, "files": files}, indent=1) + "\n"
@@ -228,7 +266,7 @@ def packed(arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
 
 
 def load(folder: str | Path) -> Benchmark:
-    """Return the streams of a folder."""
+    """Return the tasks of a folder."""
     place = Path(folder) / LIST
     listed = listed_files(place)
     digest, tasks = hashlib.sha256(), []
@@ -241,7 +279,6 @@ def load(folder: str | Path) -> Benchmark:
                 f"{path}: sha256 is {found[:12]}..., expected {entry['sha256'][:12]}... of {LIST}: get the "
                 f"file again (git checkout, or git lfs pull if it is a pointer)"
             )
-        digest.update(f"{name} {entry['content']}\n".encode())
         try:
             with np.load(io.BytesIO(data), allow_pickle=False) as file:
                 arrays = {each: file[each] for each in file.files}
@@ -249,7 +286,10 @@ def load(folder: str | Path) -> Benchmark:
                 raise ValueError(f"its content is not that of {LIST}")
             tasks.append(task_of(arrays))
         except (KeyError, ValueError, OSError, EOFError, BadZipFile, zlib.error) as error:
-            raise ValueError(f"{path}: no stream file ({error})") from None
+            raise ValueError(f"{path}: no file of outputs ({error})") from None
+        if drawn_digest(tasks[-1]) != entry["drawn"]:
+            raise ValueError(f"{path}: other streams are drawn from it than {LIST} says; report it as a bug")
+        digest.update(f"{name} {entry['content']} {entry['drawn']}\n".encode())
     return Benchmark(tasks, digest.hexdigest())
 
 

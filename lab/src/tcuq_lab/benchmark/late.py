@@ -162,9 +162,9 @@ class Told:
         """Begin a stream."""
         self.monitor, self.most = Monitor(self.params), 0.0
 
-    def step(self, probs: Array, features: Array) -> Answers:
+    def step(self, probs: Array, features: Array, gauges: Array | None = None) -> Answers:
         """Accept what the monitor accepts."""
-        found = self.monitor.step(probs, features)
+        found = self.monitor.step(probs, features, gauges=gauges)
         return Answers(found.risk, found.answer, accept=not found.abstain)
 
     def feedback(self, step: int, label: int) -> None:
@@ -189,9 +189,9 @@ class Ruled(Told):
         self.moved = self.rule(self.params.feedback.reference, MAX_ERROR)
         self.said: list[Answers] = []
 
-    def step(self, probs: Array, features: Array) -> Answers:
+    def step(self, probs: Array, features: Array, gauges: Array | None = None) -> Answers:
         """Accept what is below the threshold."""
-        found = self.monitor.step(probs, features)
+        found = self.monitor.step(probs, features, gauges=gauges)
         self.said.append(Answers(found.risk, found.answer, accept=found.risk < self.moved.threshold))
         return self.said[-1]
 

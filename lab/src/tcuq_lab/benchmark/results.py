@@ -15,25 +15,39 @@ import numpy.typing as npt
 from tcuq.base.checks import integer
 from tcuq.metrics import Interval
 
-from ..harness.intervals import LEVEL, REPLICATES, Drawn, difference
-from ..harness.lines import Found, entries, from_entries, plain, read_content
+from ..harness.intervals import LEVEL, REPLICATES, Drawn, difference, interval
+from ..harness.lines import Found, Line, read_content, strict
 from ..harness.types import CLEAN, MAX_ERROR
 from ..home import versions
-from ..metrics.alarms import CLEAN_ON, DELAY, FALSE, FOUND
+from ..metrics.alarms import CLEAN_ON, DELAY, EQUAL, FALSE, FOUND
 from ..metrics.errors import ACCEPTED, AUROC, ERRORS, EXCESS, NINETY, RELATIVE, WRONG
 from ..metrics.windows import ERROR
 
 if TYPE_CHECKING:
     from ..experiments.benchmark import Outcome
+    from ..harness.declare import Key
 
 
-FORMAT = "tcuq bench 1"
+FORMAT = "tcuq bench 3"
+SOON = 100
+"""Steps from the start of a costly shift within which it is found soon."""
+IN_TIME, RAISES, APART = f"found in {SOON}", "raises a shift", "on apart"
+"""Share of the costly shifts at which the alarm comes on so soon; how often it comes on in one; and how much
+more of their time it is on than of clean time."""
+DRAWS = 500
+"""Replicates that a result file holds."""
 WITH, WITHOUT, LATE = "with labels", "without labels", "late labels"
 TRACKS = (WITHOUT, WITH, LATE)
 RATES = (0.01, 0.1)
 """Shares of steps that get a label in the track with late labels."""
-HEADLINES = (RELATIVE, *(f"{EXCESS}, {rate:.0%}" for rate in RATES))
-"""Columns whose mean is the headline: one track has the first, the other the rest."""
+WHOLE = "all streams"
+"""Stream of what is counted over all streams of a task."""
+
+
+def is_headline(of: Line | Key) -> bool:
+    """Return whether a figure is one of those whose mean is the headline."""
+    late = of.column in {f"{EXCESS}, {rate:.0%}" for rate in RATES}
+    return late or (of.column == RELATIVE and of.stream == WHOLE)
 
 
 def result_text(outcome: Outcome, streams: str, command: str) -> str:
@@ -62,9 +76,41 @@ def result_text(outcome: Outcome, streams: str, command: str) -> str:
         },
     }
     head = json.dumps(content, indent=1, allow_nan=False)[:-2]
-    draws = json.dumps([None if math.isnan(each) else round(each, 5) for each in outcome.draws().tolist()])
-    rows = ",\n".join(json.dumps(each, allow_nan=False) for each in plain(entries(outcome.lines)))
-    return f'{head},\n "headline_draws": {draws},\n "lines": [\n{rows}\n]}}\n'
+    draws = {
+        name: json.dumps([None if math.isnan(v) else round(v, 4) for v in outcome.draws(soon).tolist()])
+        for name, soon in (("headline_draws", False), ("found_draws", True))
+    }
+    drawn = "".join(f',\n "{name}": {values}' for name, values in draws.items())
+    figures = json.dumps(nested(outcome.lines), allow_nan=False).replace('}, "', '},\n  "')
+    return f'{head}{drawn},\n "figures": {figures}\n}}\n'
+
+
+Nested = dict[str, dict[str, dict[str, list[Any]]]]
+
+
+def nested(lines: Sequence[Line]) -> Nested:
+    """Return figures by task, stream and column: value and interval, as strict JSON has them."""
+    found: Nested = {}
+    for each in lines:
+        if not math.isnan(each.value):
+            columns = found.setdefault(each.task, {}).setdefault(each.stream, {})
+            columns[each.column] = [strict(float(f"{end:.4g}")) for end in (each.value, each.low, each.high)]
+    return found
+
+
+def lines_of(figures: Nested, row: str) -> list[Line]:
+    """Return figures as lines; an interval that is not known is NaN."""
+
+    def line(task: str, stream: str, column: str, ends: Sequence[Any]) -> Line:
+        value, low, high = (math.nan if end is None else float(end) for end in ends)
+        return Line(task, stream, row, "", column, value, low, high, 1)
+
+    return [
+        line(task, stream, column, ends)
+        for task, streams in figures.items()
+        for stream, columns in streams.items()
+        for column, ends in columns.items()
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +124,7 @@ class Result:
     state_bytes: int | None
     headline: Interval
     draws: npt.NDArray[np.float64]
+    soon: npt.NDArray[np.float64]  # replicates of the shifts that are found soon; none without an alarm
     found: Found
     content: Mapping[str, Any]
 
@@ -104,11 +151,9 @@ def result_of(path: str | Path, content: Mapping[str, Any]) -> Result:
             raise ValueError(f"name is {content['name']!r}, expected a text without |")
         if content["state_bytes"] is not None:
             integer("state_bytes", content["state_bytes"], 0, 2**40)
-        found = Found(from_entries(content["lines"]))
-        cells = [
-            each.value for each in found.lines if each.column in HEADLINES and not math.isnan(each.value)
-        ]
-        if not cells or abs(sum(cells) / len(cells) - float(head["value"])) > 1e-4:
+        found = Found(lines_of(content["figures"], content["name"]))
+        cells = [each.value for each in found.lines if is_headline(each)]
+        if not cells or abs(sum(cells) / len(cells) - float(head["value"])) > 1e-3:
             raise ValueError(f"headline is {head['value']}, expected the mean of its {len(cells)} lines")
         return Result(
             Path(path),
@@ -118,6 +163,7 @@ def result_of(path: str | Path, content: Mapping[str, Any]) -> Result:
             content["state_bytes"],
             Interval(float(head["value"]), float(head["low"]), float(head["high"]), 0),
             np.array(draws, dtype=np.float64),
+            np.array(content["found_draws"], dtype=np.float64),
             found,
             content,
         )
@@ -158,8 +204,6 @@ def same_figures(path: str | Path, text: str) -> bool:
     for each in (there, new):
         for name in ("timing", "versions", "method"):
             each.pop(name, None)
-        known = (line for line in each.get("lines", ()) if "value" in line)  # others are undefined
-        each["lines"] = sorted(known, key=str)
     return bool(there == new)
 
 
@@ -185,13 +229,20 @@ FORMS = {
     AUROC: ".3f",
     FOUND: ".0%",
     DELAY: ".0f",
+    IN_TIME: ".0%",
+    RAISES: ".2f",
+    APART: ".0%",
+    CLEAN_ON + EQUAL: ".1%",
     CLEAN_ON: ".1%",
     FALSE: ".1f",
     ERROR: ".3f",
     **dict.fromkeys(LATE_COLUMNS, ".1%"),
 }
 """How figures are printed."""
-OVERVIEW = (AUROC, NINETY, FOUND, DELAY, CLEAN_ON, FALSE, ERROR)
+OVERVIEW = (AUROC, NINETY, ERROR)
+ALARMS = (FOUND, DELAY, RAISES, APART, CLEAN_ON + EQUAL, FALSE, CLEAN_ON)
+"""Of alarms at equal rates; the last two at the limits that methods set themselves."""
+OWN_LIMIT = {FALSE: f"own limit: {FALSE}", CLEAN_ON: f"own limit: {CLEAN_ON}"}
 NONE = "No results yet."
 SILENT = 0.01
 """A method that accepts less of a stream has fallen silent."""
@@ -204,27 +255,41 @@ class Place(NamedTuple):
     result: Result
 
 
-def ranked(results: Sequence[Result]) -> list[Place]:
-    """Return results of one track, the fewest errors first.
+def ranked(results: Sequence[Result], soon: bool = False) -> list[Place]:
+    """Return results of one track, the fewest errors first; or those with an alarm, by shifts found soon.
 
     A method shares the rank of the first one before it from which it does not differ: the interval of their
     paired difference holds 0. Otherwise its rank counts the methods before it.
     """
-    order = sorted(results, key=lambda each: (each.headline.estimate, each.name))
+    if soon:
+        order = sorted((each for each in results if len(each.soon)), key=lambda r: (-_soon(r).value, r.name))
+    else:
+        order = sorted(results, key=lambda each: (each.headline.estimate, each.name))
     places: list[Place] = []
     for number, each in enumerate(order):
         leader = next((place for place in places if place.rank == places[-1].rank), None)
-        if leader is not None and tied(leader.result, each):
+        if leader is not None and tied(leader.result, each, soon):
             places.append(Place(leader.rank, each))
         else:
             places.append(Place(number + 1, each))
     return places
 
 
-def tied(first: Result, second: Result) -> bool:
-    """Return whether the interval of a paired difference of headlines holds 0."""
-    pair = [Drawn(each.headline.estimate, each.draws.astype(np.float32)) for each in (first, second)]
-    found = difference(pair[:1], pair[1:])
+def _soon(result: Result) -> Drawn:
+    return Drawn(figure_of(result, IN_TIME), result.soon.astype(np.float32))
+
+
+def apart(first: Result, second: Result, soon: bool = False) -> Interval:
+    """Return the paired difference of headlines, or of the shares of shifts found soon: second less first."""
+    if soon:
+        return difference([_soon(second)], [_soon(first)])
+    pair = [Drawn(each.headline.estimate, each.draws.astype(np.float32)) for each in (second, first)]
+    return difference(pair[:1], pair[1:])
+
+
+def tied(first: Result, second: Result, soon: bool = False) -> bool:
+    """Return whether the interval of a paired difference holds 0."""
+    found = apart(first, second, soon)
     return found.low <= 0 <= found.high
 
 
@@ -255,6 +320,8 @@ def leaderboard(results: Sequence[Result]) -> str:
             parts += [f"### Track: {track}", "", *_late(places), ""]
         elif places:
             parts += [f"### Track: {track}", "", *_overview(places), "", *_by_stream(places), ""]
+            raised = ranked([place.result for place in places], soon=True)
+            parts += [f"Alarms, {track}:", "", *_alarms(raised), ""] if raised else []
     return "\n".join(parts)
 
 
@@ -276,20 +343,46 @@ def _late(places: Sequence[Place]) -> list[str]:
 
 
 def _overview(places: Sequence[Place]) -> list[str]:
-    rows = [["rank", "method", RELATIVE, *OVERVIEW, "state"]]
+    """Return a line a method with a risk of its own."""
+    rows = [["rank", "method", RELATIVE, "more than the first", *OVERVIEW, "state"]]
     for rank, each in places:
-        figures = [printed(figure_of(each, column), column) for column in OVERVIEW]
-        rows.append([str(rank), _titled(each), _headline(each, ".2f"), *figures, _state(each)])
+        if _own_risk(each):
+            figures = [printed(figure_of(each, column), column) for column in OVERVIEW]
+            more = _more(apart(places[0].result, each), ".2f")
+            rows.append([str(rank), _titled(each), _headline(each, ".2f"), more, *figures, _state(each)])
     return markdown(rows, left=2)
+
+
+def _alarms(places: Sequence[Place]) -> list[str]:
+    """Return a line a method with an alarm."""
+    named = (OWN_LIMIT.get(each, each.removesuffix(EQUAL)) for each in ALARMS)
+    rows = [["rank", "method", IN_TIME, "less than the first", *named]]
+    for rank, each in places:
+        figures = [printed(figure_of(each, column), column) for column in ALARMS]
+        less = _more(apart(each, places[0].result, True), ".0%")
+        found = _interval(interval(_soon(each)), ".0%")
+        rows.append([str(rank), _titled(each), found, less, *figures])
+    return markdown(rows, left=2)
+
+
+def _more(found: Interval, form: str) -> str:
+    """Return a paired difference; "tie" where its interval holds 0."""
+    return _interval(found, form) if not found.low <= 0 <= found.high else "" if not found.estimate else "tie"
+
+
+def _own_risk(result: Result) -> bool:
+    """Return whether it is more than an alarm beside the risk of confidence."""
+    return result.name == "confidence" or set(values(result, RELATIVE)) != {1.0}
 
 
 def _by_stream(places: Sequence[Place]) -> list[str]:
     """Return relative errors stream by stream, means over tasks, of methods with a risk of their own."""
-    streams = dict.fromkeys(s for _, each in places for s in each.found.distinct("stream") if s != CLEAN)
+    every = dict.fromkeys(s for _, each in places for s in each.found.distinct("stream"))
+    streams = [each for each in every if each not in (CLEAN, WHOLE)]
     rows = [[RELATIVE, *streams]]
     for _, each in places:
-        if each.name != "confidence" and set(values(each, RELATIVE)) == {1.0}:
-            continue  # an alarm beside the same risk
+        if not _own_risk(each):
+            continue
         means = (figure_of(each, RELATIVE, stream) for stream in streams)
         rows.append([each.name, *(printed(mean, RELATIVE) for mean in means)])
     return markdown(rows, left=1)
@@ -300,7 +393,11 @@ def _titled(result: Result) -> str:
 
 
 def _headline(result: Result, form: str) -> str:
-    estimate, low, high = (format(each, form) for each in result.headline[:3])
+    return _interval(result.headline, form)
+
+
+def _interval(found: Interval, form: str) -> str:
+    estimate, low, high = (format(each, form) for each in found[:3])
     return f"{estimate} ({low} to {high})".replace("%", " %")
 
 

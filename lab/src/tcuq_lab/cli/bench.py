@@ -9,20 +9,20 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tcuq.base.atomic_files import write_whole
-from tcuq.base.checks import known
 from tcuq.base.errors import InputError
 from tcuq.cli.common import answer, note, progress
 from tcuq.cli.process import UsageError
 
 from ..benchmark.entries import BUILT_IN, built_in, load_entry
-from ..benchmark.files import LIST, arrays_of, content_digest, content_of, load, save
-from ..benchmark.make import SEED, TASKS, about, made
+from ..benchmark.files import LIST, load
+from ..benchmark.recording import recording
 from ..benchmark.results import (
     TRACKS,
     Result,
     beside,
     leaderboard,
     load_results,
+    nested,
     placed,
     rank_line,
     ranked,
@@ -33,45 +33,40 @@ from ..benchmark.results import (
     stored,
 )
 from ..changes import update
-from ..data import present
 from ..experiments.benchmark import Outcome, run
-from ..harness.laws import RECORDED
-from ..harness.lines import entries, plain
 from ..home import NoCheckout, folder, home
-from ..reproduce.run_size import run_size
-from ..reproduce.units import PLAIN
-from .shared import forecast, recordings_of
 
 RESULTS = "results"
 """Folder of the built-in results, beside the streams."""
 ENDS = ("value", "low", "high")
-NEXT = """Judge a method on recorded streams of three networks. Type one of these:
+NEXT = """Judge a method on streams of what eight networks said. Type one of these:
   tcuq-lab bench confidence                      a built-in method: {names}
   tcuq-lab bench your_method.py --out results    yours; writes a result file
   tcuq-lab bench --table results/*.json          the leaderboard: yours and the built-in methods
+  tcuq-lab bench all --log mine.csv              all methods on a recording of yours
 An example of ten lines:
   tcuq-lab bench {example}
 docs/BENCHMARK.md says what a method is given and what it says."""
 
 
 def bench(args: argparse.Namespace) -> int:
-    """Run methods, print the leaderboard, or make the streams."""
-    if sum(map(bool, (args.methods, args.table is not None, args.make))) > 1:
-        raise UsageError("METHOD, --table and --make exclude each other")
+    """Run methods, or print the leaderboard."""
+    if args.methods and args.table is not None:
+        raise UsageError("METHOD and --table exclude each other")
     if args.check and not args.page:
         raise UsageError("--check needs --page FILE")
-    if args.write and not (args.page or args.make):
-        raise UsageError("--write needs --page FILE or --make")
+    if args.write and not args.page:
+        raise UsageError("--write needs --page FILE")
     if args.page and args.table is None and args.methods != ["all"]:
         raise UsageError("--page needs --table, or all")
     if args.page and args.methods and args.out:
         raise UsageError("--out and --page exclude each other: with --page, results are those of the streams")
+    if args.log and (args.page or args.streams or not args.methods):
+        raise UsageError("--log needs METHOD or all, and goes without --streams and --page")
     if args.only and not args.table:
         raise UsageError("--only needs --table FILE: a result file of yours")
     if args.table is not None:
         return _table(args)
-    if args.make:
-        return _make(args)
     if args.methods:
         return _run(args)
     try:
@@ -97,7 +92,7 @@ def _folder(given: str | None) -> Path:
         raise InputError(
             "missing",
             f"{found} has no {LIST}, expected the streams of the benchmark: pass --streams DIR, or make them "
-            "with tcuq-lab bench --make",
+            "with lab/tools/benchmark_worlds.py",
         )
     return found
 
@@ -111,9 +106,9 @@ def _run(args: argparse.Namespace) -> int:
         if stems[number] in stems[:number]:
             raise UsageError(f"{name} would have the result file of {names[stems.index(stems[number])]}")
     entries = [load_entry(name) if name.endswith(".py") else built_in(name) for name in names]
-    place = _folder(args.streams)
-    benchmark = load(place)
-    others = stored(place / RESULTS, benchmark.digest)
+    place = Path() if args.log else _folder(args.streams)
+    benchmark = recording(args.log) if args.log else load(place)
+    others = [] if args.log else stored(place / RESULTS, benchmark.digest)
     if args.out:
         Path(args.out).mkdir(parents=True, exist_ok=True)
     found, shown, texts, results = {}, [], {}, []
@@ -124,7 +119,7 @@ def _run(args: argparse.Namespace) -> int:
             found[entry.name] = _summary(outcome)
             shown.append(screen(outcome))
             results.append(result_of(name, json.loads(texts[stem])))
-            if others and not entry.told:
+            if others and not entry.told and not args.log:
                 shown.append(rank_line(results[-1], beside(results[-1:], others)))
             if args.out:
                 path = Path(args.out) / f"{stem}.json"
@@ -134,7 +129,9 @@ def _run(args: argparse.Namespace) -> int:
         paths = {place / RESULTS / f"{stem}.json": text for stem, text in texts.items()}
         new = {path: text for path, text in paths.items() if not same_figures(path, text)}
         return _renewed(args, [*results, *beside(results, others)], new)
-    if args.out:
+    if args.log:
+        shown = [leaderboard(results).rstrip()]
+    elif args.out:
         streams = f" --streams {shlex.quote(args.streams)}" if args.streams else ""
         shown.append(f"next: tcuq-lab bench --table {args.out}/*.json{streams}")
     answer(args, found, "\n".join(shown))
@@ -165,7 +162,7 @@ def _summary(outcome: Outcome) -> dict[str, object]:
         "excess" if outcome.entry.told else "relative_errors": dict(zip(ENDS, head, strict=False)),
         "fit_seconds": outcome.fit_seconds,
         "step_microseconds": outcome.step_microseconds,
-        "lines": plain(entries(outcome.lines)),
+        "figures": nested(outcome.lines),
     }
 
 
@@ -193,32 +190,4 @@ def _table(args: argparse.Namespace) -> int:
         if found
     }
     answer(args, ranks, leaderboard(results).rstrip())
-    return 0
-
-
-def _make(args: argparse.Namespace) -> int:
-    setting = run_size(args.setting)
-    asked = [known("task", task, TASKS) for task in args.task or ()]
-    if not args.out and (args.task or setting.name != "full"):
-        raise UsageError("the benchmark has all tasks at --setting full; pass --out DIR for other streams")
-    out = folder(args.out, "benchmark")
-    recordings = recordings_of(args, setting)
-    there = (task for task in TASKS if task not in RECORDED or present(task, "test") is not None)
-    tasks = dict.fromkeys(asked or [task for task in there if recordings.has(task, SEED, PLAIN)])
-    with forecast(args) as bar:
-        found = [made(task, recordings, bar) for task in tasks]
-    before = content_of(out)
-    if before == {f"{task.name}.npz": content_digest(arrays_of(task)) for task in found}:
-        note(args, f"{out}: no change")
-    elif before and not args.write:
-        raise UsageError(f"{out} holds other streams; --write replaces them, results are then made again")
-    else:
-        save(out, found, about(setting.name, found))
-    sizes = {task.name: (out / f"{task.name}.npz").stat().st_size for task in found}
-    lines = [
-        f"{task.name}: {sum(map(len, task.streams.values())):,} steps, {len(task.probs):,} different, "
-        f"{sizes[task.name] / 1e6:.1f} MB"
-        for task in found
-    ]
-    answer(args, {"out": str(out), "bytes": sizes}, "\n".join([*lines, f"the streams are in {out}"]))
     return 0

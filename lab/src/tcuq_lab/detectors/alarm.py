@@ -56,6 +56,7 @@ class Seen:
     probs: npt.NDArray[Any]
     features: npt.NDArray[Any] | None = None
     logits: npt.NDArray[Any] | None = None
+    gauges: npt.NDArray[Any] | None = None
 
     @classmethod
     def of(cls, parts: Sequence[tuple[Floats, Outputs]]) -> Seen:
@@ -73,11 +74,13 @@ class Seen:
             column(lambda seen: seen.probs),
             column(lambda seen: seen.features),
             column(lambda seen: seen.extra.get("logits")),
+            column(lambda seen: seen.gauges),
         )
 
     def vectors(self, which: str) -> npt.NDArray[Any]:
-        """Return posteriors or features; posteriors where there are no features."""
-        return self.probs if which == "posteriors" or self.features is None else self.features
+        """Return posteriors, features or gauges; posteriors where there are none."""
+        found = {"features": self.features, "gauges": self.gauges}.get(which)
+        return self.probs if found is None else found
 
 
 class Clean:
@@ -288,7 +291,8 @@ PROVED_BETS = grid(scale=SCALES, margin=(0.02, 0.05), stake=(0.9, 0.98))
 _EWMA, _BOCPD = partial(_standard, of=ewma), partial(_standard, of=expected_rise)
 _MMD = partial(_test, test=discrepancy, learn=kernel_of)
 _CLASSIFIER = partial(_test, test=told_apart, learn=principal_of)
-_HOTELLING = partial(_test, test=hotelling, learn=centers_of)
+on_vectors = partial(_test, test=hotelling, learn=centers_of)
+"""Hotelling's statistic of the last vectors."""
 RIVALS: tuple[Rival, ...] = (
     Rival("windowed mean", grid(scale=SCALES, window=WINDOWS), _mean),
     Rival("EWMA", grid(scale=SCALES, rate=(1 / 4, 1 / 8, 1 / 16, 1 / 32)), _EWMA),
@@ -307,7 +311,7 @@ RIVALS: tuple[Rival, ...] = (
     Rival("CUSUM, nearest neighbors", _of(*(("neighbors", rank) for rank in RANKS)), _cusum),
     Rival("CUSUM, belief", _of(("belief", 1 / 16), ("belief", 1 / 4)), _cusum),
     Rival("Mahalanobis window", grid(of=(DISTANCE,), scale=SCALES, window=WINDOWS), _mean),
-    Rival("T2 window", VECTORS, _HOTELLING),
+    Rival("T2 window", VECTORS, on_vectors),
     Rival("conformal martingale, feature distance", grid(of=(DISTANCE,), **GAMES), _martingale),
     Rival("random", grid(hold=(64, 1, 8, 16, 32, 128, 256, 512)), _random),
     Rival("clock", grid(period=(1000, 125, 250, 500, 750, 1500, 2000, 4000)), _clock),

@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from ..benchmark.files import DEV, Benchmark
+from ..benchmark.draw import DEV
+from ..benchmark.files import Benchmark
 from ..benchmark.late import RULES, Ruled, Told, within
 from ..benchmark.results import markdown, placed
 from ..harness.checks import Checked, Entry
 from ..harness.declare import Case, Late, Play, Row
 from ..harness.measure import case_of
 from ..harness.types import MAX_ERROR
+from .benchmark import late_streams
 
 SLACK = 0.02
 """By how much the error of a stream's second half may be above it."""
@@ -64,11 +66,11 @@ def figures(case: Case) -> dict[str, float | int | bool | None]:
 def run(benchmark: Benchmark, tell: Callable[[int, int, str], None] | None = None) -> list[dict[str, Any]]:
     """Run ours in all settings, rivals in the first."""
     found: list[dict[str, Any]] = []
-    total, done = sum(len(task.tests) for task in benchmark.tasks) * len(SETTINGS), 0
+    total, done = sum(len(late_streams(task)) for task in benchmark.tasks) * len(SETTINGS), 0
     for task in benchmark.tasks:
         for late in SETTINGS:
             fits = {row: row.fit(task, DEV) for row in rows(late)}
-            for stream in task.tests:
+            for stream in late_streams(task):
                 play = Play(stream, stream, "", DEV, late)
                 for row, fitted in fits.items():
                     about = {"task": task.name, "stream": stream, "method": row.name}

@@ -5,6 +5,7 @@ No step may depend on later ones, a stretch begins afresh, and the same input gi
 
 from __future__ import annotations
 
+import inspect
 import os
 import time
 import traceback
@@ -23,7 +24,7 @@ from .types import Answers, Dev, NoLabels, Outputs, together
 TOLERANCE = 1e-5
 """Risks and accuracies that differ by less, of their value or their spread, are the same: a product of
 float32 matrices rounds otherwise in a batch of another length."""
-NUMBERS = ("risk", "accuracy", "prediction_risk")
+NUMBERS = ("risk", "accuracy", "prediction_risk", "evidence")
 
 
 class Broken(ValueError):
@@ -64,15 +65,17 @@ def blamed(place: str, what: str) -> Iterator[None]:
 class Checked:
     """A method fitted to one task; it is shown stretches one by one, and what it says is checked.
 
-    With `rules`, the first stretch of every stream is also shown again, cut off, with other later steps, and
-    to a second fit.
+    With `rules`, the first stretch of the first stream and of every third is also shown again, cut off, with
+    other later steps, and to a second fit.
     """
+
+    every = 3
 
     def __init__(self, entry: Entry, dev: Dev, task: str, rules: bool = True) -> None:
         self.entry, self.task, self.classes = entry, task, dev.probs.shape[1]
         self.again = Checked(entry, dev, task, rules=False) if rules else None
         self.where = "stream"
-        self.labels = 0
+        self.labels = self.streams = 0
         self._kinds: tuple[bool, ...] | None = None
         self.watch_seconds, self.steps, began = 0.0, 0, time.perf_counter()
         with blamed(entry.place, "Method()"):
@@ -92,13 +95,13 @@ class Checked:
             return integer("state_bytes", found, 0, 2**40)
 
     def watch(self, seen: Outputs) -> Answers:
-        """Show each stretch; with rules, check the first one."""
+        """Show each stretch; with rules, check the first one of some streams."""
         parts, began = seen.split(), time.perf_counter()
         said = [self.say(part, f"{self.where}, stretch {number}") for number, part in enumerate(parts)]
         self._timed(began, len(seen))
         for each in said:
             self._same_kinds(each)
-        if self.again is not None:
+        if self._checks():
             where = f"{self.where}, stretch 0"
             self._check_twice(parts[0], said[0], where)
             self._check_past(parts[0], said[0], where)
@@ -110,9 +113,14 @@ class Checked:
         began = time.perf_counter()
         said = self.say(seen, self.where, label, delay)
         self._timed(began, len(seen))
-        if self.again is not None:
+        if self._checks():
             self._check_twice(seen.taken(slice(0, len(seen) // 4)), said, self.where, label, delay)
         return said
+
+    def _checks(self) -> bool:
+        """Count a stream, and return whether rules are checked on it."""
+        self.streams += 1
+        return self.again is not None and self.streams % self.every == 1
 
     def _timed(self, began: float, steps: int) -> None:
         self.watch_seconds += time.perf_counter() - began
@@ -139,6 +147,11 @@ class Checked:
         return not self.entry.told and callable(getattr(self.method, "watch", None))
 
     @property
+    def _takes_gauges(self) -> bool:
+        """Whether `step` has a third argument."""
+        return len(inspect.signature(self.method.step).parameters) > 2
+
+    @property
     def _carried(self) -> str:
         """What to do where the same stretch gets another result."""
         if self._watches:
@@ -157,7 +170,7 @@ class Checked:
         self.labels = 0  # that came
         nothing = [None] * len(seen)
         given = [seen.probs, nothing if seen.features is None else seen.features]
-        given += [] if seen.gauges is None else [seen.gauges]
+        given += [] if seen.gauges is None or not self._takes_gauges else [seen.gauges]
         for at, step in enumerate(zip(*given, strict=True)):
             rows.append(Answers.of(self.method.step(*step)))
             if label is not None and at >= delay:
@@ -277,6 +290,7 @@ def checked(said: Answers, stream: Outputs, classes: int) -> Answers:
         ("accuracy", "fiu", "0 to 1", lambda v: (v >= 0) & (v <= 1)),
         ("accept", "biu", "True or False", lambda v: (v == 0) | (v == 1)),
         ("prediction_risk", "fiub", "a finite number", np.isfinite),
+        ("evidence", "fiub", "a finite number", np.isfinite),
     ):
         if getattr(said, name) is None:
             continue

@@ -50,6 +50,8 @@ class Outputs:
         Steps of one independent stretch have the same number and lie together; one stretch by default.
     gauges : float array of shape (T, g), optional
         Numbers of the input itself, such as brightness.
+    gauge_names : tuple of str, optional
+        Their names.
 
     Examples
     --------
@@ -63,6 +65,7 @@ class Outputs:
     extra: Mapping[str, Array] = field(default_factory=lambda: MappingProxyType({}))
     stretches: Ints | None = None
     gauges: Array | None = None
+    gauge_names: tuple[str, ...] | None = None
 
     def __len__(self) -> int:
         return len(self.probs)
@@ -78,7 +81,8 @@ class Outputs:
             return None if values is None else values[rows]
 
         extra = {name: values[rows] for name, values in self.extra.items()}
-        return Outputs(self.probs[rows], some(self.features), extra, some(self.stretches), some(self.gauges))
+        seen = some(self.features), extra, some(self.stretches), some(self.gauges), self.gauge_names
+        return Outputs(self.probs[rows], *seen)
 
     def split(self) -> list[Outputs]:
         """Return the stretches, each by itself."""
@@ -86,7 +90,10 @@ class Outputs:
 
     def log(self) -> Log:
         """Return the same as `tcuq` reads it."""
-        return Log(self.probs, self.features, segments=self.stretches)
+        return Log(self.probs, self.features, segments=self.stretches, **self._gauged())
+
+    def _gauged(self) -> dict[str, Any]:
+        return {} if self.gauges is None else {"gauges": self.gauges, "gauge_names": self.gauge_names}
 
 
 def joined(parts: list[Outputs], numbered: bool = True) -> Outputs:
@@ -98,7 +105,8 @@ def joined(parts: list[Outputs], numbered: bool = True) -> Outputs:
 
     extra = {name: np.concatenate([each.extra[name] for each in parts]) for name in parts[0].extra}
     numbers = np.repeat(np.arange(len(parts)), [len(each) for each in parts]) if numbered else None
-    return Outputs(column("probs"), column("features"), extra, numbers, column("gauges"))
+    names = parts[0].gauge_names
+    return Outputs(column("probs"), column("features"), extra, numbers, column("gauges"), names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +161,7 @@ class Dev(Outputs):
 
     Parameters
     ----------
-    probs, features, extra, stretches, gauges
+    probs, features, extra, stretches, gauges, gauge_names
         As of `Outputs`.
     clean : Outputs, optional
         A second log that is known to be clean.
@@ -198,7 +206,8 @@ class Dev(Outputs):
             return super().log()
         kept = slice(None) if self.truth.judged.all() else self.truth.judged
         seen = self.taken(kept)
-        return Log(seen.probs, seen.features, self.labels[kept], seen.stretches, self.shifted[kept])
+        told = self.labels[kept], seen.stretches, self.shifted[kept]
+        return Log(seen.probs, seen.features, *told, **seen._gauged())
 
 
 class Switch(NamedTuple):
@@ -232,6 +241,9 @@ class Answers(NamedTuple):
         Risk of the network's own class, of a method that answers with another.
     probs : array, optional
         Posteriors that the answer stands by: where there is no `prediction_risk`, it is 1 less their share.
+    evidence : number, optional
+        What the alarm compares with its limit. The benchmark moves that limit until all alarms are false
+        equally often; an alarm without evidence is taken as it is.
 
     Examples
     --------
@@ -240,7 +252,7 @@ class Answers(NamedTuple):
     >>> Answers.of({"rsk": [0.25]})
     Traceback (most recent call last):
     ...
-    ValueError: unknown key 'rsk'; allowed: risk, answer, alarm, accuracy, accept, prediction_risk, probs
+    ValueError: unknown key 'rsk'; allowed: risk, answer, alarm, accuracy, accept, prediction_risk, ...
     """
 
     risk: Any
@@ -250,6 +262,7 @@ class Answers(NamedTuple):
     accept: Any = None
     prediction_risk: Any = None
     probs: Any = None
+    evidence: Any = None
 
     @classmethod
     def of(cls, value: Any) -> Answers:

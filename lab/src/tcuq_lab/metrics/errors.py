@@ -15,7 +15,7 @@ from ..harness.types import MAX_ERROR, confidence
 AUROC, PREDICTION_AUROC, ERRORS = "error AUROC", "prediction error AUROC", "errors"
 LEFT = {"errors at 90 %": 0.9, "errors at 80 %": 0.8}
 NINETY = "errors at 90 %"
-RELATIVE = "relative errors"
+RELATIVE, OF_CONFIDENCE = "relative errors", "errors of confidence at 90 %"
 LEAST = 0.005
 """Added to both shares of errors before they are compared: a stream with hardly any error must not decide."""
 BLOCK = 50
@@ -55,11 +55,11 @@ def prediction_ranking(case: Case) -> dict[str, Figure]:
 
 
 def relative(case: Case) -> dict[str, Figure | Drawn]:
-    """Return the errors left at 90 %, and over those that confidence leaves."""
+    """Return the errors left at 90 %, those that confidence leaves, and their ratio."""
     plain = confidence(case.seen)
     base = LeftAt(plain.risk, plain.answer != case.truth.labels, case.truth.stretches, 0.9, case.truth.judged)
     own, other = (drawn(each, case.truth.count, case.draws) for each in (left(case, NINETY)[NINETY], base))
-    return {NINETY: own, RELATIVE: over(own, other)}
+    return {NINETY: own, OF_CONFIDENCE: other, RELATIVE: over(own, other)}
 
 
 def over(first: Drawn, second: Drawn) -> Drawn:
