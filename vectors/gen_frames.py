@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 FILE = Path(__file__).resolve().parent / "frames.txt"
-POSTERIORS, DECISIONS, STATE = 0xF9, 0xFA, 0xFB
+POSTERIORS, DECISIONS, STATE, GAUGES = 0xF9, 0xFA, 0xFB, 0xFC
 ORDERS = [12, 12, 1, 11, 8, 1, 1]
 Row = dict[str, int]
 NUMBERS = ("uncertainty", "risk", "threshold", "degradation", "persistence", "novelty", "expected_accuracy")
@@ -140,6 +140,7 @@ def lines() -> Iterator[str]:
     yield "# posteriors FINGERPRINT BOOT SEQ L D ROWS: int8 as two's complement, step by step"
     columns = " ".join((*NUMBERS, *FLAGS)).upper()
     yield f"# decisions FINGERPRINT BOOT SEQ L HORIZON, then one line a step: step {columns}"
+    yield "# gauges FINGERPRINT BOOT SEQ L D G ROWS: as posteriors, each step with G int16 behind it"
     yield "# state FINGERPRINT BOOT SEQ SIZE OFFSET PART: SEQ as in the frame"
     yield "# frame BYTES: what stands on the line; one after each of the above"
     dice = random.Random(18)
@@ -179,3 +180,10 @@ def lines() -> Iterator[str]:
         who = whose()
         yield f"state {' '.join(map(str, who))} {size} {offset} {bytes(content).hex()}"
         yield frame(header(STATE, *who, offset) + little(size, 3) + content)
+    dice = random.Random(20)
+    for classes, features, gauges, steps in ((2, 0, 1, 1), (10, 0, 8, 9), (10, 8, 16, 3), (1000, 256, 16, 3)):
+        for values in (range(256), range(1)):
+            rows = [dice.choice(values) for _ in range((classes + features + 2 * gauges) * steps)]
+            who = whose()
+            yield f"gauges {' '.join(map(str, who))} {classes} {features} {gauges} {bytes(rows).hex()}"
+            yield frame([*header(GAUGES, *who, classes + 4096 * features), gauges, *rows])

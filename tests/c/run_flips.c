@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Flips every bit of every counter and of every byte of the ring, one at a time and at a random moment, and
- * holds what follows against SPEC.md section 12; also two at a time, every bit of a saved state, and every bit
- * of the params that is no pointer or length, and of all that they point to. Meant to run under sanitizers.
+ * holds what follows against SPEC.md section 12; also two at a time, and every bit of a saved state. Meant to run under
+ * sanitizers; run_param_flips.c does the same to params.
  *
  *     run_flips [STRIDE]      every flip, or one of so many
  *
  * Exit status: 0 when everything held, else 1. A monitor beside it, which sees the same inputs without a flip,
  * says what the signals should be. */
-#include "check.h"
-#include "tcuq_fields.h"
+#include "flip_sets.h"
 
-enum { CLASSES = 4, FEATURES = 4, LAGS = 3, DEPTH = 4, WIDE = 10, DEGRADATION = 5, COUNTERS = 14, FILLED = 13, HOSTILE = 80, CALM = 500, SETS = 12, PAIRS = 300 };
+enum { DEPTH = 4, WIDE = 10, DEGRADATION = 5, COUNTERS = 14, FILLED = 13, HOSTILE = 80, CALM = 500, PAIRS = 300 };
 
 /* Steps after which a damaged signal is as good as new: lagged ones exactly, others within NEAR / 65536, and a drift
  * that happens to be short, where a unit shows, within DRIFT_NEAR. Slow means forget at a rate of 1/64 where no step is
@@ -22,165 +21,7 @@ static const unsigned recovers[TCUQ_SIGNAL_COUNT] = {DEPTH, DEPTH, DEPTH, 0, 0, 
  * speak of its answer come back later by as much. */
 enum { LEARNED = 800 };
 
-static const uint8_t lags[LAGS] = {1, 2, 4};
-static const uint16_t lag_weights[LAGS] = {16384, 8192, 8192};
-static const int16_t offsets[CLASSES] = {-400, 30, 0, 90};
-static const int8_t centers[CLASSES * FEATURES] = {9, -4, 77, 0, 40, 40, -40, -40, -100, 3, 7, 120, 5, 5, 5, 5};
-static tcuq_evidence_t head, bet, same_looks;
-static tcuq_instant_t instant;
-static tcuq_feedback_t feedback;
-
-/* Two gauges, odds, and both distances. */
-enum { NUMBERS = 5 };
-static tcuq_sight_t sight;
-static const int32_t sight_mean[NUMBERS] = {0, 0, 480000, 900000, 400000};
-static const uint16_t sight_scale[NUMBERS] = {512, 512, 512, 512, 512};
-static const uint8_t sight_shift[NUMBERS] = {5, 5, 13, 13, 12};
-static const int8_t sight_class_mean[CLASSES * NUMBERS] = {0};
-static const int16_t sight_matrix[NUMBERS * (NUMBERS + 1) / 2] = {90, 3, 0, -2, 1, 90, 4, 0, 3, 90, -5, 2, 90, 1, 90};
-
-typedef struct {
-    const char *name;
-    tcuq_params_t params;
-} set_t;
-
-static const char *set_name;
-static const char *target_name;
-static unsigned target_bit;
 static unsigned stride = 1;
-
-static void need(int holds, const char *what)
-{
-    if (!holds) {
-        fprintf(stderr, "%s, %s bit %u: %s\n", set_name, target_name, target_bit, what);
-        exit(1);
-    }
-}
-
-static tcuq_params_t base(uint32_t signals)
-{
-    tcuq_params_t p = plain_params(signals, CLASSES, FEATURES);
-    unsigned n;
-    p.zero_point = 5;
-    p.lag_count = LAGS;
-    p.lags = lags;
-    p.lag_weights = lag_weights;
-    p.bias = -2 * 65536;
-    p.fall_limit = 20000;
-    p.fall_cap = 30000;
-    for (n = 0; n < TCUQ_SIGNAL_COUNT; n++) {
-        p.coef[n] = (int16_t)(n % 2u == 0u ? 700 : 300);
-        p.clean_mean[n] = (uint16_t)(9000u + 500u * n);
-    }
-    return p;
-}
-
-/* Evidence and instant heads: evidence as it is and as a bet. */
-static void make_heads(void)
-{
-    unsigned n;
-    head.offset = offsets;
-    head.clip = 2u * 65536u;
-    head.allowance = 6000u;
-    head.reach = 9000u;
-    head.bias = -3000;
-    instant.bias = -65536;
-    for (n = 0; n < TCUQ_SIGNAL_COUNT; n++) {
-        head.coef[n] = (int16_t)(n % 3u == 0u ? 400 : -200);
-        instant.coef[n] = (int16_t)(n % 2u == 0u ? 200 : 900);
-    }
-    bet = head;
-    bet.bet_base = 60000u;
-    bet.bet_slope = 20000u;
-    same_looks = head; /* no step is new beside the last */
-    same_looks.reach = 1u << 31;
-}
-
-/* The standard profile: what a fit of today gives. */
-static tcuq_params_t standard(uint32_t signals, const tcuq_instant_t *with, const tcuq_evidence_t *summed)
-{
-    tcuq_params_t p = base(signals);
-    p.lag_count = 0;
-    p.about = TCUQ_ABOUT_ANSWER;
-    p.instant = with;
-    p.evidence = summed;
-    p.centers = (signals & TCUQ_BIT(TCUQ_DISTANCE)) != 0u ? centers : NULL;
-    p.fall_limit = p.fall_cap = 0;
-    p.rise_clear = 9000;
-    p.least_raised = 12;
-    p.horizon = 5;
-    p.expected_start = 60000;
-    return p;
-}
-
-/* Parameters far apart: usual, all signals with a belief as anchor and evidence, no ring, extreme maps, learned
- * persistence. */
-static unsigned sets(set_t *out)
-{
-    make_heads();
-    out[0].name = "paper";
-    out[0].params = base(TCUQ_PROFILE_PAPER);
-    out[1].name = "every signal";
-    out[1].params = base(TCUQ_ALL_SIGNALS);
-    out[1].params.anchor = TCUQ_ANCHOR_BELIEF;
-    out[1].params.centers = centers;
-    out[1].params.instant = &instant;
-    out[1].params.evidence = &head;
-    out[1].params.fall_limit = out[1].params.fall_cap = 0;
-    out[1].params.level_num = 3;
-    out[1].params.level_den = 7;
-    out[2].name = "no ring";
-    out[2].params = base(0x18u);
-    out[2].params.lag_count = 0;
-    out[2].params.reference = 0;
-    out[2].params.rise_limit = out[2].params.rise_cap = 0;
-    out[3].name = "flat map, steep wall";
-    out[3].params = base(TCUQ_PROFILE_PAPER);
-    out[3].params.slope = 0;
-    out[3].params.knee = 300;
-    out[3].params.steep_slope = 1677721;
-    out[3].params.budget_num = 0;
-    out[4].name = "gentle map";
-    out[4].params = base(TCUQ_BIT(TCUQ_FLIPS) | TCUQ_BIT(TCUQ_DOUBT));
-    out[4].params.reference = 60000;
-    out[4].params.slope = out[4].params.steep_slope = 5000;
-    out[4].params.knee = 0;
-    out[4].params.level_num = 990;
-    out[4].params.level_den = 1000;
-    out[4].params.budget_num = out[4].params.budget_den = 1;
-    out[4].params.burst = 10000;
-    out[5].name = "standard";
-    out[5].params = standard(TCUQ_PROFILE_STANDARD, &instant, &head);
-    out[6].name = "standard, bet";
-    out[6].params = standard(TCUQ_PROFILE_STANDARD, &instant, &bet);
-    out[7].name = "standard, posteriors only";
-    out[7].params = standard(0x130u, &instant, &bet);
-    out[7].params.features = 0;
-    out[7].params.anchor = TCUQ_ANCHOR_BELIEF;
-    out[8].name = "standard, inputs that repeat, about the prediction";
-    out[8].params = standard(TCUQ_PROFILE_STANDARD, &instant, &same_looks);
-    out[8].params.about = TCUQ_ABOUT_PREDICTION;
-    out[9].name = "evidence without an instant head";
-    out[9].params = base(0x7Au);
-    out[9].params.evidence = &head;
-    out[9].params.fall_limit = out[9].params.fall_cap = 0;
-    out[10].name = "standard, labels";
-    out[10].params = standard(TCUQ_PROFILE_STANDARD, &instant, &head);
-    TCUQ_FEEDBACK_NUMBERS(SET_USUAL)
-    feedback.memory = 7;
-    out[10].params.feedback = &feedback;
-    out[11].name = "sight";
-    out[11].params = standard(0x1B0u, &instant, NULL);
-    TCUQ_SIGHT_NUMBERS(SET_USUAL)
-    sight.odds_weight = 20;
-    sight.mean = sight_mean;
-    sight.scale = sight_scale;
-    sight.shift = sight_shift;
-    sight.class_mean = sight_class_mean;
-    sight.matrix = sight_matrix;
-    out[11].params.sight = &sight;
-    return SETS;
-}
 
 typedef struct {
     tcuq_t monitor;
@@ -489,83 +330,6 @@ static void between_save_and_load(const tcuq_params_t *p)
     free(state);
 }
 
-/* Every bit of some bytes that a monitor reads: verify finds it. */
-static void verify_finds(const watch_t *w, const char *name, void *from, size_t size)
-{
-    uint8_t *bytes = from;
-    target_name = name;
-    for (target_bit = 0; target_bit < 8u * (unsigned)size; target_bit++) {
-        bytes[target_bit / 8u] ^= (uint8_t)(1u << target_bit % 8u);
-        need(tcuq_verify(&w->monitor) == TCUQ_ERR_OTHER, "not found");
-        bytes[target_bit / 8u] ^= (uint8_t)(1u << target_bit % 8u);
-    }
-    need(tcuq_verify(&w->monitor) == TCUQ_OK, "sound again");
-}
-
-/* Params and all that they point to, in memory that can be damaged. Pointers and lengths are followed: they belong in
- * read-only memory. */
-static void verify_finds_every_bit(const tcuq_params_t *good)
-{
-    static uint8_t own_lags[LAGS];
-    static uint16_t own_weights[LAGS];
-    static int16_t own_offsets[CLASSES];
-    static int8_t own_centers[CLASSES * FEATURES];
-    static tcuq_params_t p;
-    static tcuq_evidence_t evidence;
-    static tcuq_instant_t instant;
-    static tcuq_feedback_t feedback;
-    watch_t w;
-    p = *good;
-    memcpy(own_lags, lags, sizeof lags);
-    memcpy(own_weights, lag_weights, sizeof lag_weights);
-    memcpy(own_offsets, offsets, sizeof offsets);
-    memcpy(own_centers, centers, sizeof centers);
-    p.lags = own_lags;
-    p.lag_weights = own_weights;
-    p.centers = p.centers == NULL ? NULL : own_centers;
-    if (p.evidence != NULL) {
-        evidence = *p.evidence;
-        evidence.offset = own_offsets;
-        p.evidence = &evidence;
-    }
-    if (p.instant != NULL) {
-        instant = *p.instant;
-        p.instant = &instant;
-    }
-    if (p.feedback != NULL) {
-        feedback = *p.feedback;
-        p.feedback = &feedback;
-    }
-    start(&w, &p);
-#define FINDS(error, of, name, type, low, high, bytes, usual) verify_finds(&w, #of " " #name, &of.name, sizeof of.name);
-#define FINDS_PARAM(error, of, name, type, low, high, bytes, usual)                \
-    if (offsetof(tcuq_params_t, name) < offsetof(tcuq_params_t, classes) || \
-        offsetof(tcuq_params_t, name) > offsetof(tcuq_params_t, lag_count)) { \
-        FINDS(error, of, name, type, low, high, bytes, usual)                      \
-    }
-    TCUQ_PARAM_NUMBERS(FINDS_PARAM)
-    verify_finds(&w, "coef", p.coef, sizeof p.coef);
-    verify_finds(&w, "clean_mean", p.clean_mean, sizeof p.clean_mean);
-    verify_finds(&w, "lags", own_lags, p.lag_count * sizeof own_lags[0]);
-    verify_finds(&w, "lag_weights", own_weights, p.lag_count * sizeof own_weights[0]);
-    if (p.centers != NULL) {
-        verify_finds(&w, "centers", own_centers, sizeof own_centers);
-    }
-    if (p.evidence != NULL) {
-        TCUQ_EVIDENCE_NUMBERS(FINDS)
-        verify_finds(&w, "evidence coef", evidence.coef, sizeof evidence.coef);
-        verify_finds(&w, "offset", own_offsets, sizeof own_offsets);
-    }
-    if (p.instant != NULL) {
-        TCUQ_INSTANT_NUMBERS(FINDS)
-        verify_finds(&w, "instant coef", instant.coef, sizeof instant.coef);
-    }
-    if (p.feedback != NULL) {
-        TCUQ_FEEDBACK_NUMBERS(FINDS)
-    }
-    free(w.ring);
-}
-
 int main(int count_args, char **args)
 {
     static set_t all[SETS];
@@ -582,7 +346,6 @@ int main(int count_args, char **args)
         unsigned targets = COUNTERS + (unsigned)tcuq_ring_size(p);
         int64_t room = idle(p);
         set_name = all[i].name;
-        verify_finds_every_bit(p);
         between_save_and_load(p);
         garbage(p, room);
         for (flips[0].target = 0; flips[0].target < targets; flips[0].target++) {

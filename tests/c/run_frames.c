@@ -1,7 +1,8 @@
 /* Writes frames as a script on standard input asks for, one line a command:
  *
- *   writer KIND FINGERPRINT BOOT SEQ_HIGH SEQ_LOW CLASSES FEATURES HORIZON SIZE      HORIZON + 16: with sight
- *   p BYTES                 posteriors and features of one step, hexadecimal
+ *   writer KIND FINGERPRINT BOOT SEQ_HIGH SEQ_LOW CLASSES FEATURES HORIZON SIZE      HORIZON + 16: with sight,
+ *                                                                    FEATURES + 65536 * GAUGES: with these
+ *   p BYTES                 posteriors, features and gauges of one step, hexadecimal
  *   d NUMBERS               a decision: threshold degradation prediction answer risk uncertainty persistence novelty
  *                           expected_accuracy flagged abstain alarm warming_up reason low_mass action changed moved
  *   flush
@@ -16,8 +17,9 @@
 
 #include "case.h"
 #include "tcuq_frame.h"
+#include "tcuq_gauges.h"
 
-static const tcuq_sight_t sight = {0};
+static tcuq_sight_t sight;
 static char line[400000];
 static int8_t row[200000];
 
@@ -71,10 +73,11 @@ static uint8_t *writer(tcuq_frame_t *frame, const char *text, uint8_t *old)
     memset(&params, 0, sizeof params);
     memset(frame, 0xA5, sizeof *frame);
     params.classes = (uint16_t)given[5];
-    params.features = (uint16_t)given[6];
-    params.signals = given[6] > 0 ? (uint32_t)TCUQ_BIT(TCUQ_MAGNITUDE) : 0u;
+    params.features = (uint16_t)(given[6] & 65535u);
+    sight.gauges = (uint8_t)(given[6] >> 16);
+    params.signals = params.features > 0 ? (uint32_t)TCUQ_BIT(TCUQ_MAGNITUDE) : 0u;
     params.horizon = (uint8_t)(given[7] & 15u);
-    params.sight = (given[7] & 16u) != 0u ? &sight : NULL;
+    params.sight = (given[7] & 16u) != 0u || sight.gauges > 0 ? &sight : NULL;
     free(old);
     bytes = malloc(given[8]);
     status = tcuq_frame_init(frame, &params, (uint8_t)given[0], (uint32_t)given[2], bytes, given[8]);
@@ -95,8 +98,11 @@ int main(void)
         if (strncmp(line, "writer ", 7) == 0) {
             bytes = writer(&frame, line + 7, bytes);
         } else if (strncmp(line, "p ", 2) == 0) {
+            const int8_t *features = frame.features > 0 ? row + frame.classes : NULL;
+            int16_t gauges[TCUQ_MAX_GAUGES];
             bytes_of(line + 2);
-            show(&frame, tcuq_frame_posteriors(&frame, row, frame.features > 0 ? row + frame.classes : NULL));
+            memcpy(gauges, row + frame.classes + frame.features, 2u * frame.gauges);
+            show(&frame, tcuq_frame_gauges(&frame, row, features, gauges) + tcuq_frame_posteriors(&frame, row, features));
         } else if (strncmp(line, "d ", 2) == 0) {
             tcuq_step_t step = step_of(line + 2);
             show(&frame, tcuq_frame_decision(&frame, &step));

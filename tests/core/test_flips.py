@@ -15,6 +15,7 @@ FLAGS = ["-std=c99", "-O1", "-g", "-Wall", "-Wextra", "-Wconversion", "-pedantic
 FLAGS += [FULL_BUILD]
 SANITIZED = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 FLIPS = 15_000
+PARAM_FLIPS = 19_000
 SOME = 200
 """In the short form, one flip of so many is tried."""
 
@@ -41,19 +42,25 @@ def flips(
     return subprocess.run([program, str(stride)], capture_output=True, text=True, timeout=300)
 
 
-def label_flips(core: Path, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Flip every bit of what labels need."""
+def all_flips(name: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Build a program that flips every bit there is, and run it."""
     need_compiler("gcc", "sanitized", folder)
-    program = folder / "run_label_flips"
-    sources = [ROOT / "tests" / "c" / "run_label_flips.c", *(core / path.name for path in CORE_SOURCES)]
-    command = ["gcc", *FLAGS, *SANITIZED, f"-I{core}", *sources, "-o", program]
+    program = folder / name
+    sources = [ROOT / "tests" / "c" / f"{name}.c", *CORE_SOURCES]
+    command = ["gcc", *FLAGS, *SANITIZED, f"-I{CORE}", *sources, "-o", program]
     subprocess.run(command, check=True)
     return subprocess.run([program], capture_output=True, text=True, timeout=300)
 
 
 def test_every_flip_of_what_labels_need_comes_back(tmp_path: Path) -> None:
-    done = label_flips(CORE, tmp_path)
+    done = all_flips("run_label_flips", tmp_path)
     assert (done.returncode, done.stdout) == (0, "512 bits, all came back\n"), done.stderr[:2000]
+
+
+def test_every_flip_of_params_is_found(tmp_path: Path) -> None:
+    done = all_flips("run_param_flips", tmp_path)
+    assert done.returncode == 0, done.stderr[:2000]
+    assert done.stdout.endswith(" flips, all found\n") and int(done.stdout.split()[0]) > PARAM_FLIPS
 
 
 def test_some_flips_come_back_and_lead_nowhere(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -74,6 +75,29 @@ def test_a_frozen_input_holds(params: Params) -> None:
     steps = Monitor(params).run(log)
     assert np.flatnonzero(steps["alarm"][200:])[0] < 100
     assert (steps["moved"][-50:] == 254).all()
+
+
+def unsure(log: Log, mixed: float) -> Log:
+    """Return the same with posteriors that say less."""
+    probs = (1 - mixed) * np.asarray(log.probs) + mixed / CLASSES
+    return Log(probs, log.features, labels=log.labels, gauges=log.gauges, gauge_names=log.gauge_names)
+
+
+def test_a_device_that_begins_a_little_off_is_one_of_its_own(params: Params) -> None:
+    assert params.sight is not None
+    alone = params.replace(sight=replace(params.sight, baseline=0))
+    others = [made(seed, 3000, brightness=0.6, sharpness=-0.6, tint=0.6) for seed in (11, 12, 13)]
+    own, none = (np.median([on(each, log) for log in others]) for each in (params, alone))
+    assert own <= 0.05 < 0.3 < none
+
+
+@pytest.mark.parametrize("stay", [1, 8])
+def test_a_device_degraded_from_its_first_step_never_is(params: Params, stay: int) -> None:
+    for degraded in (made(14, 3000, stay, sharpness=-3.0), unsure(made(15, 3000, stay), 0.6)):
+        steps = Monitor(params).run(degraded)
+        assert np.flatnonzero(steps["alarm"])[0] < 100
+        assert (steps["alarm"][100:] != 0).mean() > 0.8
+        assert (steps["alarm"][-500:] != 0).mean() > 0.8
 
 
 def test_an_alarm_ends_soon_after_the_shift(params: Params) -> None:

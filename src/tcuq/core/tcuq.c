@@ -135,23 +135,28 @@ static void score(const tcuq_params_t *p, const inference_t *now, const uint16_t
 }
 
 /* How likely the answer is right, Q0.16: by the head, or by that, what risk leans on and how far clean data are. */
-static uint32_t certainty_of(const tcuq_params_t *p, const inference_t *now, const tcuq_step_t *out)
+static uint32_t certainty_of(const tcuq_params_t *p, const inference_t *now, const uint16_t *signals, const tcuq_step_t *out)
 {
+    uint32_t leaned = p->anchor == TCUQ_ANCHOR_BELIEF ? TCUQ_DISBELIEF : TCUQ_ODDS; /* the signal that says it */
     uint32_t against;
     if (sight_head(p) == NULL || p->sight->accuracy_odds == 0 || now->frozen) {
         return Q16_MAX - (uint32_t)out->uncertainty; /* that of a frozen input is at least a guess's */
     }
-    against = (uint32_t)log_odds(out->uncertainty) + log_odds(ONE - now->anchor);
+    against = log_odds(out->uncertainty);
+    against += uses(p, (uint32_t)TCUQ_BIT(leaned)) ? signals[leaned] : log_odds(ONE - now->anchor);
     return logistic(tcuq_internal_right(p->sight, 32768 - (int32_t)(against >> 1), now->far));
 }
 
-/* The expected accuracy: a mean of past certainties. */
-static void expect(tcuq_t *m, const inference_t *now, uint32_t *labels, tcuq_step_t *out)
+/* The expected accuracy: a mean of past certainties. Returns that of this step where anybody asks. */
+static uint32_t expect(tcuq_t *m, const inference_t *now, const uint16_t *signals, uint32_t *labels, tcuq_step_t *out)
 {
-    uint32_t horizon = m->params->horizon;
+    uint32_t horizon = m->params->horizon, right = 0;
     out->expected_accuracy = 0;
+    if (horizon != 0u || labels != NULL) {
+        right = certainty_of(m->params, now, signals, out);
+    }
     if (horizon != 0u) {
-        int32_t certainty = (int32_t)((certainty_of(m->params, now, out) + 1u) << 8);
+        int32_t certainty = (int32_t)((right + 1u) << 8);
         m->accuracy = (uint32_t)moved((int32_t)(m->accuracy & 0xFFFFFFu), certainty, horizon);
         out->expected_accuracy = saturate((m->accuracy + 128u) >> 8);
         if (labels != NULL) {
@@ -159,6 +164,7 @@ static void expect(tcuq_t *m, const inference_t *now, uint32_t *labels, tcuq_ste
             out->expected_accuracy = saturate(expected > 0 ? (uint32_t)expected : 0u);
         }
     }
+    return right;
 }
 
 /* The threshold at a debt, section 9. */
@@ -319,10 +325,10 @@ NOT_INLINE static uint8_t add_up(uint32_t *sum, int32_t excess, uint32_t limit, 
 }
 
 /* What a label may be for later. */
-static NOT_INLINE void remember(const tcuq_params_t *p, const inference_t *now, int8_t *numbers, tcuq_step_t *out, int doubtful)
+static NOT_INLINE void remember(const tcuq_params_t *p, uint32_t right, int8_t *numbers, tcuq_step_t *out, int doubtful)
 {
     uint32_t next = number_at(numbers, NEXT);
-    uint32_t entry = (certainty_of(p, now, out) >> 3) & ~answer_mask(p); /* in 1/8192 */
+    uint32_t entry = (right >> 3) & ~answer_mask(p); /* in 1/8192 */
     entry |= (out->alarm & TCUQ_ALARM_RISE) != 0u ? STEP_ALARM : 0u;
     entry |= out->abstain == 0u && !doubtful ? STEP_COUNTED : 0u;
     number_put(numbers, ENTRIES + next, entry | out->answer);
@@ -358,7 +364,7 @@ static void alarm(tcuq_t *m, const layout_t *at, const inference_t *now, const u
     if (sight_head(p) != NULL) {
         out->degradation = (int32_t)tcuq_internal_over(m);
         out->changed = m->rise >= p->sight->changed || now->frozen ? 1u : 0u;
-        out->moved = out->changed != 0u ? (uint8_t)now->moved : (uint8_t)TCUQ_MOVED_NONE;
+        out->moved = (uint8_t)now->moved;
         held = tcuq_internal_hold(m, at, now, move);
         rise = held || left != 0u ? 1 : 0;
         m->fall = 0; /* as it is, unless memory has failed */
@@ -388,7 +394,7 @@ void tcuq_step_gauges(tcuq_t *m, const int8_t *probs, const int8_t *features, co
     uint16_t own[TCUQ_SIGNAL_COUNT];
     inference_t now;
     layout_t at;
-    uint32_t i;
+    uint32_t right, i;
     uint32_t *labels; /* what they need; NULL without feedback */
     int doubtful;
 
@@ -407,13 +413,13 @@ void tcuq_step_gauges(tcuq_t *m, const int8_t *probs, const int8_t *features, co
     tcuq_internal_signals(m, &at, &now, own);
     score(p, &now, own, out);
     labels = feedback_head(p) != NULL ? tcuq_internal_feedback(m, &at) : NULL;
-    expect(m, &now, labels, out);
+    right = expect(m, &now, own, labels, out);
     flag(m, out);
     doubtful = labels != NULL && doubtful_at(feedback_head(p), (int32_t)*labels, out->risk);
     spend(m, out, doubtful);
     alarm(m, &at, &now, own, labels, out);
     if (labels != NULL) {
-        remember(p, &now, feedback_numbers(labels), out, doubtful);
+        remember(p, right, feedback_numbers(labels), out, doubtful);
     }
     if (signals != NULL) {
         for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {

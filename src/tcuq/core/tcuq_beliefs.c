@@ -24,9 +24,9 @@ typedef struct {
     uint32_t even;  /* the belief of no knowledge */
 } likelihood_t;
 
-ALWAYS_INLINE static inline uint32_t likelihood(const likelihood_t *of, uint32_t number)
+ALWAYS_INLINE static inline uint32_t likelihood(const likelihood_t *of, const int8_t *prob)
 {
-    return ((uint32_t)of->probs[number] << 6) + of->least;
+    return ((uint32_t)*prob << 6) + of->least;
 }
 
 static void read_likelihood(likelihood_t *of, const int8_t *probs, uint32_t classes)
@@ -145,16 +145,18 @@ static uint16_t weigh_experts(const tcuq_t *m, expert_t *experts, const int8_t *
 static void predict(expert_t *experts, const int8_t *beliefs, int8_t *deficits, const likelihood_t *of)
 {
     uint32_t one = 0, two = 0, four = 0, seven = 0, mix_of = 0, all = 0, classes = of->classes, even = of->even, i;
+    const int8_t *prob = of->probs, *end = prob + classes;
     int32_t best = -0x7FFFFFFF;
-    for (i = 0; i < classes; i++, beliefs += 2) {
-        uint32_t said = likelihood(of, i);
+    do {
+        uint32_t said = likelihood(of, prob);
         all += said;
         one += kept_of(number_at(beliefs, 0), 1) * said;
         two += kept_of(number_at(beliefs, classes), 2) * said;
         four += kept_of(number_at(beliefs, 2u * classes), 4) * said;
         seven += kept_of(number_at(beliefs, 3u * classes), 7) * said;
         mix_of += kept_of(number_at(beliefs, 4u * classes), 6) * said;
-    }
+        beliefs += 2;
+    } while (++prob != end);
     experts[MEMORYLESS].by.factor = even * all;
     experts[STICKY_1].by.factor = one + fresh_of(even, 1) * all;
     experts[STICKY_2].by.factor = two + fresh_of(even, 2) * all;
@@ -202,9 +204,9 @@ static uint32_t persist(const tcuq_t *m, const layout_t *at, const int8_t *probs
     out->persistence = weigh_experts(m, experts, deficits);
     predict(experts, beliefs, deficits, &of);
     experts[MEMORYLESS].weight += experts[CLASS_MIX].weight;
-    for (i = 0; i < classes; i++) {
-        uint32_t said = likelihood(&of, i);
-        int8_t *number = beliefs + 2u * i;
+    for (i = 0; i < classes; i++, beliefs += 2) {
+        uint32_t said = likelihood(&of, &probs[i]);
+        int8_t *number = beliefs;
         uint32_t belief = experts[MEMORYLESS].weight * share_of(&experts[MEMORYLESS].by, of.even * said);
         uint32_t mix_of, now;
         belief += share_after(&experts[STICKY_1], number, 1, of.even, said);
@@ -218,18 +220,18 @@ static uint32_t persist(const tcuq_t *m, const layout_t *at, const int8_t *probs
         mix_of = number_at(number, 0);
         now = share_of(&experts[CLASS_MIX].by, prior_of(mix_of, 6, of.even) * said);
         number_put(number, 0, (uint32_t)moved((int32_t)mix_of, (int32_t)now, MIX_SHIFT));
-        belief = saturate(belief >> 15);
+        belief >>= 15;
         of_prediction = i == prediction ? belief : of_prediction;
         if (belief > best) {
             best = belief;
             answer = i;
         }
     }
-    if (p->about != TCUQ_ABOUT_ANSWER) {
-        return of_prediction;
+    if (p->about == TCUQ_ABOUT_ANSWER) {
+        out->answer = (uint16_t)answer;
+        of_prediction = best;
     }
-    out->answer = (uint16_t)answer;
-    return best;
+    return saturate(of_prediction); /* above only where memory has failed */
 }
 
 void tcuq_internal_beliefs(tcuq_t *m, const layout_t *at, inference_t *now, tcuq_step_t *out)

@@ -6,6 +6,7 @@
 
 #define AXES 6u          /* of a signal, that have gauges of their own */
 #define BINS 32u         /* of a picture, of 8 values each */
+#define PART 4096u       /* of a line: what runs up in it fits 32 bits */
 #define LOG_FIFTY 369876 /* log2(50) in Q16.16 */
 
 /* Sums over an input; of differences, sums of their sizes. */
@@ -43,17 +44,15 @@ typedef struct {
     uint32_t changes[AXES + 1u]; /* differences along the width, as levels */
 } series_t;
 
-/* Of a line's differences, sizes add up to twice the sum of what rises less the sum of all, which is the last value less
- * the first: an instruction less a value than with size_of(). */
-
-static inline uint32_t size_of(int32_t difference)
-{
-    return (uint32_t)(difference < 0 ? -difference : difference);
-}
-
+/* Sizes of differences add up to twice what rises less the sum of all, which is what comes last less what comes first.
+ * Many cores have one instruction for it; no difference, nor one of differences, has more than ten bits. */
 static inline uint32_t rise(int32_t difference)
 {
+#if defined(__GNUC__) && defined(__ARM_FEATURE_SAT)
+    return (uint32_t)__builtin_arm_usat(difference, 10);
+#else
     return (uint32_t)(difference > 0 ? difference : 0);
+#endif
 }
 
 /* The first difference of a line, 0 where it has one value. */
@@ -62,16 +61,16 @@ static inline int32_t first_change(const line_t *line)
     return line->count > 1u ? line->first[line->next] - line->first[0] : 0;
 }
 
-static void add_line(sums_t *to, const line_t *line, int32_t sum, uint32_t squares, uint32_t jitter)
+static void add_line(sums_t *to, const line_t *line, int32_t sum, uint32_t squares)
 {
     to->sum += sum;
     to->levels[line->axis] += sum;
     to->squares += squares;
-    to->jitter += jitter;
 }
 
-/* Loops are short, so that each has all registers. */
+/* Loops are short, so that each has all registers, and two values long where a value would only change its name. */
 
+/* Of `down` what rises alone: what it is to the row above is known from sums of rows. */
 NOT_INLINE static void read_differences(picture_t *to, const line_t *line)
 {
     const int8_t *value = line->first;
@@ -86,24 +85,36 @@ NOT_INLINE static void read_differences(picture_t *to, const line_t *line)
     uint32_t detail = 0;
     to->all.jitter += (uint32_t)change;
     to->detail += (uint32_t)fall;
-    do {
-        int32_t x = *value;
-        int32_t last_change = change;
-        int32_t last_fall = fall;
+    for (;;) {
+        int32_t x = *value, last_change = change, last_fall = fall;
         change = x - before;
         fall = x - *(value - above);
-        jitter += rise(change - last_change);
-        down += size_of(fall);
-        detail += rise(fall - last_fall);
-        before = x;
         value += next;
-    } while (--left != 0u);
+        jitter += rise(change - last_change);
+        down += rise(fall);
+        detail += rise(fall - last_fall);
+        if (--left == 0u) {
+            break;
+        }
+        before = *value;
+        last_change = change;
+        last_fall = fall;
+        change = before - x;
+        fall = before - *(value - above);
+        value += next;
+        jitter += rise(change - last_change);
+        down += rise(fall);
+        detail += rise(fall - last_fall);
+        if (--left == 0u) {
+            break;
+        }
+    }
     to->all.jitter += 2u * jitter - (uint32_t)change;
-    to->down += down;
+    to->down += 2u * down;
     to->detail += 2u * detail - (uint32_t)fall;
 }
 
-/* Differences of a channel of a row and the channel before it. */
+/* Differences of a channel of a row and the channel before it, where they rise. */
 static uint32_t read_color(const line_t *line)
 {
     const int8_t *value = line->first;
@@ -111,66 +122,88 @@ static uint32_t read_color(const line_t *line)
     uint32_t next = line->next;
     uint32_t color = 0;
     do {
-        color += size_of(value[0] - value[-1]);
+        color += rise(value[0] - value[-1]);
         value += next;
     } while (--left != 0u);
-    return color;
+    return 2u * color;
 }
 
-NOT_INLINE static void read_values(picture_t *to, const line_t *line)
+/* Returns the sum of the line. */
+NOT_INLINE static int32_t read_values(picture_t *to, const line_t *line)
+{
+    const int8_t *value = line->first;
+    uint32_t next = line->next;
+    uint32_t more = line->count;
+    uint32_t *bins = to->bins;
+    uint32_t squares = 0;
+    int32_t all = 0;
+    while (more != 0u) {
+        uint32_t left = more < PART ? more : PART;
+        int32_t sum = 0;
+        int32_t runs = 0;
+        more -= left;
+        do {
+            int32_t x = *value;
+            squares += (uint32_t)(x * x);
+            sum += x;
+            runs += x * (int32_t)left;
+            bins[(uint8_t)x >> 3]++;
+            value += next;
+        } while (--left != 0u);
+        to->runs_x += runs + (int64_t)sum * more;
+        all += sum;
+    }
+    add_line(&to->all, line, all, squares);
+    return all;
+}
+
+NOT_INLINE static void read_levels(series_t *to, const line_t *line)
 {
     const int8_t *value = line->first;
     uint32_t left = line->count;
     uint32_t next = line->next;
+    int32_t lowest = to->lowest;
+    uint32_t span = (uint32_t)(to->highest - lowest);
     uint32_t squares = 0;
     int32_t sum = 0;
-    int64_t runs = 0;
-    uint32_t *bins = to->bins;
     do {
         int32_t x = *value;
-        squares += (uint32_t)(x * x);
-        sum += x;
-        runs += sum;
-        bins[(uint8_t)x >> 3]++;
         value += next;
+        sum += x;
+        squares += (uint32_t)(x * x);
+        if ((uint32_t)(x - lowest) > span) { /* below or above all so far */
+            span = x < lowest ? span + (uint32_t)(lowest - x) : (uint32_t)(x - lowest);
+            lowest = x < lowest ? x : lowest;
+        }
     } while (--left != 0u);
-    to->runs_x += runs;
-    add_line(&to->all, line, sum, squares, 0);
+    to->lowest = lowest;
+    to->highest = lowest + (int32_t)span;
+    add_line(&to->all, line, sum, squares);
 }
 
-NOT_INLINE static void read_series(series_t *to, const line_t *line)
+NOT_INLINE static void read_changes(series_t *to, const line_t *line)
 {
     const int8_t *value = line->first;
     uint32_t left = line->count - 1u;
     uint32_t next = line->next;
-    int32_t x = *value;
     int32_t change = first_change(line);
-    int32_t sum = x;
-    int32_t lowest = x < to->lowest ? x : to->lowest;
-    int32_t highest = x > to->highest ? x : to->highest;
-    uint32_t squares = (uint32_t)(x * x);
+    int32_t first_of_all = change;
+    int32_t before = *value;
     uint32_t changes = 0;
     uint32_t jitter = 0;
-    to->all.jitter += (uint32_t)change;
-    to->changes[line->axis] += (uint32_t)x;
+    uint32_t equal = 0;
     for (; left != 0u; left--) {
-        int32_t before = x;
         int32_t last_change = change;
         value += next;
-        x = *value;
-        change = x - before;
-        sum += x;
-        squares += (uint32_t)(x * x);
+        change = *value - before;
+        before = *value;
         changes += rise(change);
         jitter += rise(change - last_change);
-        to->equal += change == 0;
-        lowest = x < lowest ? x : lowest;
-        highest = x > highest ? x : highest;
+        equal += change == 0;
     }
-    to->lowest = lowest;
-    to->highest = highest;
-    to->changes[line->axis] += 2u * changes - (uint32_t)x;
-    add_line(&to->all, line, sum, squares, 2u * jitter - (uint32_t)change);
+    to->equal += equal;
+    to->changes[line->axis] += 2u * changes - (uint32_t)(before - *line->first);
+    to->all.jitter += 2u * jitter - (uint32_t)(change - first_of_all);
 }
 
 /* Gauges in 1/256, from sums. */
@@ -223,7 +256,7 @@ static int16_t contrast_of(const sums_t *sums, uint32_t count)
     for (; spread > 0xFFFFFFFFu; spread >>= 2) {
         half++;
     }
-    return log_mean(root((uint32_t)spread) << half, count);
+    return log_mean(root((uint32_t)spread, 1uL << 30) << half, count);
 }
 
 /* How far to the right or below the values lie, in 4 times mean value x share of the side. */
@@ -257,9 +290,10 @@ int tcuq_picture_gauges(int16_t gauges[TCUQ_MAX_GAUGES], const int8_t *input, ui
     for (row = 0; row < height; row++) {
         for (i = 0; i < channels; i++) {
             line.axis = i < AXES ? i : AXES;
-            read_values(&sums, &line);
+            uint32_t sum = (uint32_t)read_values(&sums, &line);
             read_differences(&sums, &line);
-            sums.color += i != 0u ? read_color(&line) : 0u;
+            sums.down += (row == 0u ? sum : 0u) - (row == height - 1u ? sum : 0u);
+            sums.color += (i == 0u ? sum : read_color(&line)) - (i == channels - 1u ? sum : 0u);
             line.first++;
         }
         sums.runs_y += sums.all.sum;
@@ -299,7 +333,8 @@ static void read_axes(series_t *sums, const int8_t *input, uint32_t width, uint3
     sums->highest = *input;
     for (i = 0; i < axes; i++) {
         line.axis = i < AXES ? i : AXES;
-        read_series(sums, &line);
+        read_levels(sums, &line);
+        read_changes(sums, &line);
         line.first++;
     }
 }

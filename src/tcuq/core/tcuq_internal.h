@@ -202,10 +202,13 @@ static inline uint16_t saturate(uint32_t value)
     return (uint16_t)(value > Q16_MAX ? Q16_MAX : value);
 }
 
-/* value within -most..most. */
-static inline int32_t clipped(int32_t value, uint32_t most)
+/* value within -most..most, where it nearly always is: one comparison, modulo 2^32. */
+ALWAYS_INLINE static inline int32_t clipped(int32_t value, uint32_t most)
 {
-    return value > (int32_t)most ? (int32_t)most : value < -(int32_t)most ? -(int32_t)most : value;
+    if ((uint32_t)value + most <= 2u * most) {
+        return value;
+    }
+    return value < 0 ? -(int32_t)most : (int32_t)most;
 }
 
 /* a * share + b * (1 - share), share in 0..65536, rounded. */
@@ -281,11 +284,10 @@ static inline uint16_t log_odds(uint32_t against)
     return (uint16_t)(value < 65535 ? value : 65535);
 }
 
-/* Floor of the square root. */
-static inline uint32_t root(uint32_t value)
+/* Floor of the square root; no power of four above `bit`, which is one, is in the value. */
+static inline uint32_t root(uint32_t value, uint32_t bit)
 {
     uint32_t result = 0;
-    uint32_t bit = 1uL << 30;
     while (bit != 0u) {
         if (value >= result + bit) {
             value -= result + bit;

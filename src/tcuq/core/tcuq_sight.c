@@ -33,77 +33,79 @@
 #define FAR_MOST 33480u /* sixteen limits: log2(17) / 8 */
 #define ODDS_LEAST (-19661) /* sure answers take off .3 at most */
 
-static int32_t *word(const tcuq_t *m, const layout_t *at, uint32_t which)
+static int32_t *words_of(const tcuq_t *m, const layout_t *at)
 {
-    return (int32_t *)m->ring + at->sight + which; /* the same size, and the sign of the same bits */
+    return (int32_t *)m->ring + at->sight; /* the same size, and the sign of the same bits */
 }
 
 /* The next step of a slow mean. */
-static inline int32_t nearer(int32_t mean, int32_t value, uint32_t rate)
+ALWAYS_INLINE static inline int32_t nearer(int32_t mean, int32_t value, uint32_t rate)
 {
     mean = clipped(mean, MEAN_MOST);
     return mean + shift_floor((value - mean) * (int32_t)rate + 32768, 16);
 }
 
-static inline uint32_t at_most(const int32_t *word_at, uint32_t most)
+static inline uint32_t at_most(int32_t word, uint32_t most)
 {
-    uint32_t value = (uint32_t)*word_at;
-    return value < most ? value : most;
+    return (uint32_t)word < most ? (uint32_t)word : most;
 }
 
-/* A number in deviations of clean data. */
-static inline int32_t standard(const tcuq_sight_t *head, uint32_t which, int32_t value)
+/* Numbers as they are read, from one to another, in deviations of clean data; less the means of their class, and of this
+ * device where `base` has them. */
+NOT_INLINE static void standardize(const tcuq_sight_t *head, const int8_t *usual, int32_t *base, int32_t *z, uint32_t i, uint32_t end)
 {
-    int32_t gap = 16 * value - head->mean[which];
-    return clipped(shift_floor(gap * (int32_t)head->scale[which], head->shift[which]), Z_MOST);
+    const int32_t *mean = head->mean;
+    const uint16_t *scale = head->scale;
+    const uint8_t *shift = head->shift;
+    uint32_t most = head->baseline_inputs != 0u ? STAY_MOST / 2 : 0u;
+    for (; i < end; i++) {
+        int32_t gap = 16 * z[i] - mean[i];
+        gap = clipped(shift_floor(gap * (int32_t)scale[i], shift[i]), Z_MOST) - 256 * usual[i];
+        if (base != NULL) {
+            base[i] = clipped(base[i], most); /* as it is, unless memory has failed */
+            gap -= base[i];
+        }
+        z[i] = gap;
+    }
 }
 
-/* What this step says, number by number, less the means of its class and of this device. */
-static void read_numbers(const tcuq_t *m, const layout_t *at, const inference_t *now, const uint16_t *signals, int32_t *z)
+/* What this step says, number by number. */
+static void read_numbers(const tcuq_t *m, int32_t *slow, const inference_t *now, const uint16_t *signals, int32_t *z)
 {
     const tcuq_params_t *p = m->params;
     const tcuq_sight_t *head = p->sight;
-    uint32_t count = TCUQ_SIGHT_COUNT(p), gauges = head->gauges, last = gauges, squares = 1, i;
+    const int16_t *gauge = now->gauges;
+    uint32_t count = TCUQ_SIGHT_COUNT(p), gauges = head->gauges, squares = 1, i;
     const int8_t *usual = head->class_mean + now->subject * count;
-    int32_t *base = word(m, at, SIGHT_WORDS + 2u * count);
-    int seen = now->gauges != NULL;
-    int settled = m->baseline_seen >= head->baseline_inputs << 8;
+    int32_t *base = m->baseline_seen < head->baseline_inputs << 8 ? NULL : slow + 2u * count;
     for (i = 0; i < gauges; i++) {
-        z[i] = seen ? standard(head, i, now->gauges[i]) - 256 * usual[i] : 0;
+        z[i] = gauge != NULL ? gauge[i] : 0;
     }
-    z[last] = standard(head, last, signals[TCUQ_ODDS]) - 256 * usual[last];
-    last++;
+    z[i++] = signals[TCUQ_ODDS];
     if (uses(p, TCUQ_BIT(TCUQ_DISTANCE))) {
-        z[last] = standard(head, last, signals[TCUQ_DISTANCE]) - 256 * usual[last];
-        last++;
+        z[i++] = signals[TCUQ_DISTANCE];
     }
-    for (i = 0; settled && i < count; i++) {
-        /* As it is, unless memory has failed. */
-        base[i] = clipped(base[i], head->baseline_inputs != 0u ? STAY_MOST / 2 : 0);
-    }
-    for (i = 0; settled && i < last; i++) {
-        z[i] -= base[i];
-    }
+    standardize(head, usual, base, z, 0, i);
     if (gauges != 0u) {
+        uint32_t last = i;
         for (i = 0; i < gauges; i++) {
             int32_t part;
-            z[i] = seen ? z[i] : 0; /* clean, also where this device is not */
+            z[i] = gauge != NULL ? z[i] : 0; /* clean, also where this device is not */
             part = shift_floor(z[i], 6);
             squares += (uint32_t)(part * part);
         }
-        z[last] = standard(head, last, log_of_squares(squares)) - 256 * usual[last];
-        z[last] -= settled ? base[last] : 0;
-        z[last] = seen ? z[last] : 0;
+        z[last] = log_of_squares(squares);
+        standardize(head, usual, base, z, last, count);
+        z[last] = gauge != NULL ? z[last] : 0;
     }
 }
 
 /* The first new inputs of a device, but those under an alarm: a few of each stay, less and less. Their means come off
  * from then on. */
-static void settle(tcuq_t *m, const layout_t *at, const int32_t *z, uint32_t novelty, uint32_t stay)
+static void settle(tcuq_t *m, int32_t *slow, const int32_t *z, uint32_t weight)
 {
     uint32_t count = TCUQ_SIGHT_COUNT(m->params), whole = m->params->sight->baseline_inputs << 8, i;
-    uint32_t weight = (m->alarm & TCUQ_ALARM_RISE) == 0u ? (novelty * (STAY_FADES - stay)) >> 11 : 0u;
-    int32_t *slow = word(m, at, SIGHT_WORDS), *base = slow + 2u * count;
+    int32_t *base = slow + 2u * count;
     if (m->baseline_seen >= whole || weight == 0u) {
         m->baseline_seen = m->baseline_seen < whole ? m->baseline_seen : whole;
         return;
@@ -127,27 +129,62 @@ static inline int32_t coarse(int32_t gap)
     return shift_floor(gap, 4);
 }
 
-/* Lengths of coarse gaps, and the square of all of them together. Most of a step's time. */
-static uint32_t lengths_of(const tcuq_params_t *p, const int32_t *gaps, int32_t *lengths)
+/* Slow means after this step, those of the stay, and what is between them; returns all that in coarse gaps. */
+NOT_INLINE static void follow(int32_t *slow, const int32_t *z, int32_t *gaps, uint32_t count, uint32_t rate, uint32_t stay_rate)
+{
+    int32_t *stay = slow + count;
+    do {
+        int32_t value = *z++, mean = nearer(*slow, value, rate), own = clipped(nearer(*stay, value, stay_rate), STAY_MOST);
+        *slow++ = mean;
+        *stay++ = own;
+        *gaps++ = coarse(clipped(mean - own, GAP_MOST));
+    } while (--count != 0u);
+}
+
+/* Which number has moved most. */
+static uint32_t most_moved(const int32_t *slow, uint32_t count)
+{
+    uint32_t moved_most = TCUQ_MOVED_NONE, most = 0, i;
+    for (i = 0; i < count; i++) {
+        int32_t gap = clipped(slow[i] - slow[count + i], GAP_MOST);
+        uint32_t size = (uint32_t)(gap < 0 ? -gap : gap);
+        if (size > most) {
+            most = size;
+            moved_most = gap < 0 ? i | TCUQ_MOVED_DOWN : i;
+        }
+    }
+    return moved_most;
+}
+
+/* Lengths of coarse gaps, and the square of all of them together. Much of a step's time. */
+NOT_INLINE static uint32_t lengths_of(const tcuq_params_t *p, const int32_t *gaps, int32_t *lengths)
 {
     const int16_t *row = p->sight->matrix;
-    uint32_t count = TCUQ_SIGHT_COUNT(p), squares = 0, i;
-    const int32_t *end = gaps + count, *gap;
-    for (i = 0; i < count; i++) {
+    uint32_t shift = p->sight->matrix_shift, left = TCUQ_SIGHT_COUNT(p), squares = 0;
+    for (; left != 0u; left--) {
+        const int32_t *gap = gaps++;
+        uint32_t more = left;
         int32_t sum = 0;
-        for (gap = gaps + i; gap != end; gap++) {
-            sum += *row++ * *gap;
-        }
-        lengths[i] = clipped(shift_floor(sum, p->sight->matrix_shift), LENGTH_MOST);
-        squares += (uint32_t)(lengths[i] * lengths[i]);
+        do {
+            sum += *row++ * *gap++;
+        } while (--more != 0u);
+        sum = clipped(shift_floor(sum, shift), LENGTH_MOST);
+        *lengths++ = sum;
+        squares += (uint32_t)(sum * sum);
     }
     return squares;
 }
 
-/* How much of a square counts, Q0.16: a slow mean of few objects lies further from clean data by chance. */
-static uint32_t few_objects(const tcuq_t *m, const layout_t *at, uint32_t novelty, uint32_t rate)
+/* Two roots are no reason for two copies. */
+NOT_INLINE static uint32_t root_below(uint32_t value, uint32_t bit)
 {
-    uint32_t left = ONE - rate, object = at_most(word(m, at, OBJECT), Q16_MAX), objects = at_most(word(m, at, OBJECTS), Q16_MAX);
+    return root(value, bit);
+}
+
+/* How much of a square counts, Q0.16: a slow mean of few objects lies further from clean data by chance. */
+static uint32_t few_objects(int32_t *words, uint32_t novelty, uint32_t rate)
+{
+    uint32_t left = ONE - rate, object = at_most(words[OBJECT], Q16_MAX), objects = at_most(words[OBJECTS], Q16_MAX);
     uint32_t other = novelty > SAME_OBJECT ? novelty - SAME_OBJECT : 0u;
     other = other < OTHER_OBJECT ? other * 256u / OTHER_OBJECT : 256u;
     objects += (object * object >> 16) * other >> 8;
@@ -155,23 +192,22 @@ static uint32_t few_objects(const tcuq_t *m, const layout_t *at, uint32_t novelt
     objects = objects * left >> 16;
     object = (object * left >> 16) * (256u - other) >> 8;
     object = saturate(object + rate);
-    *word(m, at, OBJECT) = (int32_t)object;
-    *word(m, at, OBJECTS) = (int32_t)objects;
+    words[OBJECT] = (int32_t)object;
+    words[OBJECTS] = (int32_t)objects;
     objects += object * object >> 16;
     return ((HARMLESS + ALL_NEW) << 16) / (HARMLESS + (objects > ALL_NEW ? objects : ALL_NEW));
 }
 
 /* Whether the steps under an alarm are like clean ones, or like those that raised it, added up. Takes the place of `z`
  * with gaps; `lengths` is room for those: small boards have a small stack. */
-static void calm_down(const tcuq_t *m, const layout_t *at, int32_t *z, int32_t *lengths, uint32_t novelty)
+static void calm_down(const tcuq_params_t *p, int32_t *slow, int32_t *calm, int32_t *z, int32_t *lengths, uint32_t novelty)
 {
-    const tcuq_params_t *p = m->params;
     uint32_t count = TCUQ_SIGHT_COUNT(p), i;
-    const int32_t *stay = word(m, at, SIGHT_WORDS + count);
-    int32_t *raised = word(m, at, SIGHT_WORDS + 3u * count);
-    int32_t *calm = word(m, at, CALM), sum = 0;
+    const int32_t *stay = slow + count;
+    int32_t *raised = slow + 3u * count;
+    int32_t sum = 0;
     for (i = 0; i < count; i++) {
-        z[i] = coarse(clipped(z[i] - clipped(stay[i], STAY_MOST), GAP_MOST));
+        z[i] = coarse(clipped(z[i] - stay[i], GAP_MOST));
     }
     (void)lengths_of(p, z, lengths);
     for (i = 0; i < count; i++) {
@@ -180,32 +216,31 @@ static void calm_down(const tcuq_t *m, const layout_t *at, int32_t *z, int32_t *
     }
     sum = clipped(shift_floor(sum, 8), LENGTH_MOST) * (int32_t)p->sight->clear_weight; /* 1/4096 of a nat */
     sum = clipped(sum, 2u * NAT) * (int32_t)(novelty > CALM_LEAST ? novelty : CALM_LEAST);
-    sum = (int32_t)at_most(calm, 17u * ENOUGH) + shift_floor(sum, 8);
+    sum = (int32_t)at_most(*calm, 17u * ENOUGH) + shift_floor(sum, 8);
     *calm = sum < 0 ? 0 : sum;
 }
 
 /* Another class: what the last stay had of its own comes off, so that it is not taken for a change. */
-static void begin_stay(const tcuq_t *m, const layout_t *at, uint32_t subject)
+static void begin_stay(int32_t *words, uint32_t count, const int32_t *odds, int raised, uint32_t subject)
 {
-    uint32_t count = TCUQ_SIGHT_COUNT(m->params), odds = m->params->sight->gauges, i;
-    int32_t *slow = word(m, at, SIGHT_WORDS), *stay = slow + count;
-    int raised = (m->alarm & TCUQ_ALARM_RISE) != 0u;
+    int32_t *slow = words + SIGHT_WORDS, *stay = slow + count;
     if (!raised) {
-        *word(m, at, SLOW_ODDS) = clipped(*word(m, at, SLOW_ODDS), MEAN_MOST) - clipped(stay[odds], STAY_MOST);
-        *word(m, at, STAYS) = (int32_t)at_most(word(m, at, STAYS), MANY_STAYS - 1u) + 1;
+        words[SLOW_ODDS] = clipped(words[SLOW_ODDS], MEAN_MOST) - clipped(odds[count], STAY_MOST);
+        words[STAYS] = (int32_t)at_most(words[STAYS], MANY_STAYS - 1u) + 1;
     }
-    for (i = 0; i < count; i++) {
-        slow[i] = clipped(slow[i], MEAN_MOST) - (raised ? 0 : clipped(stay[i], STAY_MOST));
-        stay[i] = 0;
+    for (; slow != stay; slow++) {
+        *slow = clipped(*slow, MEAN_MOST) - (raised ? 0 : clipped(slow[count], STAY_MOST));
+        slow[count] = 0;
     }
-    *word(m, at, STAY_CLASS) = (int32_t)subject;
-    *word(m, at, STAY_LENGTH) = 0;
+    words[STAY_CLASS] = (int32_t)subject;
+    words[STAY_LENGTH] = 0;
 }
 
 void tcuq_internal_afresh(tcuq_t *m, const layout_t *at)
 {
-    *word(m, at, SLOW_ODDS) = 0;
-    memset(word(m, at, SIGHT_WORDS), 0, (size_t)(8u * TCUQ_SIGHT_COUNT(m->params)));
+    int32_t *words = words_of(m, at);
+    words[SLOW_ODDS] = 0;
+    memset(words + SIGHT_WORDS, 0, (size_t)(8u * TCUQ_SIGHT_COUNT(m->params)));
     m->rise = 0;
 }
 
@@ -225,50 +260,38 @@ void tcuq_internal_look(tcuq_t *m, const layout_t *at, inference_t *now, uint16_
 {
     const tcuq_params_t *p = m->params;
     const tcuq_sight_t *head = p->sight;
-    uint32_t count = TCUQ_SIGHT_COUNT(p), odds = head->gauges, novelty = now->novelty, stay_length, scale, squares, i;
-    uint32_t rate = novelty > RATE_LEAST ? novelty : RATE_LEAST, most = 0;
-    int32_t *slow = word(m, at, SIGHT_WORDS), *stay = slow + count, *raised = slow + 3u * count;
-    int32_t z[TCUQ_MAX_SIGHT], gaps[TCUQ_MAX_SIGHT], lengths[TCUQ_MAX_SIGHT];
+    uint32_t count = TCUQ_SIGHT_COUNT(p), novelty = now->novelty, stay_length, scale, squares, few;
+    uint32_t rate = novelty > RATE_LEAST ? novelty : RATE_LEAST;
+    int32_t *words = words_of(m, at), *slow = words + SIGHT_WORDS, *odds = slow + head->gauges;
+    int32_t z[TCUQ_MAX_SIGHT], gaps[TCUQ_MAX_SIGHT], room[TCUQ_MAX_SIGHT], *raising = slow + 3u * count;
     int32_t distance, excess;
-    int steady;
-    uint32_t few;
-    read_numbers(m, at, now, signals, z);
-    if ((uint32_t)*word(m, at, STAY_CLASS) != now->subject) {
-        begin_stay(m, at, now->subject);
+    int raised = (m->alarm & TCUQ_ALARM_RISE) != 0u, steady;
+    read_numbers(m, slow, now, signals, z);
+    if ((uint32_t)words[STAY_CLASS] != now->subject) {
+        begin_stay(words, count, odds, raised, now->subject);
     }
-    stay_length = at_most(word(m, at, STAY_LENGTH), STAY_FADES);
-    settle(m, at, z, novelty, stay_length);
-    *word(m, at, STAY_LENGTH) = (int32_t)(stay_length + novelty < STAY_FADES ? stay_length + novelty : STAY_FADES);
+    stay_length = at_most(words[STAY_LENGTH], STAY_FADES);
+    settle(m, slow, z, raised ? 0u : (novelty * (STAY_FADES - stay_length)) >> 11);
+    words[STAY_LENGTH] = (int32_t)(stay_length + novelty < STAY_FADES ? stay_length + novelty : STAY_FADES);
     m->rise = m->rise < p->rise_cap ? m->rise : p->rise_cap;
     /* A stay may have a mean of its own, unless it is as far as an alarm. */
-    steady = stay_length >= STAY_FROM && (m->alarm & TCUQ_ALARM_RISE) == 0u && m->rise < p->rise_limit - p->rise_limit / 10u;
-    for (i = 0; i < count; i++) {
-        uint32_t size;
-        int32_t gap;
-        slow[i] = nearer(slow[i], z[i], rate * SLOW_RATE);
-        stay[i] = clipped(steady ? nearer(stay[i], z[i], rate * STAY_RATE) : stay[i], STAY_MOST);
-        gap = clipped(slow[i] - stay[i], GAP_MOST);
-        gaps[i] = coarse(gap);
-        size = (uint32_t)(gap < 0 ? -gap : gap);
-        if (size > most) {
-            most = size;
-            now->moved = gap < 0 ? i | TCUQ_MOVED_DOWN : i;
-        }
-    }
-    now->moved = now->frozen ? TCUQ_MOVED_FROZEN : now->moved;
-    *word(m, at, SLOW_ODDS) = nearer(*word(m, at, SLOW_ODDS), z[odds], rate * STAY_RATE);
-    excess = shift_floor((*word(m, at, SLOW_ODDS) - stay[odds]) * (int32_t)head->odds_weight, 4);
-    squares = lengths_of(p, gaps, lengths) >> 8;
-    few = few_objects(m, at, novelty, rate * SLOW_RATE);
+    steady = stay_length >= STAY_FROM && !raised && m->rise < p->rise_limit - p->rise_limit / 10u;
+    follow(slow, z, gaps, count, rate * SLOW_RATE, steady ? rate * STAY_RATE : 0u);
+    words[SLOW_ODDS] = nearer(words[SLOW_ODDS], z[head->gauges], rate * STAY_RATE);
+    /* What raises an alarm is kept while it is on, once the input is calm again. */
+    squares = lengths_of(p, gaps, raised || at_most(words[CALM], 2u * NAT) > NAT ? room : raising) >> 8;
+    few = few_objects(words, novelty, rate * SLOW_RATE);
     squares *= few >> 8;
-    excess = shift_floor(shift_floor(excess, 4) * (int32_t)root(few), 4);
-    distance = (int32_t)(root(squares) << 8) + (excess > ODDS_LEAST ? excess : ODDS_LEAST);
+    excess = shift_floor((words[SLOW_ODDS] - odds[count]) * (int32_t)head->odds_weight, 8) * (int32_t)root_below(few, ONE);
+    excess = shift_floor(excess, 4);
+    distance = (int32_t)(root_below(squares, (uint32_t)1 << ((bits_of(squares | 1u) - 1u) & ~1u)) << 8) + (excess > ODDS_LEAST ? excess : ODDS_LEAST);
     m->rise = distance < 0 ? 0u : (uint32_t)distance < p->rise_cap ? (uint32_t)distance : p->rise_cap;
-    if ((m->alarm & TCUQ_ALARM_RISE) != 0u) {
-        calm_down(m, at, z, gaps, novelty);
-    }
-    if (at_most(word(m, at, CALM), 2u * NAT) <= NAT) {
-        COPY(raised, lengths, count * sizeof lengths[0]);
+    now->moved = now->frozen ? TCUQ_MOVED_FROZEN : m->rise >= head->changed ? most_moved(slow, count) : TCUQ_MOVED_NONE;
+    if (raised) {
+        calm_down(p, slow, &words[CALM], z, gaps, novelty);
+        if (at_most(words[CALM], 2u * NAT) <= NAT) {
+            COPY(raising, room, count * sizeof room[0]);
+        }
     }
     distance = (int32_t)(ONE + tcuq_internal_over(m));
     scale = bits_above((uint32_t)distance);
@@ -280,21 +303,22 @@ void tcuq_internal_look(tcuq_t *m, const layout_t *at, inference_t *now, uint16_
 int tcuq_internal_hold(tcuq_t *m, const layout_t *at, const inference_t *now, uint32_t move)
 {
     const tcuq_params_t *p = m->params;
-    uint32_t stays = at_most(word(m, at, STAYS), MANY_STAYS), again = at_most(word(m, at, AGAIN), 2);
-    uint32_t recent = at_most(word(m, at, RECENT), BACK_WITHIN), clear = p->rise_clear + move;
+    int32_t *words = words_of(m, at);
+    uint32_t stays = at_most(words[STAYS], MANY_STAYS), again = at_most(words[AGAIN], 2);
+    uint32_t recent = at_most(words[RECENT], BACK_WITHIN), clear = p->rise_clear + move;
     uint32_t limit = p->rise_limit + move + (stays < MANY_STAYS ? FEW_STAYS / (4u + stays) : 0u);
-    uint32_t calm = at_most(word(m, at, CALM), 17u * ENOUGH);
+    uint32_t calm = at_most(words[CALM], 17u * ENOUGH);
     int settled = calm >= (uint32_t)ENOUGH << 2u * again;
     clear = (int32_t)clear < 0 ? 0u : clear;
-    *word(m, at, STAYS) = (int32_t)stays; /* in range again, should memory have failed */
-    *word(m, at, AGAIN) = (int32_t)again;
-    *word(m, at, RECENT) = (int32_t)(recent != 0u ? recent - 1u : 0u);
+    words[STAYS] = (int32_t)stays; /* in range again, should memory have failed */
+    words[AGAIN] = (int32_t)again;
+    words[RECENT] = (int32_t)(recent != 0u ? recent - 1u : 0u);
     if ((m->alarm & TCUQ_ALARM_RISE) == 0u) {
-        *word(m, at, CALM) = 0;
+        words[CALM] = 0;
         if (m->rise < limit && !now->frozen) {
             return 0;
         }
-        *word(m, at, AGAIN) = recent == 0u || m->rise < limit ? 0 : again < 2u ? (int32_t)again + 1 : 2; /* stillness ends at once */
+        words[AGAIN] = recent == 0u || m->rise < limit ? 0 : again < 2u ? (int32_t)again + 1 : 2; /* stillness ends at once */
         return 1;
     }
     if (now->frozen || (!settled && (m->rise >= clear || (again != 0u && calm < (uint32_t)ENOUGH)))) {
@@ -303,8 +327,8 @@ int tcuq_internal_hold(tcuq_t *m, const layout_t *at, const inference_t *now, ui
     if (m->rise >= clear) {
         tcuq_internal_afresh(m, at); /* the slow means are still those of what is over */
     }
-    *word(m, at, RECENT) = BACK_WITHIN;
-    *word(m, at, CALM) = 0;
+    words[RECENT] = BACK_WITHIN;
+    words[CALM] = 0;
     return 0;
 }
 

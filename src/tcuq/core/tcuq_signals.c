@@ -59,7 +59,7 @@ static inline norm_t norm_of(uint32_t squares)
             squares <<= 2;
             exponent--;
         }
-        n.mant = (uint16_t)root(squares);
+        n.mant = (uint16_t)root(squares, 1uL << 30);
         n.exp = (int16_t)exponent;
     }
     return n;
@@ -113,12 +113,12 @@ static void read_probs(inference_t *now, const int8_t *probs, uint32_t classes)
         uint32_t u = (uint32_t)(probs[i] + 128);
         mass += u;
         logs += BUILD_HAS(TCUQ_BIT(TCUQ_DIVERGENCE)) ? tcuq_xlog[u] : 0u;
-        if (u > top) {
-            second = top;
-            top = u;
-            prediction = i;
-        } else if (u > second) {
-            second = u;
+        if (u > second) { /* of many classes few are */
+            second = u < top ? u : top;
+            if (u > top) {
+                top = u;
+                prediction = i;
+            }
         }
     }
     now->top = top;
@@ -310,21 +310,20 @@ static void lagged_signals(const tcuq_t *m, const layout_t *at, const inference_
 
 /* Signals of the standard profile (section 6). */
 
-/* One of them, up to `end`. A function of its own: its loop has all registers. */
-NOT_INLINE static void read_block(blocks_t *blocks, uint32_t block, const int8_t *end)
+/* One of them, up to `end`; returns the sum of its bytes. A function of its own: its loop has all registers. */
+NOT_INLINE static int32_t read_block(blocks_t *blocks, int32_t *gaps, const int8_t *end)
 {
     const int8_t *next = blocks->next;
     const int8_t *center = blocks->center;
     uint32_t squares = blocks->squares;
     uint32_t apart = blocks->apart;
-    int32_t sum = 0;
-    int32_t gaps = 0;
+    int32_t sum = 0, all_gaps = 0;
     if (next != end) { /* with fewer features than blocks some are empty */
         do {
             int32_t value = *next++;
             int32_t gap = value - *center++;
             sum += value;
-            gaps += gap;
+            all_gaps += gap;
             squares += (uint32_t)(value * value);
             apart += (uint32_t)(gap * gap);
         } while (next != end);
@@ -333,8 +332,10 @@ NOT_INLINE static void read_block(blocks_t *blocks, uint32_t block, const int8_t
     blocks->center = center;
     blocks->squares = squares;
     blocks->apart = apart;
-    blocks->sums[block] = sum;
-    blocks->gaps[block] = gaps;
+    if (BUILD_HAS(TCUQ_BIT(TCUQ_DRIFT))) { /* nobody else asks */
+        *gaps = all_gaps;
+    }
+    return sum;
 }
 
 /* All of them; without centers they are compared with themselves. Returns the sum of squares of the centered features. */
@@ -349,7 +350,7 @@ static uint32_t read_blocks(blocks_t *blocks, const inference_t *now, const tcuq
     blocks->apart = 1;
     for (block = 0; block < BLOCKS; block++) {
         to += p->features;
-        read_block(blocks, block, now->features + (to >> 3));
+        blocks->sums[block] = read_block(blocks, &blocks->gaps[block], now->features + (to >> 3));
         sum += blocks->sums[block];
     }
     return blocks->squares + (uint32_t)(zero * (p->features * zero - 2 * sum));
