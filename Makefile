@@ -6,7 +6,7 @@ PRODUCTS := tests src device watch
 .PHONY: help demo test test-product test-slow test-spark fleet-demo check coverage fuzz fuzz-long hostile faults static prove mutants supply wheels registry bench device results pictures vectors tables sheets compare docs docs-links docs-check clean
 
 help:
-	@echo "make demo          set up, then train, fit, watch a stream of digits and write a report (out/demo)"
+	@echo "make demo          set up, then train, fit, watch a day of a camera and write a report (out/demo)"
 	@echo "make test          set up, then lint, type-check, check imports and run all tests but the slow ones"
 	@echo "make test-product  the same for tcuq, tcuq-device and tcuq-watch, without the lab"
 	@echo "make test-slow     the tests that take longer"

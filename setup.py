@@ -11,7 +11,14 @@ sys.path[:0] = [str(HERE), str(HERE / "tools")]
 from archives import MACROS, OPTIONS, STABLE, commands  # noqa: E402
 
 # What a wheel has in one archive: what is exported, and what reports show.
-TEXTS = ("core/*.[ch]", "export/c/*", "export/templates/**/*.in", "report/*.css", "report/*.js")
+TEXTS = (
+    "core/*.[ch]",
+    "export/c/*",
+    "export/templates/**/*.in",
+    "report/*.css",
+    "report/*.js",
+    "demo/*.json",
+)
 
 
 def files(ending):

@@ -40,7 +40,7 @@ def test_type_checkers_see_the_public_names() -> None:
     assert all(hasattr(tcuq, name) for name in tcuq.__all__)
 
 
-def test_fit_and_the_command_line_need_numpy_alone() -> None:
+def test_fit_and_the_demo_need_numpy_alone(tmp_path: Path) -> None:
     code = (
         "import sys, runpy\n"
         "class Block:\n"
@@ -54,11 +54,10 @@ def test_fit_and_the_command_line_need_numpy_alone() -> None:
         "probs = rng.dirichlet(np.ones(3), 400)\n"
         "tcuq.fit(tcuq.Log(probs, labels=rng.integers(0, 3, 400)), run_length=100, force=True)\n"
         "from tcuq.cli import main\n"
-        "sys.exit(main(['demo', '--out', '/nonexistent/x']))\n"
+        f"sys.exit(main(['demo', '--quiet', '--out', {str(tmp_path / 'd')!r}]))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode == 2, done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1
+    assert done.returncode == 0 and (tmp_path / "d" / "report.html").exists(), done.stderr
 
 
 def imported(file: Path) -> set[str]:
@@ -184,6 +183,6 @@ def test_the_wheel_holds_the_product_alone(tmp_path: Path) -> None:
         content.extractall(tmp_path / "installed")
     assert {name.split("/")[0] for name in modules} == {"tcuq"}
     assert not {"device", "fleet", "live"} & {name.split("/")[1] for name in modules}
-    assert len(modules) <= 190 and wheel.stat().st_size <= 545_000
+    assert len(modules) <= 190 and wheel.stat().st_size <= 1_300_000  # 660 KB are pictures of the demo
     here, there = shipped(PACKAGE.parent), shipped(tmp_path / "installed")
     assert here[0] == there[0] and here[1] != there[1]

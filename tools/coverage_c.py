@@ -84,11 +84,12 @@ def vectors(signals: int | None = None) -> list[Path]:
 
 def frames() -> str:
     """Return a script for run_frames: the vectors of frames and steps of all kinds."""
-    from frame_scripts import random_cases
+    from frame_scripts import GAUGES, random_cases
     from frame_scripts import vectors as stored
 
     cases = [case for case, _ in stored()] + random_cases(60, seed=1)
-    return "\n".join(line for case in cases for line in case.script()) + "\n"
+    lines = [line for case in cases for line in case.script()]
+    return "\n".join([*lines, f"writer {GAUGES} 0 0 0 0 2 0 0 384"]) + "\n"  # gauges of params without any
 
 
 def self_check(folder: Path, which: str) -> Program:

@@ -48,6 +48,7 @@ LOOPS = {
     "for (i = 0; i < BLOCKS; i++) {": "8",
     "for (block = 0; block < BLOCKS; block++) {": "8",
     "} while (next != end);": "block",
+    "} while (++prob != end);": "classes",
     "for (k = 0; k < EXPERT_COUNT; k++) {": "6",
     "for (i = 0; i < EXPERT_COUNT; i++) {": "6",
     "for (i = 0; i < p->lag_count; i++) {": "lags",
@@ -67,10 +68,12 @@ LOOPS = {
 
 SIGHT_LOOPS = {
     "for (i = 0; i < gauges; i++) {": "sight",
-    "for (i = 0; settled && i < count; i++) {": "sight",
-    "for (i = 0; settled && i < last; i++) {": "sight",
     "for (i = 0; i < count; i++) {": "sight",
-    "for (gap = gaps + i; gap != end; gap++) {": "sight",
+    "for (; i < end; i++) {": "sight",
+    "for (; slow != stay; slow++) {": "sight",
+    "for (; left != 0u; left--) {": "sight",
+    "} while (--more != 0u);": "sight",
+    "} while (--count != 0u);": "sight",
 }
 """The same of tcuq_sight.c, whose counts are of the numbers of a step."""
 

@@ -16,7 +16,7 @@ import pytest
 from interrupts import heed_interrupts
 
 import tcuq
-from tcuq import Monitor, Params
+from tcuq import InputError, Monitor, Params
 from tcuq.cli import main
 
 LINE = '{"probs": [0.25, 0.5, 0.25]}\n'
@@ -148,12 +148,12 @@ def test_a_demo_stops_where_it_is_told_to_and_keeps_off_what_is_not_its_own(
     tmp_path: Path, here: Callable[..., tuple[int, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ctrl-C in the middle of training ends the command: no table of a half-trained model, no folder."""
-    networks = pytest.importorskip("sklearn.neural_network")
+    main = import_module("tcuq.demo.main")
 
     def interrupted(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(networks.MLPClassifier, "_update_no_improvement_count", interrupted)
+    monkeypatch.setattr(main, "train", interrupted)
     assert here("demo", "--out", tmp_path / "d", "--quiet") == (130, "")
     assert not any(tmp_path.iterdir())
     # What another command wrote is refused before any work; an empty folder and an earlier demo are not.
@@ -166,7 +166,7 @@ def test_a_demo_stops_where_it_is_told_to_and_keeps_off_what_is_not_its_own(
         assert [(each.name, each.read_text()) for each in other.iterdir()] == [(name, text)]
     for own in ("empty", "earlier"):
         (tmp_path / own).mkdir()
-    (tmp_path / "earlier" / "report.html").write_text("<title>A day of a digit camera</title>")
+    (tmp_path / "earlier" / "report.html").write_text("<title>A day of a camera that sorts clothes</title>")
     for own in ("empty", "earlier"):
         assert here("demo", "--out", tmp_path / own, "--quiet")[0] == 130
 
@@ -175,9 +175,9 @@ def test_a_demo_without_its_data_leaves_no_folder(
     tmp_path: Path, here: Callable[..., tuple[int, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def missing(seed: int) -> None:
-        raise ImportError("scikit-learn is missing")
+        raise InputError("missing", "the pictures are missing")
 
     import_module("tcuq.demo")
     monkeypatch.setattr(sys.modules["tcuq.demo.main"], "load", missing)
-    assert here("demo", "--out", tmp_path / "d") == (2, "tcuq: scikit-learn is missing\n")
+    assert here("demo", "--out", tmp_path / "d") == (2, "tcuq: the pictures are missing\n")
     assert not (tmp_path / "d").exists()

@@ -31,9 +31,8 @@ def demo(folder: Path) -> None:
     """`demo/`, as `tcuq demo --out demo` leaves it."""
     from tcuq.demo import main
 
-    pytest.importorskip("sklearn", reason="the demo: pip install scikit-learn")
     told: list[tuple[int, int, str]] = []
-    found = main(folder / "demo", seed=0, progress=lambda *each: told.append(each))
+    found = main(folder / "demo", progress=lambda *each: told.append(each))
     # Beside the folder of the demo, for those who compare figures; no page gets it.
     (folder / "figures.json").write_text(json.dumps({**found, "progress": told}, default=str))
 

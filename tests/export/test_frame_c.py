@@ -16,7 +16,7 @@ from cross import COMPILER, EMULATOR, need_other
 from exported import LIBRARIES, contents_of, package
 from frame_scripts import EXPORT_C, INCLUDE, ORDER, Case, build, frames_of, random_cases, vectors
 from frame_writing import encode_posteriors
-from gen_frames import DECISIONS, POSTERIORS, made_up
+from gen_frames import DECISIONS, GAUGES, POSTERIORS, made_up
 from places import CORE_SOURCES
 from tiers import first_quick
 
@@ -118,6 +118,10 @@ def test_a_refused_writer_writes_nothing(program: Path) -> None:
         script += f"writer {kind} 0 0 0 0 1000 0 0 {size}\np {row}\nd {step}\nskip 3\nstate {row}\nflush\n"
     done = subprocess.run([program], input=script, capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "refused -3\nrefused -3\nrefused -1\n", "")
+    script = f"writer {GAUGES} 0 0 0 0 2 0 0 384\np 0102\nflush\n"  # params without gauges
+    script += f"writer {GAUGES} 0 0 0 0 2 {65536 * 16} 0 59\nwriter {GAUGES} 0 0 0 0 2 {65536 * 16} 0 60\n"
+    done = subprocess.run([program], input=script, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "refused -1\nrefused -3\n", "")
     # Nor does a writer of one kind write steps of the other.
     script = f"writer {POSTERIORS} 0 0 0 0 2 0 0 90\nd {step}\nflush\n"
     script += f"writer {DECISIONS} 0 0 0 0 2 0 0 90\np 0102\nflush\n"

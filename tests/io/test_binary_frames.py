@@ -35,12 +35,19 @@ def plain(item: Item) -> tuple[Any, ...]:
     """Return an item as something that compares."""
     if isinstance(item, PosteriorsFrame):
         features = None if item.features is None else item.features.tolist()
-        return "posteriors", item.fingerprint, item.boot, item.first, item.probs.tolist(), features
+        gauges = None if item.gauges is None else item.gauges.tolist()
+        return "posteriors", item.fingerprint, item.boot, item.first, item.probs.tolist(), features, gauges
     if isinstance(item, DecisionsFrame):
         return "decisions", item.fingerprint, item.boot, item.first, item.steps.tobytes()
     if isinstance(item, StateFrame):
         return "state", item.fingerprint, item.boot, item.seq, item.state
     return "text", item.line
+
+
+def row_bytes(item: Any) -> Any:
+    """Return posteriors, features and gauges of steps, as a frame has them."""
+    seen = None if item.gauges is None else item.gauges.view(np.int8)
+    return np.hstack([part for part in (item.probs, item.features, seen) if part is not None])
 
 
 def same_steps(found: Any, expected: Any) -> None:
@@ -61,6 +68,7 @@ def some_frames(seed: int = 0) -> list[bytes]:
     return [
         encode_posteriors(7, 1, 10, rows),
         encode_posteriors(2**32 - 1, 0, 0, rows[:, :3], rows[:, 2:]),
+        encode_posteriors(7, 1, 19, rows, rows[:, :1], gauges=rows[:, 1:].astype(np.int16) * 200),
         encode_decisions(0x0A0A0A0A, 10, 2570, steps, 10, 256, 4000),
         encode_state(10, 10, 9, bytes([10, 0, 84, 67, 10] * 10)),
     ]
@@ -86,8 +94,7 @@ def test_vectors_are_read_back_and_written_again() -> None:
         assert (item.fingerprint, item.boot, item.first) == (case.fingerprint, case.boot, case.seq)
         kinds.add(type(item))
         if isinstance(item, PosteriorsFrame):
-            features = np.empty((len(item.probs), 0)) if item.features is None else item.features
-            np.testing.assert_array_equal(np.hstack([item.probs, features]), case.rows)
+            np.testing.assert_array_equal(row_bytes(item), case.rows)
         else:
             same_steps(item.steps, step_rows(case.steps, case.shift))
     assert kinds == {PosteriorsFrame, DecisionsFrame}
@@ -107,7 +114,7 @@ def test_random_steps_come_back_and_no_frame_is_larger_than_its_buffer() -> None
             assert state == StateFrame(*whose, case.state)
         if case.rows is not None:
             assert all(isinstance(item, PosteriorsFrame) for item in items)
-            found = [np.hstack([i.probs, i.features]) if case.features else i.probs for i in items]  # type: ignore[union-attr]
+            found = [row_bytes(item) for item in items]
             np.testing.assert_array_equal(np.vstack(found), case.rows)
         else:
             found = [item.steps for item in items if isinstance(item, DecisionsFrame)]
@@ -328,7 +335,7 @@ def test_an_empty_block_after_a_full_one_is_no_cobs() -> None:
 
 def test_frames_of_a_later_version_are_counted_and_passed_over() -> None:
     decoder = Decoder()
-    later = bytes(on_line([*header(0xFC, 1, 2, 3, 11), 1, 2, 3]))
+    later = bytes(on_line([*header(0xFD, 1, 2, 3, 11), 1, 2, 3]))
     assert taken(later + FRAMES[0] + later, decoder=decoder) == ITEMS[:1]
     assert decoder.broken == 2 and decoder.skipped == 2 * (len(later) - 2)
 

@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 import roundings
+from digits import DEV_CORRUPTIONS, load, make_log, train
 from places import ROOT
 from real_step import on_integers, on_learned, random_params, random_stream, real_steps
 from streams import int8_stream, learned_params
 
 from tcuq import Alarm, AlarmSide, EvidenceHead, Monitor, Params
-from tcuq.demo import DEV_CORRUPTIONS, make_log, train
-from tcuq.demo.digits import load
 from tcuq.fitting import fit
 from tcuq.log.quantize import quantize_features, quantize_probs
 from tcuq.monitor.heads import InstantHead

@@ -26,7 +26,7 @@ from tcuq.recording.streams import Streams, joined, paces_of
 from tcuq.start import start
 from tcuq.start.judge import judge
 from tcuq.start.run import plan_parts, split_examples, split_kinds, steps_for
-from tcuq.start.words import answers_words, summary, verdict
+from tcuq.start.verdict import checks, lines, overall
 
 NET = "from tiny_models import bar_net as net\ndef loud(x, rng):\n    return x * 3\n"
 BAD = "seen = []\ndef late(x, rng):\n    seen.append(1)\n    return x if len(seen) < 40 else 1 / 0\n"
@@ -84,12 +84,18 @@ def test_from_a_model_and_data_to_a_judged_monitor(place: Path, capsys: pytest.C
     assert main(["start", "own_net:net", "data.npz", "-o", "out", *names]) == 0
     out, err = capsys.readouterr()
     lines = out.splitlines()
-    assert 9 <= len(lines) <= 15 and lines[0].startswith("Verdict") and "Open out/report.html" in lines[-1]
-    assert "tcuq: inputs are taken as pictures of 8 x 8 with values 0 to 1; --shifts can " in err
     assert (
-        err.startswith("tcuq: inputs are taken as plain examples, shuffled")
-        and "add an array `segments`" in err
+        7 <= len(lines) <= 15 and lines[0].startswith("Next: ") and lines[-1].startswith("Written to out/: ")
     )
+    assert re.match("(OK|WEAK|FAIL|OPEN)  +", lines[1]) and max(map(len, lines)) <= 90
+    assert re.findall(r"^  (?:OK|WEAK|FAIL|OPEN)  +(\w+)", out, re.M) == [
+        "answers",
+        "alarm",
+        "false",
+        "expected",
+    ]
+    assert "tcuq: inputs are taken as pictures of 8 x 8 with values 0 to 1; --shifts can " in err
+    assert "tcuq: inputs are taken as plain examples, shuffled" in err and "add an array `segments`" in err
     assert {each.name for each in Path("out").iterdir()} == FILES
     assert {"monitor.c", "monitor.h", "main.c", "tcuq.c"} <= {
         each.name for each in Path("out/firmware").iterdir()
@@ -111,7 +117,7 @@ def test_from_a_model_and_data_to_a_judged_monitor(place: Path, capsys: pytest.C
     assert decided.names == ("left", "middle", "right"), "as `tcuq run` writes them"
     decided.check_params(params)
     wrong = float((steps["answer"] != test.labels).mean())
-    assert f"{wrong:.1%} with its answers" in out
+    assert f"{wrong:.1%} with its answers" in readme
     assert "<!doctype html>" in Path("out/report.html").read_text()[:20]
 
 
@@ -130,6 +136,9 @@ def test_the_result_is_the_same_each_time_and_json_has_all_of_it(
         assert Path("a", name).read_bytes() == Path("b", name).read_bytes(), name
     wanted = {"wrong_model", "sure_by_confidence", "sure_by_monitor", "auroc_monitor", "delay_median"}
     assert wanted | {"false_alarms", "expected_accuracy", "by_kind", "by_pace"} <= set(found[0])
+    assert {*found[0]["checks"]} == {"answers", "alarm", "false alarms", "expected accuracy"}
+    for each in (found[0]["verdict"], *found[0]["checks"].values()):
+        assert {*each} == {"name", "state", "why", "todo"} and each["state"] in ("OK", "WEAK", "FAIL", "OPEN")
     assert set(found[0]["fit_kinds"]).isdisjoint(found[0]["judge_kinds"])
     assert set(found[0]["by_kind"]) == {"clean", *found[0]["judge_kinds"]}
 
@@ -168,7 +177,6 @@ def test_a_tflite_model(
         shutil.copy(MODELS / f"{model}.tflite", "m.tflite")
         more = ["--logits"] if scaled else []
         assert main(["start", "m.tflite", "data.npz", "-o", model, "--stream", "dwell=8", *more]) == 0
-        assert "shifts: " in capsys.readouterr().out
         log = read_log(f"{model}/dev.npz")
         assert log.probs.dtype == np.int8 and log.feature_scale is not None
         assert Path(model, "firmware", "tcuq_softmax.c").exists() is scaled
@@ -197,7 +205,8 @@ def test_a_stream_of_ones_own_is_respected(place: Path, capsys: pytest.CaptureFi
     np.savez("real.npz", x=x, y=y, segments=segments, shifted=shifted)
     assert main(["start", "own_net:net", "real.npz", "-o", "out"]) == 0
     out, _ = capsys.readouterr()
-    assert "400 later steps of your stream" in out and "shifts: " not in out
+    assert "The first 500 steps were used to fit, the last 400 to test." in Path("out/README.md").read_text()
+    assert out.startswith("Next: ")
     dev, test = read_log("out/dev.npz"), read_log("out/test.npz")
     np.testing.assert_array_equal(dev.labels, y[:500])
     np.testing.assert_array_equal(test.segments, segments[500:])
@@ -229,8 +238,11 @@ def test_kinds_of_an_own_stream_have_names_and_stay_apart(tmp_path: Path, text: 
     for key in ("shifts", "shifts_alarmed"):
         assert sum(row.get(key, 0) for row in found["by_kind"].values()) == found[key], key
     page, readme = ((tmp_path / "out" / each).read_text() for each in ("report.html", "README.md"))
-    first = found["lines"][0].partition("  ")[2].strip()
-    assert re.search(rf'data-key="verdict">(<b class="fail">FAIL</b> )?{re.escape(html.escape(first))}', page)
+    for each in (found["verdict"], *found["checks"].values()):
+        words = html.escape(each["why"], quote=False)
+        assert f"<b>{each['state']}</b> {each['name']}</dt><dd>{words}" in html.unescape(page).replace(
+            "&", "&amp;"
+        )
     for name in names:
         assert f">{name}<" in page and f"\n| {name} | " in readme
     assert read_log(tmp_path / "out" / "test.npz").shift_names == tuple(names)
@@ -241,24 +253,29 @@ def test_without_labels_it_says_what_is_missing(place: Path, capsys: pytest.Capt
     np.save("x.npy", bars(400)[0])
     assert main(["start", "own_net:net", "x.npy", "-o", "out"]) == 0
     out, err = capsys.readouterr()
-    assert "Wrong answers" in out and "unknown without labels" in out and "open: only labels can tell" in out
-    assert "raised in " in out and "without labels no class can stay" in err
+    assert re.findall(r"^  (?:OK|WEAK|FAIL|OPEN)  +(\w+)", out, re.M) == [
+        "expected",
+        "alarm",
+        "false",
+        "answers",
+    ]
+    assert "OPEN  answers            only labels tell" in out and "without labels no class can stay" in err
     assert "no alarm is set" not in err and "hardly ever repeat" not in err, "400 examples will do"
-    assert re.search(r"found \d+ of \d+ shifted stretches of the test part", out) and "harmful" not in out
+    assert re.search(r"found \d+ of \d+ shifted stretches", out) and "harmful" not in out
     assert main(["start", "own_net:net", "x.npy", "-o", "bare", "--shifts", "none"]) == 0
     out, _ = capsys.readouterr()
-    assert "on during " in out and "not marked" in out and "shifts: " not in out
+    assert re.search(r"OPEN  alarm +on hold for [\d.]+% of the steps; no faults are marked", out)
 
 
 @pytest.mark.usefixtures("bare_package")
 def test_a_single_shift_of_ones_own_is_in_both_parts(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["start", "own_net:net", "data.npz", "-o", "out", "--shifts", "own_net:loud"]) == 0
-    assert capsys.readouterr().out.count("shifts: loud\n") == 2
     assert "Both have the same shift type" in Path("out/README.md").read_text()
+    capsys.readouterr()
     more = ["--shifts", "--shifts", "own_net:loud", "--quiet"]
     assert main(["start", "own_net:net", "data.npz", "-o", "more", *more]) == 0
     out, err = capsys.readouterr()
-    assert out.startswith("Verdict ") and out.count("\n") == 1 and err == "", "the verdict is not hidden"
+    assert re.match("(OK|WEAK|FAIL|OPEN) ", out) and out.count("\n") == 1 and err == "", "it is not hidden"
 
 
 @pytest.mark.usefixtures("bare_package")
@@ -322,39 +339,81 @@ def test_bad_options_are_refused_before_the_model_runs(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_the_verdict_says_what_the_alarm_finds_and_when_not_to_rely_on_it() -> None:
-    fit = {"found": 3, "kinds": 4, "delay": 12.0, "on_shifted": 0.7, "on_clean": 0.02}
-    off = {"error": 0.04, "error_confidence": 0.09, "error_atc": 0.031}
-    rows = {
-        "clean": {"wrong_model": 0.1},
-        "fog": {"wrong_model": 0.4, "shifts": 4, "shifts_alarmed": 2},
-        "dust": {"wrong_model": 0.12, "shifts": 5, "shifts_alarmed": 0},  # costs nothing
-    }
-    base: dict[str, Any] = {"has_alarm": True, "left_out": fit, "fit_accuracy": off, "by_kind": rows}
-    assert verdict(base).startswith("the alarm found 3 of 4 shift types held out in turn (median ")
-    assert "closer: ATC) and by 7.5 in the test part; " in verdict(base | {"expected_off": 0.075})
-    missed = {**rows, "fog": {"wrong_model": 0.4, "shifts": 4, "shifts_alarmed": 1}}
-    few, loud = {**fit, "found": 1, "delay": None}, {**fit, "on_clean": 0.4}
-    for bad in ({"left_out": few}, {"left_out": loud}, {"by_kind": missed}):
-        assert verdict(base | bad).startswith("DO NOT RELY ON THE ALARM: it found ")
-    message = "(more examples rarely change that: try shifts of your device, or a recorded stream); "
-    assert message in verdict(base | {"by_kind": missed, "made": True})
-    assert "examples" not in verdict(base | {"by_kind": missed}) + verdict(base | {"made": True})
-    assert verdict({"has_alarm": False}).startswith("there is no alarm")
-    assert verdict({"has_alarm": True}).startswith("whether the alarm finds shifts is open")
+GOOD: dict[str, Any] = {
+    "has_alarm": True, "harmful": 12, "harmful_found": 12, "harmful_on_before": 0, "harmful_delay": 11.5,
+    "alarm_on_harmful": 0.85, "alarm_on_clean": 0.07, "false_alarms": 0, "clean_steps": 15_000,
+    "run_length": 10_000, "budget": 0.15, "steps": 2400, "block": 100, "wrong_model": 0.3,
+    "wrong_answers": 0.28, "sure_by_monitor": 0.2, "sure_by_confidence": 0.25,
+    "sure_by_rules": {"Bayes filter": 0.22},
+    "gain": -0.05, "gain_low": -0.08, "gain_high": -0.02, "accuracy": 0.72, "expected_accuracy": 0.7,
+    "expected_least": 0.4, "expected_off": 0.06, "expected_off_confidence": 0.11,
+    "left_out": {"found": 5, "kinds": 6, "on_shifted": 0.7, "on_clean": 0.02},
+    "fit_accuracy": {"error": 0.05, "error_confidence": 0.09, "error_atc": 0.07},
+}  # fmt: skip
+NAMES = ("answers", "alarm", "false alarms", "expected accuracy")
 
 
-def test_words_are_honest_where_the_monitor_adds_nothing() -> None:
-    base: dict[str, Any] = {"budget": 0.1, "wrong_model": 0.2, "wrong_answers": 0.2}
-    better = answers_words(base | {"gain": -0.02, "gain_low": -0.03, "gain_high": -0.01})
-    assert better.startswith("better than confidence: 2.0 points fewer errors among the surest 90%")
-    same = answers_words(base | {"gain": 0.002, "gain_low": -0.01, "gain_high": 0.02})
-    assert same.startswith("undecided") and "0.2 points more errors among the surest 90%" in same
-    assert "(95% interval 2.0 points more to 1.0 points fewer)" in same
-    even = answers_words(base | {"gain": 0.0, "gain_low": 0.0, "gain_high": 0.0003})
-    assert "as many errors" in even and "(95% interval as many to as many)" in even
-    worse = answers_words(base | {"gain": 0.02, "gain_low": 0.01, "gain_high": 0.03})
-    assert worse.startswith("WORSE than confidence: 2.0 points more errors")
+def states(**facts: Any) -> dict[str, str]:
+    """Return the states of the checks of a good monitor but for some facts, and of the whole."""
+    found = checks(GOOD | facts)
+    return {each.name: each.state for each in (overall(found), *found)}
+
+
+def test_each_check_has_the_state_that_its_figures_deserve() -> None:
+    assert states() == dict.fromkeys(("verdict", *NAMES), "OK")
+    unseen = GOOD["left_out"]
+    for name, state, facts in (
+        ("alarm", "FAIL", {"alarm_on_harmful": 0.12, "alarm_on_clean": 0.10}),  # whatever the stretches say
+        ("alarm", "FAIL", {"harmful_found": 5}),
+        ("alarm", "FAIL", {"has_alarm": False}),
+        ("alarm", "FAIL", {"left_out": {**unseen, "found": 2}}),
+        ("alarm", "FAIL", {"left_out": {**unseen, "on_clean": 0.4}}),
+        ("alarm", "WEAK", {"harmful_found": 8}),
+        ("alarm", "WEAK", {"alarm_on_harmful": 0.4, "alarm_on_clean": 0.01}),
+        ("alarm", "WEAK", {"alarm_on_clean": 0.3}),
+        ("alarm", "OPEN", {"harmful": 3, "harmful_found": 3}),
+        ("alarm", "OPEN", {"harmful": 0, "harmful_found": 0, "alarm_on_harmful": None}),
+        ("false alarms", "OPEN", {"clean_steps": 1500}),
+        ("false alarms", "OPEN", {"clean_steps": 1500, "false_alarms": 1}),
+        ("false alarms", "WEAK", {"false_alarms": 6}),
+        ("false alarms", "FAIL", {"false_alarms": 150}),
+        ("answers", "FAIL", {"gain": 0.02, "gain_low": 0.01, "gain_high": 0.03}),
+        ("answers", "WEAK", {"sure_by_rules": {"Bayes filter": 0.19}}),
+        ("answers", "WEAK", {"gain_low": -0.004, "gain_high": 0.002}),
+        ("answers", "OPEN", {"gain_low": -0.04, "gain_high": 0.02}),
+        ("answers", "OPEN", {"gain_low": None, "gain_high": None}),
+        ("answers", "OPEN", {"wrong_model": 0, "wrong_answers": 0}),
+        ("expected accuracy", "FAIL", {"expected_off": 0.25, "expected_off_confidence": 0.3}),
+        ("expected accuracy", "FAIL", {"expected_off": 0.1, "expected_off_confidence": 0.04}),
+        ("expected accuracy", "WEAK", {"expected_off": 0.15, "expected_off_confidence": 0.2}),
+        ("expected accuracy", "WEAK", {"expected_off": 0.07, "expected_off_confidence": 0.06}),
+        ("expected accuracy", "WEAK", {"fit_accuracy": {"error": 0.1, "error_atc": 0.04}}),
+    ):
+        found = states(**facts)
+        # A failure decides; what is open does not outweigh three that are known.
+        assert found[name] == state and found["verdict"] == ("OK" if state == "OPEN" else state), (
+            facts,
+            found,
+        )
+    assert overall(checks(GOOD), "labels are reversed").state == "FAIL"
+    field = {name: value for name, value in GOOD.items() if name not in ("gain", "expected_off", "accuracy")}
+    assert checks(field)[0].name == "expected accuracy", "first what a device shows"
+
+
+def test_a_verdict_is_at_most_fifteen_lines_of_ninety_characters() -> None:
+    worst = {
+        "harmful": 1200, "harmful_found": 500, "harmful_on_before": 300, "alarm_on_harmful": 0.12,
+        "alarm_on_clean": 0.10, "false_alarms": 1500, "gain_low": -0.04, "gain_high": 0.02,
+        "expected_off": 0.31, "sure_by_rules": {"mean of the last 8": 0.183},
+    }  # fmt: skip
+    for facts in ({}, worst, {"gain_low": None}, {"left_out": {**GOOD["left_out"], "found": 1}}):
+        found = checks(GOOD | facts)
+        text = lines(found, overall(found))
+        assert text[0].startswith("Next: ") and text[1].startswith(overall(found).state)
+        assert len(text) <= 14 and max(map(len, text)) <= 90, "and one line says what was written"
+
+
+def test_an_expected_accuracy_is_measured_on_its_own_steps() -> None:
     log = tcuq.Log(np.tile([0.9, 0.1], (480, 1)), labels=np.arange(480) >= 400)
     steps = np.zeros(480, STEP)
     steps["expected_accuracy"] = 1
@@ -377,13 +436,12 @@ def test_a_verdict_needs_more_stays_than_a_few() -> None:
         steps = np.zeros(4000, STEP)
         steps["risk"] = risk + 0.01 * rng.random(4000)
         found = judge(params, log, steps, seed, 400.0)
-        decided += not answers_words(found).startswith(("undecided", "open"))
+        said = checks(found)[0]
+        decided += said.state != "OPEN" and "no better" not in said.why
     assert decided <= 4, decided
     found = judge(params, log, steps, 0, 500.0)
     assert found["gain_low"] is None and found["block"] == 1000
-    assert answers_words(found).startswith(
-        "open: a class may stay for long, and 4,000 steps are too few blocks of"
-    )
+    assert "too few steps to tell" in checks(found)[0].why
 
 
 @pytest.mark.usefixtures("bare_package")
@@ -437,7 +495,7 @@ def test_a_model_that_is_always_right_is_no_error(tmp_path: Path) -> None:
     assert (6000, 6000, "inferences") in stages and stages[-1] == (0, 1, "writing")
     assert any(text.startswith("fitting: ") for _, _, text in stages)
     assert found["wrong_model"] == 0 and found["auroc_confidence"] is None
-    assert found["fit_kinds"] == () and summary(found) == found["lines"]
-    assert any("open: there is no wrong answer" in line for line in found["lines"])
+    assert found["fit_kinds"] == () and found["checks"]["answers"]["state"] == "OPEN"
+    assert "no answer is wrong" in found["checks"]["answers"]["why"]
     left = "the labels are left out of the fit: the log has 0 errors and "
     assert any(each.startswith(left) for each in found["notes"])

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import io
 import json
 import re
 import time
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from devtools import Browser
+from PIL import Image
 from refusals import refused
 from report_logs import dwell_log, params_for
 from report_pages import check_whole, driven, opened, packed, unpack, value
@@ -21,6 +23,7 @@ from tcuq.monitor.monitor import Monitor, run_over
 from tcuq.report import render, summary, write_report
 from tcuq.report.outcome import left_out
 from tcuq.report.page import asset
+from tcuq.report.summary import Check
 
 
 @pytest.fixture(scope="module")
@@ -215,9 +218,15 @@ def test_a_shift_is_found_in_time_late_or_missed_and_an_alarm_may_be_without_har
     page = render(steps, log=Log(probs, labels=labels, shifted=kinds, shift_names=names))
     assert value(page, "found") == "1 of 3"
     assert "within 100 steps; 1 late, 1 missed, 1 alarm without harm" in page
-    rows = dict(re.findall(r'<tr><th scope="row">(\w+)</th>(?:<td>[^<]*</td>){6}<td>([^<]*)</td>', page))
+    rows = dict(
+        re.findall(r'<tr><th scope="row">(\w+)</th>(?:(?!</tr>).)*?data-label="held">([^<]*)</td>', page)
+    )
+    assert list(rows) == ["fog", "rain", "dirt", "dusk", "clean"], "harmful ones, harmless ones, clean steps"
+    assert re.findall("<span>((?:after|missed|not held)[^<]*)</span>", page) == [
+        "after 100", "after 101", "after 5, no harm", "missed",
+    ]  # fmt: skip
     told = {"fog": "1 in time", "rain": "1 late", "dusk": "1 alarm without harm", "dirt": "1 missed"}
-    assert {name: rows[name] for name in names} == told
+    assert rows == told | {"clean": ""}
     # Without labels nobody knows what does harm.
     blind = render(steps, log=Log(probs, shifted=kinds, shift_names=names))
     assert value(blind, "found") == "2 of 4" and "without labels, all count as harmful" in blind
@@ -231,11 +240,13 @@ def test_the_axis_stands_beside_its_area_and_rows_stay_low_on_a_phone(tmp_path: 
     tab.wait("document.documentElement.dataset.ready")
     boxes = "map((each) => each.getBoundingClientRect().toJSON())"
     places = f"(query) => [...document.querySelectorAll(query)].{boxes}"
-    ticks, [area] = (tab.js(f"({places})('#acted {name}')") for name in (".y-ticks span", ".area"))
+    ticks, [area] = (tab.js(f"({places})('#acted .course {name}')") for name in (".y-ticks span", ".area"))
     tab.size(390, 800, phone=True)
-    rows = tab.js(f"({places})('#acted tbody tr')")
+    rows = tab.js(f"({places})('#acted tbody :is(tr, td)')")
+    wide = tab.js("document.documentElement.scrollWidth")
     browser.close()
-    assert len(rows) > 1 and max(row["height"] for row in rows) < 60
+    assert wide == 390 and len(rows) > 10, "a card for each kind of input"
+    assert all(row["left"] >= 0 and row["right"] <= 390 for row in rows), "nothing is cut off"
     middles = [tick["y"] + tick["height"] / 2 for tick in ticks]
     ends = [area["bottom"], (area["bottom"] + area["top"]) / 2, area["top"]]
     assert middles == pytest.approx(ends, abs=1)
@@ -250,10 +261,27 @@ def test_no_state_that_warns_is_green(state: str) -> None:
 
 def test_a_verdict_that_warns_looks_so(case: Any) -> None:
     params, log, decisions, signals, plain = case
-    warned = render(decisions, params, log, signals, verdict="DO NOT RELY ON THE ALARM: it found 0 of 3")
-    assert '<header class="warned">' in warned and '<b class="fail">FAIL</b> DO NOT RELY' in warned
-    for page in (plain, render(decisions, params, log, signals, verdict="the alarm found 3 of 3")):
-        assert "<header>" in page and 'class="fail"' not in page
+    good = Check("answers", "OK", "better than confidence", "")
+    bad = Check("alarm", "FAIL", "found 0 of 3", "record <more>")
+    warned = render(decisions, params, log, signals, checks=[good, bad])
+    assert (
+        '<header class="warned">' in warned and '<div class="check fail"><dt><b>FAIL</b> alarm</dt>' in warned
+    )
+    assert "<dd>found 0 of 3<br><i>record &lt;more&gt;</i></dd>" in warned and "<dd>better than" in warned
+    for page in (plain, render(decisions, params, log, signals, checks=[good])):
+        assert "<header>" in page and 'class="check fail"' not in page
+
+
+def test_pictures_are_part_of_the_page(case: Any) -> None:
+    params, log, decisions, _, plain = case
+    gray = np.arange(28 * 28, dtype=np.uint8).reshape(28, 28)
+    names = dict.fromkeys(("clean", *(log.shift_names or ("shift 1", "shift 2"))), gray)
+    page = render(decisions, params, log, pictures=names)
+    check_whole(page)
+    shown = re.findall(r'<img alt="[^"]*" src="data:image/png;base64,([^"]*)">', page)
+    assert shown and "img-src data:" in page and "img-src" not in plain and "<img" not in plain
+    with Image.open(io.BytesIO(base64.b64decode(shown[0]))) as picture:
+        np.testing.assert_array_equal(np.asarray(picture), gray)
 
 
 def test_kinds_of_shift_are_told_apart() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from frame_writing import encode_decisions, encode_posteriors, encode_state
-from gen_frames import DECISIONS, FILE, FLAGS, NUMBERS, POSTERIORS, made_up
+from gen_frames import DECISIONS, FILE, FLAGS, GAUGES, NUMBERS, POSTERIORS, made_up
 from places import CORE, CORE_SOURCES, ROOT
 
 from tcuq import STEP_DTYPE
@@ -48,10 +48,13 @@ class Case:
     steps: list[dict[str, int]] = field(default_factory=list)
     state: bytes = b""
     sight: bool = False
+    gauges: int = 0
 
     def script(self) -> list[str]:
         seq = f"{self.seq >> 32} {self.seq % 2**32}"
-        shape = f"{self.classes} {self.features} {self.shift + 16 * self.sight} {self.size}"
+        shape = (
+            f"{self.classes} {self.features + 65536 * self.gauges} {self.shift + 16 * self.sight} {self.size}"
+        )
         lines = [f"writer {self.kind} {self.fingerprint} {self.boot} {seq} {shape}"]
         lines += [f"p {row.tobytes().hex()}" for row in (self.rows if self.rows is not None else ())]
         lines += ["d " + " ".join(map(str, self.numbers(step))) for step in self.steps]
@@ -67,8 +70,10 @@ class Case:
         whose, found = (self.fingerprint, self.boot, self.seq), b""
         count = len(self.steps)
         if self.rows is not None:
-            features = self.rows[:, self.classes :] if self.features else None
-            found += encode_posteriors(*whose, self.rows[:, : self.classes], features, self.size)
+            end = self.classes + self.features
+            features = self.rows[:, self.classes : end] if self.features else None
+            gauges = np.ascontiguousarray(self.rows[:, end:]).view("<i2") if self.gauges else None
+            found += encode_posteriors(*whose, self.rows[:, : self.classes], features, self.size, gauges)
             count = len(self.rows)
         if self.steps:
             horizon = 1 << self.shift if self.shift else 0
@@ -108,6 +113,12 @@ def vectors() -> Iterator[tuple[Case, bytes]]:
                 classes, features = numbers[3:]
                 rows = np.frombuffer(bytes.fromhex(given[6]), np.int8).reshape(-1, classes + features)
                 yield Case(POSTERIORS, *numbers, size=4115, rows=rows), frame
+            elif kind == "gauges":
+                classes, features = numbers[3:]
+                gauges = int(given[6])
+                rows = np.frombuffer(bytes.fromhex(given[7]), np.int8)
+                rows = rows.reshape(-1, classes + features + 2 * gauges)
+                yield Case(GAUGES, *numbers, size=4115, rows=rows, gauges=gauges), frame
             elif kind == "decisions":
                 classes, shift = numbers[3:]
                 yield Case(DECISIONS, *numbers[:4], shift=shift, size=4115, steps=steps), frame
@@ -127,11 +138,14 @@ def random_cases(count: int, seed: int) -> list[Case]:
         state = rng.integers(0, 256, dice.choice([0, 0, 1, 3000]), dtype=np.uint8).tobytes()
         size = dice.choice([1300, 384, 4115, 5000, dice.randrange(1300, 4200)])
         if dice.randrange(2):
-            rows = rng.integers(-128, 128, (dice.randrange(1, 40), classes + features)).astype(np.int8)
+            gauges = dice.choice([0, 0, 1, 8, 16])
+            width = classes + features + 2 * gauges
+            rows = rng.integers(-128, 128, (dice.randrange(1, 40), width)).astype(np.int8)
             rows[rng.random(rows.shape) < dice.choice([0, 0.2, 0.9])] = 0
-            size = max(size, 24 + (classes + features) * 2)
-            more: dict[str, Any] = {"features": features, "rows": rows}
-            found.append(Case(POSTERIORS, *whose, classes, size=size, state=state, **more))
+            size = max(size, 30 + width * 2)
+            more: dict[str, Any] = {"features": features, "rows": rows, "gauges": gauges}
+            kind = GAUGES if gauges else POSTERIORS
+            found.append(Case(kind, *whose, classes, size=size, state=state, **more))
         else:
             shift, wild = dice.choice([0, 4, 8, 12]), bool(dice.randrange(2))
             steps = [made_up(dice, classes, shift, wild) for _ in range(dice.randrange(1, 200))]

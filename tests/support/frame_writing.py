@@ -11,6 +11,7 @@ import numpy.typing as npt
 from gen_frames import (
     DECISIONS,
     FLAGS,
+    GAUGES,
     NUMBERS,
     POSTERIORS,
     STATE,
@@ -38,14 +39,18 @@ def encode_posteriors(
     probs: npt.NDArray[np.int8],
     features: npt.NDArray[np.int8] | None = None,
     size: int = SIZE,
+    gauges: npt.NDArray[np.int16] | None = None,
 ) -> bytes:
-    """Return the frames that a device sends of these steps, the bytes of `tcuq_frame_posteriors`."""
+    """Return the frames that a device sends of these steps, as `tcuq_frame_posteriors` or `_gauges`."""
     more = probs[:, :0] if features is None else features
-    rows, shape = np.hstack([probs, more]).view(np.uint8), probs.shape[1] | more.shape[1] << 12
-    a_frame = (_room(size, rows.shape[1]) - HEADER.size) // rows.shape[1]
+    seen = probs[:, :0] if gauges is None else np.ascontiguousarray(gauges, "<i2").view(np.int8)
+    rows, shape = np.hstack([probs, more, seen]).view(np.uint8), probs.shape[1] | more.shape[1] << 12
+    kind, count = (POSTERIORS, b"") if gauges is None else (GAUGES, bytes([gauges.shape[1]]))
+    a_frame = (_room(size, rows.shape[1] + len(count)) - HEADER.size - len(count)) // rows.shape[1]
     return b"".join(
         _framed(
-            bytes(header(POSTERIORS, fingerprint, boot, first + at, shape))
+            bytes(header(kind, fingerprint, boot, first + at, shape))
+            + count
             + rows[at : at + a_frame].tobytes()
         )
         for at in range(0, len(rows), a_frame)

@@ -27,7 +27,7 @@ from pictures.style import ROOT
 
 WIDTH = 1000
 """Of a window. A page of the site shows it 736 px wide, so that letters of 14 px are 10.3 px there."""
-HEIGHTS = {"report": 1060, "live": 1060, "fleet": 1160}
+HEIGHTS = {"report": 730, "live": 1060, "fleet": 1160}
 COLORS = 128
 
 

@@ -1,4 +1,4 @@
-"""Draw a stretch of the demo's stream: risk, threshold, abstentions, shifts, alarm, expected accuracy.
+"""Draw a stretch of a stream of digits: risk, threshold, abstentions, shifts, alarm, expected accuracy.
 
     python tools/pictures/stream.py            runs the demo (10 seconds) and draws what came out
     python tools/pictures/stream.py --stored   draws the figures of the last run again
@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import tempfile
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -25,13 +24,14 @@ from pictures.drawing import Drawing, forms, write
 from pictures.style import PICTURES, SMALL
 
 FIRST, LAST, BIN = 1000, 6600, 10
-"""Steps of the demo's test stream that are drawn, and how many go into one place of the plot."""
+"""Steps of the stream that are drawn, and how many go into one place of the plot."""
 
 TRUE_OVER = 100
 """Steps to each side over which the true accuracy is a mean."""
 
 NAMES = ("", "dusk", "blur", "dead pixels", "dirt", "block")
 STORED = PICTURES / "stream.json"
+STEPS = 12_000
 TITLE = "A stream with three shifts, as the monitor saw it"
 WORDS = ("risk", "threshold", "abstained", "wrong", "alarm", "shift", "expected accuracy", "step")
 
@@ -40,14 +40,16 @@ Figures = dict[str, Any]
 
 def run_demo() -> Figures:
     """Run the demo and return what is drawn, one number a bin."""
-    from tcuq.demo import main
-    from tcuq.io import read_decisions
+    from digits import DEV_CORRUPTIONS, TEST_CORRUPTIONS, day, load, make_log, train
 
-    with tempfile.TemporaryDirectory() as folder:
-        main(folder)
-        steps = read_decisions(Path(folder) / "decisions.csv").steps
-        with np.load(Path(folder) / "test.npz") as log:
-            labels, shifted = log["labels"], log["shifted"]
+    from tcuq import Monitor, fit
+
+    first, second, third = load(0)
+    classifier = train(first, 0)
+    log = make_log(classifier, third, TEST_CORRUPTIONS, STEPS, 2, day)
+    steps = Monitor(fit(make_log(classifier, second, DEV_CORRUPTIONS, STEPS, 1), budget=0.10)).run(log)
+    labels, shifted = log.labels, log.kinds
+    assert labels is not None and shifted is not None
     wrong = np.asarray(steps["answer"] != labels)
     right = np.array([1 - wrong[max(0, t - TRUE_OVER) : t + TRUE_OVER].mean() for t in range(len(wrong))])
 
@@ -97,7 +99,7 @@ def alt(found: Figures) -> str:
         on, wrong = (np.sum(found[key][part]) / (b - a) for key in ("alarm", "wrong"))
         parts.append(f"{name} ({wrong:.0%} of the answers wrong, alarm on {on:.0%} of the time)")
     return (
-        f"{len(found['mean']) * BIN:,} steps of the demo. Three stretches are corrupted: "
+        f"{len(found['mean']) * BIN:,} steps of a stream of digits. Three stretches are corrupted: "
         + ", ".join(parts)
         + ". In each of them the risk rises, the threshold follows it within some tens of steps, and the "
         "share of abstentions stays within its budget. Expected accuracy falls with the true one, which the "

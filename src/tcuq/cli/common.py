@@ -53,7 +53,7 @@ def answer(args: argparse.Namespace, result: dict[str, Any], text: str) -> None:
     if args.json:
         print_json(result)
     elif not args.quiet:
-        print(text)
+        print(text, flush=True)  # before notes, in a pipe as well
 
 
 def print_json(result: dict[str, Any]) -> None:

@@ -1,8 +1,8 @@
-"""The whole job on real data that ships with scikit-learn: train, stream, fit, watch, report."""
+"""The whole job on real pictures that come with it: train, stream, fit, watch, report."""
 
 from __future__ import annotations
 
-from .digits import DEV_CORRUPTIONS, TEST_CORRUPTIONS, Classifier, make_log, train
+from .clothes import DEV_CORRUPTIONS, TEST_CORRUPTIONS, Classifier, make_log, train
 from .main import main
 
 __all__ = ["DEV_CORRUPTIONS", "TEST_CORRUPTIONS", "Classifier", "main", "make_log", "train"]

@@ -14,7 +14,7 @@ from .._core import decision_rows
 from ..base.errors import wrong_value
 from ..monitor.steps import STEP_DTYPE
 
-POSTERIORS, DECISIONS, STATE = 0xF9, 0xFA, 0xFB
+POSTERIORS, DECISIONS, STATE, GAUGES = 0xF9, 0xFA, 0xFB, 0xFC
 """First byte of the content, by kind."""
 
 KINDS = range(0xF8, 0x100)
@@ -26,8 +26,9 @@ HEADER = struct.Struct("<BIIIHHB")
 CRC_BYTES = 4
 FIXED = HEADER.size + CRC_BYTES
 MOST_CONTENT = 4096
+MOST_GAUGES = 16
 MOST_STATE = 2**17
-"""Bytes of content that no frame exceeds, and of a saved state that no monitor exceeds."""
+"""Bytes of content that no frame exceeds, gauges of a step, and bytes of a state, that no monitor exceeds."""
 
 
 def line_bytes(content: int) -> int:
@@ -44,7 +45,7 @@ class PosteriorsFrame:
     """Steps by their inputs, which a monitor of the host judges.
 
     `boot` grows with every start of the device; `first` is the number of the first step since. Posteriors
-    have scale 1/256 and zero point -128.
+    have scale 1/256 and zero point -128; gauges are as the core takes them, in units of the params.
     """
 
     fingerprint: int
@@ -52,6 +53,7 @@ class PosteriorsFrame:
     first: int
     probs: npt.NDArray[np.int8]
     features: npt.NDArray[np.int8] | None
+    gauges: npt.NDArray[np.int16] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,13 +116,15 @@ def opened(content: bytes) -> PosteriorsFrame | DecisionsFrame | Part | None:
     classes, other = shape & 0xFFF, shape >> 12
     if not 2 <= classes <= 1000:
         return None
-    if kind == POSTERIORS:
-        row = classes + other
-        if other > 256 or len(body) % row:
+    if kind in (POSTERIORS, GAUGES):
+        seen = body[0] if kind == GAUGES else 0
+        body, row = body[kind == GAUGES :], classes + other + 2 * seen
+        if other > 256 or not body or len(body) % row or (kind == GAUGES and not 1 <= seen <= MOST_GAUGES):
             return None
         rows = np.frombuffer(body, dtype=np.int8).reshape(-1, row)
-        features = rows[:, classes:].copy() if other else None
-        return PosteriorsFrame(fingerprint, boot, seq, rows[:, :classes].copy(), features)
+        features = rows[:, classes : classes + other].copy() if other else None
+        gauges = rows[:, classes + other :].copy().view("<i2") if seen else None
+        return PosteriorsFrame(fingerprint, boot, seq, rows[:, :classes].copy(), features, gauges)
     if kind != DECISIONS:
         return None
     # In C, since every bit depends on those before; it refuses a horizon that is none as well.

@@ -17,7 +17,7 @@ class Cost:
 
     RAM is context and ring, with 32-bit pointers; operations are of one step with all lags filled and, with
     `sight`, without an alarm, which takes about half as much of it again. Gauges are given: what computes
-    them from an input comes on top, up to 25 instructions a value.
+    them from an input comes on top, 25 to 40 instructions a value.
     Instructions are a linear model fitted to counts of the core compiled by gcc -O2 for x86-64, within 10 %
     of the count on the configurations that the tests measure.
     """

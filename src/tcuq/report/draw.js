@@ -20,7 +20,8 @@ function surface(canvas) {
 function palette() {
   const style = getComputedStyle(document.documentElement);
   const ink = {};
-  for (const name of ["ink", "muted", "line", "card", "risk", "threshold", "abstain", "wrong", "rise", "fall", "shift"]) {
+  const names = ["ink", "muted", "line", "card", "risk", "threshold", "abstain", "wrong", "rise", "fall", "shift", "act", "ask", "hold"];
+  for (const name of names) {
     ink[name] = style.getPropertyValue("--" + name).trim();
   }
   ink.font = style.getPropertyValue("--font").trim();

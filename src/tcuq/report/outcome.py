@@ -201,14 +201,47 @@ def labeled(facts: Facts, log: Log, errors: dict[str, npt.NDArray[np.bool_]]) ->
         "holds while the alarm is on, so its point need not lie on its curve."
     )
     curves += table(["score", "area under the curve (lower is better)"], area_rows)
-    calibration = _calibration(metrics.reliability(sure, ~errors["prediction"]))
-    body = accuracy(shares) + answers(facts, errors)
-    body += pair(figure("Wrong answers by share acted on", curves), calibration)
+    parts = [figure("Wrong answers by share acted on", curves)]
+    if len(log) >= WINDOW and facts.expected is not None:
+        parts.append(_expected(facts.expected, errors["answer"], log.shifted))
     lead = (
         "The log has true labels, which the monitor never saw. A label below 0 means unknown or none of the "
         "classes and counts as an error. Tied scores share their errors evenly."
     )
-    return section("labels", "Against the true labels", lead, body)
+    return section("labels", "Does it pay, and can you trust the expected accuracy?", lead, pair(*parts))
+
+
+def by_decision(facts: Facts, log: Log, errors: dict[str, npt.NDArray[np.bool_]]) -> str:
+    """Return accuracy by decision, and confidence against accuracy."""
+    about = [facts.about, *(["prediction"] if facts.corrects else [])]
+    sure = np.clip(log.confidence(), 0.0, 1.0)
+    body = accuracy({name: facts.shares(name) or {} for name in about}) + answers(facts, errors)
+    body += _calibration(metrics.reliability(sure, ~errors["prediction"]))
+    return section("decisions", "Accuracy by decision and by confidence", "", body)
+
+
+def _expected(expected: Floats, wrong: npt.NDArray[np.bool_], shifted: Any) -> str:
+    """Return expected against true accuracy, a dot for each span of steps."""
+    starts = np.arange(0, len(expected), WINDOW)
+    sizes = np.diff([*starts, len(expected)])
+    guess, right = (np.add.reduceat(each, starts) / sizes for each in (expected, (~wrong).astype(np.float64)))
+    bad = np.zeros(len(starts), bool) if shifted is None else np.add.reduceat(shifted.astype(int), starts) > 0
+    off = np.abs(guess - right)
+    words = ", ".join(
+        f"{name} {100 * float(off[here].mean()):.0f} points"
+        for name, here in (("with known shifts", bad), ("clean", ~bad))
+        if here.any()
+    )
+    ticks = tuple((k / 4, f"{25 * k} %") for k in range(5))
+    across, up = Axis(0, 1, "expected", ticks=ticks), Axis(0, 1, "really right", ticks=ticks)
+    plot = Plot("Expected against true accuracy", f"Mean distance: {words}.", across, up, "medium")
+    plot.line([0, 1], [0, 1], "level")
+    plot.dots(guess[~bad], right[~bad], "spot")
+    plot.dots(guess[bad], right[bad], "held")
+    keys = [("spot", f"{WINDOW} clean steps"), ("spot held", "with known shifts")]
+    return figure(
+        "Accuracy, expected and true", legend(keys) + plot.html() + fact(f"Mean distance: {words}.")
+    )
 
 
 def _coverage_curves(

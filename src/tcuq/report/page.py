@@ -17,10 +17,11 @@ from ..base.texts import text_of
 from ..log.log import Log
 from ..monitor.params import Params
 from . import data, outcome, plot, sections
+from .day import Pictures, day
 from .outcome import learned
 from .seen import seen
-from .summary import Facts, facts_of
-from .text import DASH, escape, fact, section
+from .summary import Check, Facts, facts_of
+from .text import DASH, escape, fact, folded, section
 
 __all__ = ["NOT_PROMISED", "TITLE", "render", "write_report"]
 
@@ -55,13 +56,17 @@ def asset(name: str) -> str:
     return text_of(f"report/{name}")
 
 
-def policy(style: str, scripts: Sequence[str]) -> str:
-    """Return a content security policy: nothing is loaded or sent, and only these texts are run."""
+def policy(style: str, scripts: Sequence[str], images: bool = False) -> str:
+    """Return a content security policy: nothing is loaded or sent, and only these texts are run.
+
+    Where `images` are allowed, they are part of the page.
+    """
     allowed = " ".join(f"'{content_hash(text)}'" for text in scripts)
     # Positions are written as style attributes, which cannot be listed one by one; with nothing to load, they
     # can do no harm. Browsers that do not know the rules for elements and attributes take the one for both.
     styles = f"style-src 'unsafe-inline'; style-src-elem '{content_hash(style)}'"
     scripted = f"default-src 'none'; script-src {allowed}; {styles}; style-src-attr 'unsafe-inline'"
+    scripted += "; img-src data:" * images
     return f"{scripted}; base-uri 'none'; form-action 'none'"
 
 
@@ -82,24 +87,33 @@ def head(title: str, style: str, allowed: str) -> str:
     )
 
 
-def document(facts: Facts, title: str, sentence: str, body: str) -> str:
+def verdict(checks: Sequence[Check]) -> str:
+    """Return the whole verdict and its checks, each with a state that words, shape and color tell."""
+    rows = "".join(
+        f'<div class="check {each.state.lower()}"><dt><b>{each.state}</b> {escape(each.name)}</dt><dd>'
+        f"{escape(each.why)}{f'<br><i>{escape(each.todo)}</i>' * bool(each.todo)}</dd></div>"
+        for each in checks
+    )
+    return f'<dl class="checks" data-key="checks">{rows}</dl>' if checks else ""
+
+
+def document(facts: Facts, title: str, checks: Sequence[Check], body: str) -> str:
     """Return the page around its sections."""
     # "<" could end the element early; JSON has an escape for it.
     content = json.dumps(packed(facts), separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
-    settings = "" if facts.params is None else f"<h2>Settings</h2>{sections.settings(facts.params)}"
     code = "".join(asset(name) for name in SCRIPTS)
     code = f'(function () {{\n"use strict";\n{code}}})();'
     style = f"\n{asset('report.css')}"
     # What must not be relied on must not look like a result.
-    failed = sentence.startswith("DO NOT")
-    warned, fail = ' class="warned"' * failed, '<b class="fail">FAIL</b> ' * failed
+    warned = ' class="warned"' * any(each.state == "FAIL" for each in checks)
+    allowed = policy(style, (FIRST, code, LAST), "<img " in body)
     return (
-        f"{head(title, style, policy(style, (FIRST, code, LAST)))}<script>{FIRST}</script></head><body>"
+        f"{head(title, style, allowed)}<script>{FIRST}</script></head><body>"
         f'<svg class="defs" aria-hidden="true">{plot.HATCHES}</svg>'
         f'<header{warned}><p class="kind">tcuq {DASH} report of a monitored stream</p>'
-        f'<h1>{escape(title)}</h1><p class="verdict" data-key="verdict">{fail}{escape(sentence)}</p>'
-        f"{sections.tiles(facts)}</header>"
-        f"<main>{body}</main><footer>{settings}<p>{escape(NOT_PROMISED)}</p>"
+        f'<h1>{escape(title)}</h1>{verdict(checks)}<p class="verdict" data-key="verdict">'
+        f"{escape(sections.verdict(facts))}</p></header>"
+        f"<main>{body}</main><footer><p>{escape(NOT_PROMISED)}</p>"
         "<p>Steps are counted from 0, the first step of the monitor. "
         f"Made with tcuq {escape(VERSION)}.</p></footer>"
         f'<script type="application/json" id="tcuq-data">{content}</script>'
@@ -132,8 +146,9 @@ def render(
     *,
     first: int = 0,
     names: Sequence[str] | None = None,
-    verdict: str = "",
+    checks: Sequence[Check] = (),
     sighted: bool = False,
+    pictures: Pictures | None = None,
 ) -> str:
     """Return the report as one HTML page that needs nothing else.
 
@@ -154,12 +169,14 @@ def render(
         known, so the flag rate is then held against the bound for any n consecutive steps.
     names : sequence of str, optional
         Names of the classes, "" where one is not known; those of params or log go before.
-    verdict : str, optional
-        What is known from elsewhere, in place of the sentence on the stream. One that begins with
-        "DO NOT" is shown as a failure, and the figures beside it as not to be relied on.
+    checks : sequence of Check, optional
+        The verdict on the monitor. One of state "FAIL" is shown as a failure, and the figures beside it as
+        not to be relied on.
     sighted : bool, default False
         Without params: whether the alarm measured a distance from clean data (`Params.sight`), as
         `Decisions.sighted` tells of a file.
+    pictures : mapping of str to array of uint8, optional
+        What the device saw: a gray picture of shape (height, width) for kinds of shift by name.
 
     Examples
     --------
@@ -171,18 +188,22 @@ def render(
     True
     """
     facts = facts_of(decisions, params, log, signals, first, names, sighted)
-    parts = [sections.acted(facts), sections.timeline(facts), learned(facts)]
-    parts += [sections.signals(facts), sections.rates(facts)]
+    parts = [day(facts, pictures or {}, sections.tiles(facts)), sections.timeline(facts)]
+    more = [learned(facts), sections.signals(facts), sections.rates(facts)]
     if log is not None and facts.errors is not None:
         parts.append(outcome.labeled(facts, log, facts.errors))
+        more.append(outcome.by_decision(facts, log, facts.errors))
     elif log is not None and log.unlabeled:
         parts.append(section("labels", "Against the true labels", "", fact(f"Left out: {log.partly}.")))
     if facts.response is not None:
-        parts.append(outcome.delays(facts.response, first))
+        more.append(outcome.delays(facts.response, first))
     if params is not None:
-        parts.append(outcome.left_out(params.notes.get("fit")))
-    parts += [seen(facts), sections.reasons(facts)]
-    return document(facts, title or TITLE, verdict or sections.verdict(facts), "".join(parts))
+        more.append(outcome.left_out(params.notes.get("fit")))
+    more += [seen(facts), sections.reasons(facts)]
+    if params is not None:
+        more.append(section("settings", "Settings", "", sections.settings(params)))
+    parts.append(folded("For experts: signals, rates and their bounds, delays, settings", "".join(more)))
+    return document(facts, title or TITLE, checks, "".join(parts))
 
 
 def write_report(

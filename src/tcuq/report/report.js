@@ -71,6 +71,8 @@ function start() {
     tell();
     painter.afresh();
   });
+  // What is folded has no size to draw in.
+  for (const each of document.querySelectorAll("details")) each.addEventListener("toggle", painter.afresh);
   find('[data-act="alarm"]').disabled = !stream.onsets.length;
   tell();
   painter.now();

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,15 @@ HARM = 0.05
 
 IN_TIME = 100
 """Steps from the first one of a harmful shift within which an alarm comes in time."""
+
+
+class Check(NamedTuple):
+    """One of the checks that a verdict is made of, or the whole of it."""
+
+    name: str
+    state: str  # "OK", "WEAK", "FAIL", or "OPEN" where these steps do not tell
+    why: str
+    todo: str  # what to do about it
 
 
 @dataclass(frozen=True)
@@ -109,6 +118,7 @@ class Delay:
     kind: str
     outcome: str
     steps: int | None  # from the first shifted one to the alarm, None without one
+    harmful: bool = True
 
 
 @dataclass(frozen=True)
@@ -118,6 +128,12 @@ class Response:
     delays: list[Delay]
     false_alarms: int
     clean_steps: int
+    harmful: frozenset[int] = frozenset()  # numbers of the kinds that cost accuracy, as far as is known
+
+    @property
+    def harmful_on_before(self) -> int:
+        """Harmful shifts that began with the alarm on."""
+        return sum(d.outcome == "on from before" and d.harmful for d in self.delays)
 
     @property
     def found(self) -> Share:
@@ -178,9 +194,11 @@ def response(alarm: npt.NDArray[Any], log: Log) -> Response | None:
             outcome = "missed"
         else:
             outcome = "in time" if step <= IN_TIME else "late"
-        delays.append(Delay(part.start, part.stop, shift_shown(kind, log.shift_names), outcome, step))
+        name, harm = shift_shown(kind, log.shift_names), kind not in harmless
+        delays.append(Delay(part.start, part.stop, name, outcome, step, harm))
     false = int((~log.shifted[onsets(alarm)]).sum())
-    return Response(delays, false, int((~log.shifted).sum()))
+    harmful = frozenset(np.unique(log.kinds).tolist()) - {0} - harmless
+    return Response(delays, false, int((~log.shifted).sum()), harmful)
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,6 +224,12 @@ class Facts:
     def wrong(self) -> Bools | None:
         """Steps at which what the risk speaks of is not the true class; None without labels."""
         return None if self.errors is None else self.errors[self.about]
+
+    @property
+    def expected(self) -> Floats | None:
+        """The expected accuracy of all steps; None where the monitor had none."""
+        values = self.steps["expected_accuracy"].astype(np.float64)
+        return values if np.isfinite(values).all() and values.any() else None
 
     def shares(self, about: str) -> dict[str, Share] | None:
         """Return the right ones among all steps and those of each decision; None without labels."""

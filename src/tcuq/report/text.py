@@ -65,11 +65,19 @@ def section(name: str, heading: str, lead: str, body: str) -> str:
     )
 
 
+def folded(heading: str, body: str) -> str:
+    """Return sections that are closed at first."""
+    return f'<details class="experts"><summary>{escape(heading)}</summary>{body}</details>'
+
+
 def table(titles: Sequence[str], rows: Iterable[Sequence[str]], name: str = "numbers") -> str:
-    """Return a table; cells are HTML, the first of a row is its heading."""
+    """Return a table; cells are HTML, the first of a row is its heading. Narrow screens show `cards`."""
+    labels = [f' data-label="{escape(title)}"' * ("cards" in name) for title in titles[1:]]
     top = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in titles)
     body = "".join(
-        f'<tr><th scope="row">{row[0]}</th>{"".join(f"<td>{cell}</td>" for cell in row[1:])}</tr>'
+        f'<tr><th scope="row">{row[0]}</th>'
+        + "".join(f"<td{label}>{cell}</td>" for label, cell in zip(labels, row[1:], strict=False))
+        + "</tr>"
         for row in rows
     )
     return (

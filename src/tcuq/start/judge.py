@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..fitting.simple_rules import left_wrong
+from ..fitting.simple_rules import left_wrong, simple_rules
 from ..log.class_names import shift_shown
 from ..log.log import Log
 from ..metrics import Interval, auroc, detection, paired_difference
 from ..monitor.cost import cost
 from ..monitor.params import Params
+from ..report.summary import response
 
 BLOCK, REPLICATES = (
     100,
@@ -22,6 +23,8 @@ BLOCK, REPLICATES = (
 BLOCKS = 5  # that a part must have for an interval
 FEWEST = 10  # errors from which on a ranking is worth a figure
 SPAN = 200  # steps over which expected and true accuracy are compared
+RULES = {"belief filter": "Bayes filter"}
+"""What a person calls a simple rule, where it is not its own name."""
 
 Bools = npt.NDArray[np.bool_]
 
@@ -44,10 +47,34 @@ def judge(
     if log.kinds is None:
         figures["alarm_on"] = float(on.mean())
     else:
-        figures |= alarm_figures(on, log.kinds, log.segments)
+        figures |= alarm_figures(on, log.kinds, log.segments) | _harm(on, log)
+    expected = np.asarray(steps["expected_accuracy"])
+    if params.horizon and len(log) >= SPAN:
+        figures["expected_accuracy"] = float(expected.mean())
+        figures["expected_least"] = float((_sums(expected) / _sums(np.ones(len(log)))).min())
     if log.labels is not None:
         figures |= _errors(params, log, steps, seed, stay, examples)
     return figures
+
+
+def _harm(on: Bools, log: Log) -> dict[str, Any]:
+    """Return what an alarm did about shifts that cost accuracy, or about all where labels do not tell."""
+    found = response(on, log)
+    assert found is not None and log.kinds is not None and log.shifted is not None
+    costly = np.isin(log.kinds, list(found.harmful)) & log.shifted
+    return {
+        "harmful": found.found.of,
+        "harmful_found": found.number("in time") + found.number("late"),
+        "harmless_alarms": found.number("alarm without harm"),
+        "harmful_on_before": found.harmful_on_before,
+        "harmful_delay": found.median,
+        "alarm_on_harmful": float(on[costly].mean()) if costly.any() else None,
+    }
+
+
+def _sums(values: Any) -> Any:
+    """Return sums over every `SPAN` steps, and over those at the end."""
+    return np.add.reduceat(values, np.arange(0, len(values), SPAN))
 
 
 def alarm_figures(on: Bools, kinds: npt.NDArray[Any], segments: npt.NDArray[Any] | None) -> dict[str, Any]:
@@ -96,6 +123,10 @@ def _errors(params: Params, log: Log, steps: Any, seed: int, stay: float, exampl
         "wrong_accepted": float(wrong[kept].mean()) if kept.any() else None,
         "sure_by_confidence": left(model, doubt),
         "sure_by_monitor": left(wrong, risk),
+        "sure_by_rules": {
+            RULES.get(rule.name, rule.name): left(rule.answers != log.labels, rule.doubt)
+            for rule in simple_rules(log)[1:]
+        },
         "gain": gain.estimate,
         "gain_low": low if enough else None,
         "gain_high": high if enough else None,
@@ -103,12 +134,13 @@ def _errors(params: Params, log: Log, steps: Any, seed: int, stay: float, exampl
         "auroc_confidence": _ranking(doubt, model),
         "auroc_monitor": _ranking(risk, wrong),
     }
-    expected = np.asarray(steps["expected_accuracy"])
     if params.horizon and len(log) >= SPAN:
         # A shorter span at the end counts by its steps, so that this is never below the difference of means.
-        off = np.abs(np.add.reduceat(expected - ~wrong, np.arange(0, len(log), SPAN))).sum() / len(log)
-        figures |= {"accuracy": float(1 - wrong.mean()), "expected_accuracy": float(expected.mean())}
-        figures |= {"expected_off": float(off)}
+        # Confidence speaks of the model's answers, ours of the monitor's: each is held against its own.
+        gaps = (steps["expected_accuracy"] - ~wrong, 1 - doubt - ~model)
+        off = [float(np.abs(_sums(each)).sum() / len(log)) for each in gaps]
+        figures |= dict(zip(("expected_off", "expected_off_confidence"), off, strict=True))
+        figures["accuracy"] = float(1 - wrong.mean())
     return figures
 
 

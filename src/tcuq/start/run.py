@@ -29,8 +29,10 @@ from ..recording.session import Progress, Session, open_session
 from ..recording.shifts import Kind, Shifts, listed
 from ..recording.streams import Ints, Plan, Streams, groups_of, joined, paces_of
 from ..report.page import render
+from ..report.summary import Check
 from .judge import by_kind, by_part, judge
-from .words import readme, summary, verdict
+from .verdict import checks, lines, overall
+from .words import readme
 
 FITTED = 0.6  # share of the examples, and of the steps, that the fit gets
 FEWEST = 400  # examples, or steps of a stream, from which on two parts are made
@@ -154,7 +156,7 @@ def start(
     Returns
     -------
     dict
-        The figures; under ``"lines"`` about ten lines for a person.
+        The figures; the verdict under ``"verdict"`` and ``"checks"``, and in words under ``"lines"``.
 
     Examples
     --------
@@ -206,7 +208,8 @@ def start(
 
     progress(0, 1, "writing")
     title = f"{model.name}: tested on held-out steps"
-    contents = contents_of(params, (dev, test), decided, signals, title, f"{verdict(figures)}.")
+    found = [Check(**each) for each in (figures["verdict"], *figures["checks"].values())]
+    contents = contents_of(params, (dev, test), decided, signals, title, found)
     contents |= {"monitor.json": params.to_json(), "README.md": readme(figures)}
     for file, text in sources(params, "monitor", "c", scale).items():
         contents[f"firmware/{file}"] = text
@@ -219,7 +222,13 @@ def start(
 
 
 def contents_of(
-    params: Params, logs: tuple[Log, Log], decided: Any, signals: Any, title: str, verdict: str = ""
+    params: Params,
+    logs: tuple[Log, Log],
+    decided: Any,
+    signals: Any,
+    title: str,
+    checks: Sequence[Check] = (),
+    pictures: Any = None,
 ) -> dict[str, str | bytes]:
     """Return the files of a monitor that was fitted to one log and judged on another."""
     decisions = Decisions(decided, fingerprint=params.fingerprint, names=params.names, sight=params.sight)
@@ -227,7 +236,7 @@ def contents_of(
         "dev.npz": encode_log(logs[0]),
         "test.npz": encode_log(logs[1]),
         "decisions.csv": encode_decisions(decisions, "csv"),
-        "report.html": render(decided, params, logs[1], signals, title, verdict=verdict),
+        "report.html": render(decided, params, logs[1], signals, title, checks=checks, pictures=pictures),
     }
 
 
@@ -332,6 +341,7 @@ def _findings(session: Session, recorded: Parts, params: Params, decided: Any, s
         **judge(params, test, decided, seed, recorded.stay, recorded.examples),
         "left_out": fitted.get("left_out"),
         "fit_accuracy": fitted.get("expected_accuracy"),
+        "run_length": fitted.get("run_length"),
         "notes": notes_of(params),
         "label_note": label_note(recorded.dev),
     }
@@ -339,5 +349,8 @@ def _findings(session: Session, recorded: Parts, params: Params, decided: Any, s
         figures["by_kind"] = by_kind(test, decided)
     if recorded.paces is not None:
         figures["by_pace"] = by_part(test, decided, recorded.paces)
-    figures["lines"] = summary(figures)
+    found = checks(figures)
+    whole = overall(found, figures["label_note"])
+    figures |= {"verdict": whole._asdict(), "checks": {each.name: each._asdict() for each in found}}
+    figures["lines"] = lines(found, whole)
     return figures

@@ -1,4 +1,4 @@
-"""What came out, in about ten lines for a person, and the page of next steps beside the files."""
+"""The page beside the files: the verdict, how it was reached, and the next steps."""
 
 from __future__ import annotations
 
@@ -7,175 +7,7 @@ from typing import Any
 
 from .._version import VERSION
 from ..export.generated import plain_text
-from ..report.summary import HARM
-
-BETTER = "more examples rarely change that: try shifts of your device, or a recorded stream"
-"""What to do about an alarm that does not find generic shifts; `tools/start_sizes.py` measures it."""
-
-
-def summary(facts: Mapping[str, Any]) -> list[str]:
-    """Return the result as lines; honest where the monitor adds nothing."""
-    others = "steps of other examples" if facts["made"] else "later steps of your stream"
-    rows = [
-        ("Verdict", verdict(facts)),
-        ("Answers", answers_words(facts)),
-        ("Fitted on", f"{facts['fit_steps']:,} steps{_kinds(facts['fit_kinds'])}"),
-        ("Tested on", f"{facts['steps']:,} {others}{_kinds(facts['judge_kinds'])}"),
-    ]
-    rows += _errors(facts) if "wrong_model" in facts else [("Wrong answers", "unknown without labels")]
-    rows.append(("Abstains", f"on {facts['abstained']:.1%} of the steps (budget {share(facts['budget'])})"))
-    rows.append(("Alarm", alarm_words(facts)))
-    kinds = {name: row for name, row in (facts.get("by_kind") or {}).items() if row.get("shifts")}
-    if facts["has_alarm"] and len(kinds) > 1:
-        found = (f"{name} {row['shifts_alarmed']} of {row['shifts']}" for name, row in kinds.items())
-        rows.append(("  by type", ", ".join(found)))
-    left_out = (facts.get("left_out") or {}).get("by_kind")
-    if left_out:
-        found = (f"{name} {row['found']} of {row['stretches']}" for name, row in left_out.items())
-        rows.append(("  held out in turn", f"{', '.join(found)} (stretches of the fit)"))
-    if facts.get("alarm_on_shifted") or facts.get("alarm_on_clean"):
-        rows.append(("  on during", _during(facts)))
-    if "expected_off" in facts:
-        mean = f"{facts['expected_accuracy']:.1%} on average (true: {facts['accuracy']:.1%})"
-        off = f"off by {100 * facts['expected_off']:.1f} points on average over 200 steps"
-        rows.append(("Expected accuracy", f"{mean}; {off}"))
-    width = max(len(name) for name, _ in rows) + 2
-    return [f"{name:<{width}}{text}" for name, text in rows]
-
-
-def share(part: float) -> str:
-    """Return a share that the user chose in percent, as exactly as it was chosen."""
-    return f"{100 * part:.6g}%"
-
-
-def _during(facts: Mapping[str, Any]) -> str:
-    shifted, clean = facts["alarm_on_shifted"], facts["alarm_on_clean"]
-    parts = [] if shifted is None else [f"{shifted:.0%} of shifted steps"]
-    if clean is not None:
-        before = "raised before them; " * (bool(parts) and clean > 0 and not facts["false_alarms"])
-        parts.append(f"{clean:.0%} of clean {'ones' if parts else 'steps'} ({before}it takes time to clear)")
-    return ", ".join(parts)
-
-
-def _kinds(names: Sequence[str]) -> str:
-    return f", shifts: {', '.join(names)}" if names else ""
-
-
-def _errors(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
-    kept = share(1 - facts["budget"])
-    wrong = f"{facts['wrong_model']:.1%} without the monitor, {facts['wrong_answers']:.1%} with its answers"
-    sure = f"{facts['sure_by_confidence']:.1%} by confidence, {facts['sure_by_monitor']:.1%} by the monitor"
-    rows = [("Wrong answers", wrong), (f"  of the surest {kept}", sure)]
-    if facts["auroc_confidence"] is not None and facts["auroc_monitor"] is not None:
-        scores = f"confidence {facts['auroc_confidence']:.3f}, monitor {facts['auroc_monitor']:.3f}"
-        rows.append(("Ranks errors", f"AUROC: {scores}"))
-    return rows
-
-
-def alarm_words(facts: Mapping[str, Any]) -> str:
-    """Say when the alarm came and when it should not have come."""
-    if not facts["has_alarm"]:
-        return "none: too few clean steps to set one; pass more examples"
-    if "shifts" not in facts:
-        return f"on during {facts['alarm_on']:.1%} of the steps; how many of them are shifted is not marked"
-    times = f"{facts['false_alarms']} false alarm{'s' * (facts['false_alarms'] != 1)}"
-    false = f"{times} in {facts['clean_steps']:,} clean steps"
-    if not facts["shifts"] and not facts["shifts_already_raised"]:
-        return f"{false}; no shifts to detect"
-    text = f"raised in {facts['shifts_alarmed']} of {facts['shifts']} shifted stretches"
-    if facts["delay_median"] is not None:
-        text += f", after {facts['delay_median']:g} steps (median)"
-    if facts["shifts_already_raised"]:
-        text += f", still on from before in {facts['shifts_already_raised']} more"
-    return f"{text}; {false}"
-
-
-def verdict(facts: Mapping[str, Any]) -> str:
-    """Say what the alarm finds of shifts that it has not seen, how far off accuracy is, and of answers."""
-    if facts.get("label_note"):
-        return f"DO NOT USE THIS MONITOR, written because it was forced: {facts['label_note']}"
-    accuracy = _accuracy_verdict(facts.get("fit_accuracy") or {}, facts.get("expected_off"))
-    answers = f"answers {answers_words(facts).partition(':')[0]}"
-    return "; ".join(filter(None, [_alarm_verdict(facts), accuracy, answers]))
-
-
-def _alarm_verdict(facts: Mapping[str, Any]) -> str:
-    if not facts["has_alarm"]:
-        return "there is no alarm: too few clean steps to set one"
-    parts, held_out = [], facts.get("left_out")
-    if held_out:
-        delay = "" if held_out["delay"] is None else f"median delay {held_out['delay']:.0f} steps, "
-        on = f"{held_out['on_shifted']:.0%} of harmful and {held_out['on_clean']:.0%} of clean time"
-        kinds = f"{held_out['found']} of {held_out['kinds']} shift types held out in turn"
-        parts.append(f"{kinds} ({delay}on for {on})")
-    what, hit, of = _harmful(facts)
-    if of:
-        parts.append(f"{hit} of {of} {what} stretches of the test part")
-    if not parts:
-        return "whether the alarm finds shifts is open: no harmful ones are marked"
-    found = f"found {' and '.join(parts)}"
-    missed = 2 * hit < of
-    if held_out:  # an alarm that is on about as often while all is well finds shifts by chance
-        missed |= 2 * held_out["found"] < held_out["kinds"]
-        missed |= held_out["on_shifted"] < 2 * held_out["on_clean"]
-    way = f" ({BETTER})" if facts.get("made") else ""
-    return f"DO NOT RELY ON THE ALARM: it {found}{way}" if missed else f"the alarm {found}"
-
-
-def _harmful(facts: Mapping[str, Any]) -> tuple[str, int, int]:
-    """Return which judged stretches count, those that cost accuracy if it is known; those found, and all."""
-    rows: Mapping[str, Mapping[str, Any]] = facts.get("by_kind") or {}
-    clean = (rows.get("clean") or {}).get("wrong_model")
-    kinds = [row for row in rows.values() if row.get("shifts")]
-    kinds = [row for row in kinds if clean is None or row["wrong_model"] >= clean + HARM]
-    what = "shifted" if clean is None else "harmful"
-    return what, sum(row["shifts_alarmed"] for row in kinds), sum(row["shifts"] for row in kinds)
-
-
-def _accuracy_verdict(fit: Mapping[str, Any], judged: float | None) -> str:
-    if fit.get("error") is None:
-        return ""
-    others = {"mean confidence": fit.get("error_confidence"), "ATC": fit.get("error_atc")}
-    known = {name: error for name, error in others.items() if error is not None}
-    beside = ", ".join(f"{name} {100 * error:.1f}" for name, error in known.items())
-    nearer = " and ".join(name for name, error in known.items() if error < fit["error"])
-    beside += f"; closer: {nearer}" if nearer else ""
-    also = "" if judged is None else f" and by {100 * judged:.1f} in the test part"
-    off = f"expected accuracy is off by {100 * fit['error']:.1f} points on held-out shift types"
-    return f"{off}{f' ({beside})' if beside else ''}{also}"
-
-
-def answers_words(facts: Mapping[str, Any]) -> str:
-    """Say whether answers and abstentions are worth it, as far as these steps can tell."""
-    if "gain" not in facts:
-        return "open: only labels can tell whether the monitor ranks errors better than confidence"
-    if facts["wrong_model"] == facts["wrong_answers"] == 0:
-        return "open: there is no wrong answer on these steps to tell the monitor from confidence"
-    if facts["gain_low"] is None:
-        few = f"{facts['steps']:,} steps are too few blocks of {facts['block']:,}"
-        return f"open: a class may stay for long, and {few} to tell the monitor from confidence"
-    kept, points = (share(1 - facts["budget"]), [_points(-facts[each]) for each in ("gain_high", "gain_low")])
-    interval = f"95% interval {min(map(abs, points)):.1f} to {max(map(abs, points)):.1f}"
-    if facts["gain_high"] < 0:
-        fewer = f"{-100 * facts['gain']:.1f} points fewer errors among the surest {kept}"
-        return f"better than confidence: {fewer} ({interval})"
-    if facts["gain_low"] > 0:
-        more = f"{100 * facts['gain']:.1f} points more errors among the surest {kept}"
-        return f"WORSE than confidence: {more} ({interval}); use the alarm, and confidence to abstain"
-    interval = f"95% interval {_fewer(points[0])} to {_fewer(points[1])}"
-    gained = f"{_fewer(_points(-facts['gain']))} errors among the surest {kept} ({interval})"
-    return f"undecided, too close to confidence to tell: {gained}"
-
-
-def _fewer(points: float) -> str:
-    """Return a difference of errors in words."""
-    return f"{abs(points):.1f} points {'more' if points < 0 else 'fewer'}" if points else "as many"
-
-
-def _points(share: float) -> float:
-    """Return a share in percent, rounded as it is shown, and never as -0.0."""
-    return round(100 * share, 1) + 0.0
-
+from .verdict import percent
 
 PAGE = """# A monitor for {model}
 
@@ -200,7 +32,9 @@ how to build it |
 
 ## How it was tested
 
-{judged}{tables}
+{judged}
+{figures}
+{tables}
 ## What to do next
 
 1. Open `report.html`. Look at what the monitor does when a shift begins.
@@ -246,6 +80,7 @@ def readme(facts: Mapping[str, Any]) -> str:
         summary="\n".join(facts["lines"]),
         meaning=MADE if facts["made"] else REAL,
         judged=_judged(facts),
+        figures=_figures(facts),
         tables=_tables(facts),
         notes=f"\n## Notes\n\n{notes}" if notes else "",
     )
@@ -263,6 +98,24 @@ def _judged(facts: Mapping[str, Any]) -> str:
     elif facts["fit_kinds"]:
         text += " Both have the same shift type, as there is only one."
     return f"{text}\n"
+
+
+def _figures(facts: Mapping[str, Any]) -> str:
+    """Return what the four checks do not say."""
+    asks = f"It asks on {facts['abstained']:.1%} of the steps (limit {percent(facts['budget'])})."
+    if "wrong_model" not in facts:
+        return f"- {asks} How many answers are wrong is unknown without labels.\n"
+    wrong = f"{facts['wrong_model']:.1%} without the monitor, {facts['wrong_answers']:.1%} with its answers"
+    text = f"- Wrong answers: {wrong}. {asks}\n"
+    if facts["gain_low"] is not None:
+        low, high = sorted(round(-100 * facts[each], 1) + 0.0 for each in ("gain_low", "gain_high"))
+        points = f"{round(-100 * facts['gain'], 1) + 0.0:g} points fewer errors than confidence"
+        points += f" (95% interval {low:g} to {high:g})"
+        text += f"- Among the {percent(1 - facts['budget'])} most trusted: {points}.\n"
+    if facts["auroc_confidence"] is not None and facts["auroc_monitor"] is not None:
+        scores = f"confidence {facts['auroc_confidence']:.3f}, monitor {facts['auroc_monitor']:.3f}"
+        text += f"- AUROC of errors: {scores}.\n"
+    return text
 
 
 def _table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -109,11 +109,17 @@ int tcuq_frame_init(tcuq_frame_t *frame, const tcuq_params_t *params, uint8_t ki
     frame->features = (params->signals & TCUQ_FEATURE_SIGNALS) != 0u ? params->features : 0u;
     frame->horizon = (uint8_t)params->horizon;
     frame->sight = params->sight != NULL ? (uint8_t)TCUQ_FRAME_SEEN : 0u;
+    frame->gauges = 0;
+    if (kind == TCUQ_FRAME_GAUGES && params->sight != NULL) {
+        frame->gauges = params->sight->gauges;
+    }
     frame->kind = 0; /* until all fits: a writer that was refused writes nothing */
     if (kind == TCUQ_FRAME_POSTERIORS) {
         row = (size_t)frame->classes + frame->features;
     } else if (kind == TCUQ_FRAME_DECISIONS) {
         row += frame->sight;
+    } else if (frame->gauges > 0u) {
+        row = (size_t)frame->classes + frame->features + 2u * (size_t)frame->gauges + 1u;
     } else {
         return TCUQ_ERR_PARAMS;
     }
@@ -130,14 +136,15 @@ int tcuq_frame_init(tcuq_frame_t *frame, const tcuq_params_t *params, uint8_t ki
     return TCUQ_OK;
 }
 
-size_t tcuq_frame_posteriors(tcuq_frame_t *frame, const int8_t *probs, const int8_t *features)
+/* What every step with a posterior begins with. */
+static void put_posterior(tcuq_frame_t *frame, const int8_t *probs, const int8_t *features)
 {
     uint16_t i;
-    if (frame->kind != TCUQ_FRAME_POSTERIORS) {
-        return 0;
-    }
     if (frame->steps == 0u) {
-        begin(frame, TCUQ_FRAME_POSTERIORS, frame->classes | (uint32_t)frame->features << 12);
+        begin(frame, frame->kind, frame->classes | (uint32_t)frame->features << 12);
+        if (frame->gauges > 0u) {
+            put(frame, (uint8_t)(frame->gauges & 0xFFu));
+        }
     }
     for (i = 0; i < frame->classes; i++) {
         put(frame, (uint8_t)probs[i]);
@@ -145,7 +152,29 @@ size_t tcuq_frame_posteriors(tcuq_frame_t *frame, const int8_t *probs, const int
     for (i = 0; i < frame->features; i++) {
         put(frame, (uint8_t)features[i]);
     }
+}
+
+size_t tcuq_frame_posteriors(tcuq_frame_t *frame, const int8_t *probs, const int8_t *features)
+{
+    if (frame->kind != TCUQ_FRAME_POSTERIORS) {
+        return 0;
+    }
+    put_posterior(frame, probs, features);
     return added(frame, (uint16_t)(frame->classes + frame->features));
+}
+
+size_t tcuq_frame_gauges(tcuq_frame_t *frame, const int8_t *probs, const int8_t *features,
+                         const int16_t *gauges)
+{
+    uint16_t i;
+    if (frame->kind != TCUQ_FRAME_GAUGES) {
+        return 0;
+    }
+    put_posterior(frame, probs, features);
+    for (i = 0; i < frame->gauges; i++) {
+        put_bytes(frame, (uint16_t)gauges[i], 2);
+    }
+    return added(frame, (uint16_t)(frame->classes + frame->features + 2u * frame->gauges));
 }
 
 /* The lowest `count` bits of a value, the highest of them first. */

@@ -31,6 +31,7 @@ extern "C" {
 #define TCUQ_FRAME_POSTERIORS 0xF9u /* inputs of tcuq_step(): the host's monitor judges them */
 #define TCUQ_FRAME_DECISIONS 0xFAu  /* what tcuq_step() said */
 #define TCUQ_FRAME_STATE 0xFBu      /* a part of what tcuq_save() wrote */
+#define TCUQ_FRAME_GAUGES 0xFCu     /* inputs of tcuq_step_gauges(): posteriors, and gauges beside them */
 
 #define TCUQ_FRAME_MOST 4096u   /* bytes of content that no frame exceeds */
 #define TCUQ_FRAME_FIXED 22u    /* bytes of content beside the steps */
@@ -43,6 +44,10 @@ extern "C" {
 /* Buffer for posteriors of this many steps a frame, two or more; features are 0 where no signal reads them. */
 #define TCUQ_FRAME_POSTERIORS_BYTES(classes, features, steps) \
     TCUQ_FRAME_BYTES(TCUQ_FRAME_FIXED + ((classes) + (features)) * (steps))
+
+/* The same with gauges. */
+#define TCUQ_FRAME_GAUGES_BYTES(classes, features, gauges, steps) \
+    TCUQ_FRAME_BYTES(TCUQ_FRAME_FIXED + 1u + ((classes) + (features) + 2u * (gauges)) * (steps))
 
 /* Buffer that is enough for decisions; without sight, 2 bytes fewer are. */
 #define TCUQ_FRAME_DECISIONS_BYTES TCUQ_FRAME_BYTES(TCUQ_FRAME_FIXED + TCUQ_FRAME_DECISION + TCUQ_FRAME_SEEN)
@@ -72,6 +77,7 @@ typedef struct {
     uint16_t steps;     /* in the open frame */
     uint16_t classes;
     uint16_t features;
+    uint16_t gauges;
     uint16_t prediction;
     uint16_t persistence;
     uint16_t novelty;
@@ -86,10 +92,10 @@ typedef struct {
     uint8_t order[TCUQ_FRAME_NUMBERS];
 } tcuq_frame_t;
 
-/* Start a writer of TCUQ_FRAME_POSTERIORS or TCUQ_FRAME_DECISIONS. `boot` is larger at every start of
+/* Start a writer of TCUQ_FRAME_POSTERIORS, TCUQ_FRAME_GAUGES or TCUQ_FRAME_DECISIONS. `boot` is larger at every start of
  * the device: a counter in flash, or the time in seconds. Steps count from 0. `bytes` has `size` bytes
  * and stays with the writer. Return TCUQ_OK, TCUQ_ERR_SIZE when one step does not fit into them, or
- * TCUQ_ERR_PARAMS for another kind; after an error the other functions write nothing and return 0.
+ * TCUQ_ERR_PARAMS for another kind, or for gauges without params that have some; after an error the other functions write nothing and return 0.
  * `params` must pass tcuq_check() and are not used afterwards. */
 int tcuq_frame_init(tcuq_frame_t *frame, const tcuq_params_t *params, uint8_t kind, uint32_t boot,
                     uint8_t *bytes, size_t size);
@@ -98,6 +104,10 @@ int tcuq_frame_init(tcuq_frame_t *frame, const tcuq_params_t *params, uint8_t ki
  * reads them. Return 0, or the bytes of a finished frame in frame->bytes: send them before the next
  * call, which writes over them. */
 size_t tcuq_frame_posteriors(tcuq_frame_t *frame, const int8_t *probs, const int8_t *features);
+
+/* The same with the gauges of the input, as tcuq_step_gauges() was given them. */
+size_t tcuq_frame_gauges(tcuq_frame_t *frame, const int8_t *probs, const int8_t *features,
+                         const int16_t *gauges);
 
 /* Add one step by what tcuq_step() said. Return as tcuq_frame_posteriors(). */
 size_t tcuq_frame_decision(tcuq_frame_t *frame, const tcuq_step_t *step);

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """A small real classifier of handwritten digits, corruptions of its input, and the stream it is shown."""
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..base.errors import needed
-from ..log.log import Log
+from tcuq import Log
+from tcuq.base.errors import needed
 
 Floats = npt.NDArray[np.float64]
 
@@ -41,7 +42,7 @@ class Classifier(NamedTuple):
 
 def _sklearn() -> Any:
     for name in ("datasets", "neural_network"):
-        needed(f"sklearn.{name}", "scikit-learn", "the demo")
+        needed(f"sklearn.{name}", "scikit-learn", "digits")
     return import_module("sklearn")
 
 
@@ -77,7 +78,7 @@ def train(data: Split, seed: int) -> Classifier:
     digits = np.tile(data.digits, 4)
     network = _sklearn().neural_network.MLPClassifier((32,), alpha=1e-3, max_iter=60, random_state=seed)
     with warnings.catch_warnings():
-        # Sixty epochs are enough for the demo; that they do not converge to 1e-4 is no news.
+        # Sixty epochs are enough here; that they do not converge to 1e-4 is no news.
         warnings.simplefilter("ignore")
         warnings.filterwarnings("error", "Training interrupted")  # scikit-learn goes on after Ctrl-C
         try:
