@@ -106,6 +106,55 @@ def test_speech_is_split_by_the_official_lists(speech):
     assert noise.shape == (2, 16000) and recording.tolist() == [0, 0]
 
 
+def test_the_test_set_of_twelve_classes_is_read_by_its_folders(data_home):
+    root = data_home / "speech_commands_test_set_v0.02"
+    for number, word in enumerate(("_silence_", "_unknown_", "yes", "down")):
+        write_wav(root / word / "a.wav", [number] * 3)
+    found = load("speech_commands_test", "test")
+    assert sorted(zip(found.x[:, 0].tolist(), found.y.tolist(), strict=True)) == [
+        (0, 11),
+        (1, 10),
+        (2, 9),
+        (3, 0),
+    ]
+    (root / "yes" / "a.wav").write_bytes(b"RIFF")
+    with pytest.raises(ValueError, match="yes/a.wav: is not a readable wav file"):
+        load("speech_commands_test", "test")
+
+
+def test_check_says_how_far_speech_is_from_the_official_lists(speech, capsys):
+    assert main(["data", "check", "speech_commands"]) == 0
+    line = capsys.readouterr().out.splitlines()[-1]
+    assert line.startswith("speech_commands: Speech Commands v0.01: 6 clips, ")
+    assert "6 clips, official 64,721" in line and "2 clips in the list of test, official 6,835" in line
+    write_wav(speech / "visual" / "a.wav", [1])
+    main(["data", "check", "speech_commands"])
+    assert "Speech Commands v0.02: 7 clips" in capsys.readouterr().out
+    (speech / "bed" / "c.wav").unlink()
+    assert main(["data", "check", "speech_commands"]) == 1
+    assert "1 clips that the list of test names missing" in capsys.readouterr().out
+
+
+def test_all_classes_of_tinyimagenet_and_what_differs_from_the_official_archive(data_home, capsys):
+    image = pytest.importorskip("PIL.Image")
+    root = data_home / "tiny-imagenet-200"
+    (root / "val" / "images").mkdir(parents=True)
+    for name in ("n1", "n2", "n9"):  # the last one is in no list
+        (root / "train" / name / "images").mkdir(parents=True)
+        for number in (0, 449, 450):
+            place = root / "train" / name / "images" / f"{name}_{number}.JPEG"
+            image.fromarray(np.full((64, 64, 3), number % 256, np.uint8)).save(place)
+    image.fromarray(np.zeros((64, 64, 3), np.uint8)).save(root / "val" / "images" / "val_0.JPEG")
+    (root / "wnids.txt").write_text("n2\nn1\n")
+    (root / "val" / "val_annotations.txt").write_text("val_0.JPEG\tn2\t0\t0\t1\t1\n")
+    sizes = {part: load_part("tinyimagenet", part).y.tolist() for part in ("train", "dev", "test")}
+    assert sizes == {"train": [0, 0, 1, 1], "dev": [0, 1], "test": [1]}
+    assert main(["data", "check", "tinyimagenet"]) == 0
+    line = capsys.readouterr().out.splitlines()[-1]
+    assert "2 classes, 6 train pictures, 1 val pictures; 2 classes in wnids.txt, official 200" in line
+    assert "differences more" in line
+
+
 BODY = RNG.integers(0, 256, 1 << 20, dtype=np.uint8).tobytes()
 MD5 = hashlib.md5(BODY).hexdigest()
 

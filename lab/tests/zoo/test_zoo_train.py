@@ -16,6 +16,7 @@ torch = pytest.importorskip("torch", reason="pip install torch")
 import small_trainings  # noqa: E402
 from small_trainings import small, squares  # noqa: E402
 
+from tcuq_lab.zoo.backbone import Backbone  # noqa: E402
 from tcuq_lab.zoo.backbones import backbone  # noqa: E402
 from tcuq_lab.zoo.curves import Curves  # noqa: E402
 from tcuq_lab.zoo.heads import RECIPES  # noqa: E402
@@ -45,6 +46,16 @@ def made_up(name: str, n: int) -> Examples:
         x = rng.integers(0, 160, (n, 16, 16, 3))
         x[np.arange(n), :, :, y] += 90
     return Examples(torch.from_numpy(x.astype(np.uint8)), torch.from_numpy(y))
+
+
+def test_the_first_half_of_the_epochs_sees_shrunk_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[int, ...]] = []
+    taps = Backbone.taps
+    monkeypatch.setattr(Backbone, "taps", lambda self, x: (seen.append(tuple(x.shape[2:])), taps(self, x))[1])
+    about = {"backbone": "cnn4", "options": OPTIONS["cnn4"], "batch": 16, "seed": 1}
+    train(small(**about, epochs=4, augment={"shrink": 8}), made_up("cnn4", 32))
+    assert seen == [(8, 8)] * 4 + [(16, 16)] * 4
+    assert "shrink" not in small(**about, augment={}).to_dict()["augment"]  # as in the cards of old
 
 
 @pytest.mark.parametrize("kind", RECIPES)

@@ -12,6 +12,7 @@ from tcuq.base.errors import InputError
 from tcuq.cli.common import answer, note, progress
 from tcuq.cli.process import complain
 
+from ..data.census import READERS, Census
 from ..data.dataset import data_folder, entry, load, names, present, splits
 from ..data.download import get
 from ..data.pack import pack
@@ -73,7 +74,11 @@ def check_all(args: argparse.Namespace) -> int:
         for index, (name, split) in enumerate(pairs):
             bar(index, len(pairs), f"{name} {split}")
             results.append(_checked(name, split))
-    answer(args, {"folder": str(folder), "checked": results}, "\n".join(map(_line, results)))
+    counted = {name: _counted(name, folder) for name, _ in pairs}
+    layouts = {name: found for name, found in counted.items() if found}
+    lines = [*map(_line, results), *(f"{name}: {found.line}" for name, found in layouts.items())]
+    told = {name: found._asdict() for name, found in layouts.items()}
+    answer(args, {"folder": str(folder), "checked": results, "layouts": told}, "\n".join(lines))
     for result in results:
         if result["error"]:
             complain(args.program, f"{result['name']} {result['split']}: {result['error']}")
@@ -91,6 +96,18 @@ def _checked(name: str, split: str) -> dict[str, Any]:
     counts = np.bincount(found.y).tolist()
     kind = {"shape": list(found.x.shape), "dtype": str(found.x.dtype)}
     return {**result, **kind, "counts": counts, "source": found.source}
+
+
+def _counted(name: str, folder: Path) -> Census | None:
+    """Return what a folder in the official layout holds; what cannot be read was said of its splits."""
+    where = [folder / form.files[0] for forms in entry(name).splits.values() for form in forms]
+    place = next((path for path in where if path.is_dir()), None)
+    if place is None or name not in READERS:
+        return None
+    try:
+        return READERS[name](place)
+    except (OSError, ValueError):
+        return None
 
 
 def _line(result: dict[str, Any]) -> str:

@@ -73,7 +73,7 @@ def find(name: str, split: str, kind: str, severity: int) -> Path | None:
     paths = {
         ("mnist", "test"): f"mnist_c/{kind}/test_images.npy",
         ("cifar10", "test"): f"CIFAR-10-C/{kind}.npy",
-        ("tinyimagenet", "val"): f"Tiny-ImageNet-C/{kind}/{severity}",
+        ("tinyimagenet", "test"): f"Tiny-ImageNet-C/{kind}/{severity}",
         ("tinyimagenet20", "val"): f"Tiny-ImageNet-C/{kind}/{severity}",
     }
     if (name, split) not in paths:

@@ -116,11 +116,12 @@ def decode_rgb(content: bytes, where: str) -> npt.NDArray[np.uint8]:
         raise ValueError(f"{where}: is not a readable image ({error})") from None
 
 
-def read_tiny(folder: str | Path, split: str, every: int = 1, first: int = 500) -> Arrays:
-    """Return images (n, 64, 64, 3) and labels of TinyImageNet-200."""
+def read_tiny(folder: str | Path, split: str, every: int = 1, first: int = 500, start: int = 0) -> Arrays:
+    """Return images (n, 64, 64, 3) and labels of TinyImageNet-200; of train, numbers `start` to `first`."""
     root = Path(folder)
     labels = {name: label for label, name in enumerate(tiny_classes(root, every))}
-    images = list(_tiny_train(root, labels, first) if split == "train" else _tiny_val(root, labels))
+    numbers = range(start, first)
+    images = list(_tiny_train(root, labels, numbers) if split == "train" else _tiny_val(root, labels))
     if not images:
         raise ValueError(f"{root}: holds no images of the split {split!r}; JPEG files are needed")
     x = tiny_pictures([path for path, _ in images])
@@ -143,12 +144,12 @@ def tiny_classes(folder: str | Path, every: int = 1) -> list[str]:
     return sorted((Path(folder) / "wnids.txt").read_text().split())[::every]
 
 
-def _tiny_train(root: Path, labels: dict[str, int], first: int) -> Iterator[tuple[Path, int]]:
+def _tiny_train(root: Path, labels: dict[str, int], numbers: range) -> Iterator[tuple[Path, int]]:
     for name, label in labels.items():
         found = sorted((root / "train" / name / "images").glob("*.JPEG"), key=_number)
         if not found:
             raise ValueError(f"{root}: holds no training images of the class {name}; JPEG files are needed")
-        yield from ((path, label) for path in found if _number(path) < first)
+        yield from ((path, label) for path in found if _number(path) in numbers)
 
 
 def _tiny_val(root: Path, labels: dict[str, int]) -> Iterator[tuple[Path, int]]:
@@ -176,14 +177,31 @@ def label_of(word: str) -> int:
 
 def read_speech(folder: str | Path, split: str) -> Arrays:
     """Return one-second clips (n, 16000) of int16 and their labels, in the order of the files' names."""
-    root, names = Path(folder), speech_names(folder, split)
+    names = speech_names(folder, split)
+    labels = [label_of(name.partition("/")[0]) for name in names]
+    return _clips(Path(folder), names), np.array(labels, dtype=np.uint8)
+
+
+def read_speech_test(folder: str | Path) -> Arrays:
+    """Return the clips of the test set of twelve classes: keywords, then other words, then silence."""
+    root, classes = Path(folder), (*KEYWORDS, "_unknown_", "_silence_")
+    names = sorted(
+        path.relative_to(root).as_posix() for name in classes for path in root.glob(f"{name}/*.wav")
+    )
+    if not names:
+        raise ValueError(f"{root}: holds no clips of {', '.join(classes)}; wav files are needed")
+    labels = [classes.index(name.partition("/")[0]) for name in names]
+    return _clips(root, names), np.array(labels, dtype=np.uint8)
+
+
+def _clips(root: Path, names: Sequence[str]) -> npt.NDArray[np.int16]:
     x = np.zeros((len(names), RATE), np.int16)
     for index, name in enumerate(names):
         samples = read_wav(root / name)
         if len(samples) > RATE:
             raise ValueError(f"{root / name}: has {len(samples)} samples, expected 0 to {RATE}")
         x[index, : len(samples)] = samples
-    return x, np.array([label_of(name.partition("/")[0]) for name in names], dtype=np.uint8)
+    return x
 
 
 def speech_names(folder: str | Path, split: str) -> list[str]:

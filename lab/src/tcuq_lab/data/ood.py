@@ -150,6 +150,10 @@ _TABLE: dict[str, dict[str, _Set]] = {
         "dev": ("cifar10", lambda: pairs(_gray_cifar10())),
         "test": ("fashion_mnist", lambda: pairs(_FASHION[1]())),
     },
+    "tinyimagenet": {
+        "dev": ("fashion_mnist", lambda: _resized(load("fashion_mnist", "test"), "fashion_mnist", 64, False)),
+        "test": ("svhn", lambda: _resized(load("svhn", "test"), "svhn", 64, False)),
+    },
     "tinyimagenet20": {
         "dev": ("svhn", lambda: _resized(load("svhn", "train"), "svhn", 64, False)),
         "test": ("held_out", _held_out),

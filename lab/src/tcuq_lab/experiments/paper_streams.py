@@ -32,7 +32,7 @@ from ..reproduce.recorder import Job
 from ..reproduce.recordings import Recordings
 from ..reproduce.rows import Row as NetworkRow
 from ..reproduce.run_size import RunSize
-from ..reproduce.units import Network, Unit
+from ..reproduce.units import ONCE, Network, Unit
 from ..reproduce.versions import PROTOCOL, digest_of
 from ..streams import (
     Bursts,
@@ -103,11 +103,21 @@ class PaperUnit(Unit):
         return ["clean", *shifted, f"ood/{self.recordings.ood(self.task, part)[0]}"]
 
     def missing(self, roles: Sequence[str], networks: Sequence[NetworkRow]) -> list[Job]:
-        """Return what is to be recorded."""
+        """Return what is to be recorded; tables of posteriors show few sources, and tune few rows."""
+        tested = [role for role in roles if role not in (DEV, CLEAN_DEV)]
+        once = [role.partition(" ")[2] for role in tested if role.startswith(ONCE)]
+        few = len(once) == len(tested)
+        shows = {"dev": self.sources("dev"), "test": once if few else self.sources("test")}
         return [
             job
-            for part in ("dev", "test")
-            for job in self.recordings.missing(self.task, part, self.seed, networks, self.sources(part))
+            for part, shown in shows.items()
+            for job in self.recordings.missing(
+                self.task,
+                part,
+                self.seed,
+                [row for row in networks if part == "test" or not (few and untuned(row))],
+                shown,
+            )
         ]
 
     def evidence_of(self, method: Any, role: str, network: Network) -> list[Any]:
@@ -256,8 +266,16 @@ def fit(row: NetworkRow, unit: PaperUnit, role: str) -> PaperRow:
     return PaperRow(method, row)
 
 
+def untuned(row: NetworkRow) -> bool:
+    """Return whether the posteriors of a row need no development examples."""
+    kind = row.method
+    return (kind.learn, kind.fit_posteriors) == (Method.learn, Method.fit_posteriors) and len(kind.grid) == 1
+
+
 def fit_posteriors(row: NetworkRow, unit: PaperUnit, role: str) -> Posteriors:
     """Fit no more of a method than its posteriors need."""
+    if untuned(row):
+        return Posteriors(row.method(), row)
     method, dev = learned(row, unit, role)
     method.fit_posteriors(dev)
     return Posteriors(method, row)

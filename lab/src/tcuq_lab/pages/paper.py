@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from .figures import NAN, PAPER_RIVALS, SEVERITIES, SUBSET, Sources
+from .figures import NAN, PAPER_RIVALS, SEVERITIES, WHOLE, Sources
 from .plots import printed_loss
 from .words import NOT_RUN, SPACE, fill, grid, listed, listing, percent, plain, row_name, task_name
 
@@ -280,8 +280,10 @@ def paper_page(sources: Sources) -> str:
     )
     literal = sources.repeat("literal")
     clock, ours = (literal.get("cifar10", row, "AUPRC, clean then worse") for row in ("clock", "tcuq_paper"))
+    drops = [sources.repeat("severity_tinyimagenet").get(WHOLE, "early_exit", each) for each in tiny]
     known: dict[str, Any] = {
         **SAID,
+        "no_drops": "" if all(map(math.isnan, drops)) else None,
         **{key: Section(sources, **part) for key, part in listing("parts").items()},
         **_sensitivity(sources),
         "versions": _versions(sources),
@@ -293,7 +295,7 @@ def paper_page(sources: Sources) -> str:
         "printed": Printed(sources),
         "printed_board": Printed(sources, of_boards=True),
         "alike": "all six rivals" if alike else None,
-        "tiny": fmean(sources.paper("severity_tinyimagenet", SUBSET, each, "tcuq_paper") for each in tiny),
+        "tiny": fmean(sources.paper("severity_tinyimagenet", WHOLE, each, "tcuq_paper") for each in tiny),
         "clock": plain(clock) or None,
         "no_clock": plain(ours) or None,
         "assisted": printed_loss(300, True),

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tcuq.report.text import escape
 
 from ..home import library
-from .figures import SEVERITIES, SUBSET, Sources
+from .figures import SEVERITIES, SUBSET, WHOLE, Sources
 from .words import listing, row_name, task_name
 
 if TYPE_CHECKING:
@@ -200,8 +200,8 @@ def severity_plot(sources: Sources) -> Picture:
     panels = []
     for title, experiment, task in (
         ("CIFAR-10-C", "severity", "cifar10"),
-        ("TinyImageNet-C, 16 classes", "severity_tinyimagenet", SUBSET),
-        ("the same, ResNet-50", "deeper", SUBSET),
+        ("TinyImageNet-C", "severity_tinyimagenet", WHOLE),
+        ("ResNet-50, 16 classes", "deeper", SUBSET),
     ):
         found = sources.repeat(experiment)
         series = []

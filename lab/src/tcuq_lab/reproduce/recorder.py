@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 PARTS = ("dev", "test")
 STREAM = "stream"
 """Name of the one source in the file of a stream."""
-COST = {"mnist": 0.5, "cifar10": 0.8, "speech_commands": 3.4, "tinyimagenet20": 3.0}
+COST = {"mnist": 0.5, "cifar10": 0.8, "speech_commands": 3.4, "tinyimagenet": 3.0, "tinyimagenet20": 3.0}
 """Milliseconds of one core that an example takes, for the order of work and the forecast."""
 SHOWN = 0.02
 """Milliseconds that an example takes each network beside that."""

@@ -10,7 +10,9 @@ from ..methods import names_of, suffix_of
 from ..methods.confidence import Base
 from ..methods.method import Method
 
-TASKS = {**BACKBONES, "tinyimagenet20": "mobilenetv2", "text": "text", **SMALL, **RECORDED}
+TINY = {"tinyimagenet": "mobilenetv2_200", "tinyimagenet20": "mobilenetv2"}
+"""Networks of TinyImageNet: of all classes, and of those of the packed file."""
+TASKS = {**BACKBONES, **TINY, "text": "text", **SMALL, **RECORDED}
 """Datasets and their backbones."""
 
 

@@ -52,6 +52,7 @@ class Augment:
     flip: bool = False  # mirror every other picture, left to right
     erase: int = 0  # side of a square that is blanked in each example
     noise: float = 0.0  # spread of normal noise, in units of the normalized input
+    shrink: int = 0  # side of pictures in the first half of the epochs, which are quicker so; 0: as they are
 
     def __post_init__(self) -> None:
         if not isinstance(self.shift, (list, tuple)) or len(self.shift) != 2:
@@ -61,6 +62,7 @@ class Augment:
         put(self, shift=tuple(integer("augment shift", each, 0, 64) for each in self.shift))
         integer("augment erase", self.erase, 0, 64)
         number("augment noise", self.noise, 0, 10)
+        integer("augment shrink", self.shrink, 0, 1024)
 
 
 @dataclass(frozen=True)
@@ -116,8 +118,11 @@ class Config:
             put(self, augment=Augment(**self.augment))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the content of a configuration file."""
-        return asdict(self)
+        """Return the content of a configuration file; cards of old have no `shrink`."""
+        content = asdict(self)
+        if not self.augment.shrink:
+            del content["augment"]["shrink"]
+        return content
 
     def with_(self, **changes: Any) -> Config:
         """Return the same configuration but for what is given."""

@@ -22,6 +22,7 @@ _SHAPES: dict[str, tuple[tuple[int, ...], type, int]] = {
     "cifar10": ((32, 32, 3), np.uint8, 10),
     "cifar10_animals": ((32, 32, 3), np.uint8, 2),
     "speech_commands": ((49, 10), np.float32, 10),
+    "tinyimagenet": ((64, 64, 3), np.uint8, 200),
     "tinyimagenet20": ((64, 64, 3), np.uint8, 16),
     "signs": ((32, 32, 3), np.uint8, 43),
     "motion": ((64, 1, 3), np.uint8, 5),

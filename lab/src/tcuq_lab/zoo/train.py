@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import pad
+from torch.nn.functional import interpolate, pad
 
 from tcuq.base.atomic_files import write_whole
 from tcuq.base.errors import located
@@ -38,6 +38,10 @@ def augmented(x: Tensor, plan: Augment, draw: torch.Generator) -> Tensor:
     if plan.noise:
         x = x + plan.noise * torch.randn(x.shape, device=x.device, generator=draw)
     return x
+
+
+def _shrunk(x: Tensor, side: int) -> Tensor:
+    return interpolate(x, side, mode="area") if side else x
 
 
 def _moved(x: Tensor, most: tuple[int, int], draw: torch.Generator) -> Tensor:
@@ -112,15 +116,21 @@ def train(
     kept = None if state is None else State(state, config, module, optimizer, curves)
     losses = [] if kept is None else kept.resume()
     module.train()
-    forward = _graphed(module, _laid(network.prepare(x[: config.batch]), device), config, device)
+    forward: Callable[..., Any] = module
+    side: int | None = None
     began, already = time.monotonic(), len(losses)
     for epoch in range(already, config.epochs):
+        if side != (side := config.augment.shrink if 2 * epoch < config.epochs else 0):
+            vars(module).pop("forward", None)  # a graph of the other size
+            sample = _laid(_shrunk(network.prepare(x[: config.batch]), side), device)
+            forward = _graphed(module, sample, config, device)
         total, seen = torch.zeros((), device=device), 0
         first = epoch * steps_per_epoch(config, len(x))
         for step, (at, chosen, draw) in enumerate(_batches(config, len(x), epoch, device), first):
             for group in optimizer.param_groups:
                 group["lr"] = config.rate * rate_at(config, epoch + at)
-            inputs = _laid(augmented(network.prepare(x[chosen]), config.augment, draw), device)
+            shown = augmented(network.prepare(x[chosen]), config.augment, draw)
+            inputs = _laid(_shrunk(shown, side), device)
             with _precision(config, device):
                 parts = forward(inputs)
                 batch = Batch(inputs, y[chosen], (epoch + at) / config.epochs)
