@@ -67,8 +67,8 @@ the following arguments are required: CONFIG, --out; for example: tcuq-lab train
 --members 7 (see tcuq-lab train --help)
 $ tcuq-lab data get nope
 dataset 'nope' is unknown, expected one of mnist, fashion_mnist, cifar10, svhn, tinyimagenet, \
-tinyimagenet20, speech_commands, speech_commands_v2, speech_commands_test, signs, motion, speech_noise (tcuq-lab \
-data list shows all)
+tinyimagenet20, speech_commands, speech_commands_v2, speech_commands_test, signs, motion, speech_noise \
+(tcuq-lab data list shows all)
 """
 
 

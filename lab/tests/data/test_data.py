@@ -118,7 +118,7 @@ def test_the_test_set_of_twelve_classes_is_read_by_its_folders(data_home):
         (3, 0),
     ]
     (root / "yes" / "a.wav").write_bytes(b"RIFF")
-    with pytest.raises(ValueError, match="yes/a.wav: is not a readable wav file"):
+    with pytest.raises(ValueError, match=r"yes/a\.wav: is not a readable wav file"):
         load("speech_commands_test", "test")
 
 

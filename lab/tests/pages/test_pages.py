@@ -17,7 +17,8 @@ from places import LAB, ROOT
 from tcuq_lab.cli import main
 from tcuq_lab.experiments.result_files import pack
 from tcuq_lab.pages import MARKDOWN, build_pages, build_readme
-from tcuq_lab.pages.figures import load
+from tcuq_lab.pages.claims import card
+from tcuq_lab.pages.figures import Repeated, Sources, load
 from tcuq_lab.pages.plots import Panel, Series, curves, dots
 
 RESULTS, DOCS = LAB / "results", ROOT / "docs"
@@ -272,3 +273,26 @@ def test_what_was_not_run_is_left_out_and_said(tmp_path: Path) -> None:
     shutil.copy(RESULTS / "paper.json", tmp_path)
     assert "all six rivals have the same figure" in build_pages(tmp_path)[PAPER]
     assert "a step counter has an AUPRC" not in build_pages(tmp_path)[PAPER]
+
+
+def test_a_claim_holds_of_all_of_some_or_of_no_dataset() -> None:
+    def verdict(cifar: float, whole: float) -> str:
+        repeated = {}
+        for name, task, last in (
+            ("severity", "cifar10", cifar),
+            ("severity_tinyimagenet", "tinyimagenet", whole),
+        ):
+            ours = dict.fromkeys((1, 2, 3, 4), 0.9) | {5: last}
+            figures = {
+                (task, 16.0, "tcuq_paper", f"AUPRC, severity {at}"): value for at, value in ours.items()
+            }
+            figures |= {(task, 16.0, "deep", f"AUPRC, severity {at}"): 0.5 for at in ours}
+            repeated[name] = Repeated({}, figures)
+        lines = card(Sources({}, repeated, (), (), {})).splitlines()
+        return next(line for line in lines if "every severity" in line)
+
+    assert "*holds*" in verdict(0.8, 0.8) and "TinyImageNet best at 5 of 5" in verdict(0.8, 0.8)
+    assert "*holds in part*" in verdict(0.8, 0.4) and "TinyImageNet best at 4 of 5" in verdict(0.8, 0.4)
+    assert "*does not hold*" in verdict(0.5, 0.4)  # a tie is no win
+    lines = card(Sources({}, {}, (), (), {})).splitlines()[2:]
+    assert lines and all("*cannot be tested here*" in line for line in lines)

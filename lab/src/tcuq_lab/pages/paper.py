@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, NamedTuple
 
+from .claims import card
 from .figures import NAN, PAPER_RIVALS, SEVERITIES, WHOLE, Sources
 from .plots import printed_loss
 from .words import NOT_RUN, SPACE, fill, grid, listed, listing, percent, plain, row_name, task_name
@@ -286,6 +287,7 @@ def paper_page(sources: Sources) -> str:
         "no_drops": "" if all(map(math.isnan, drops)) else None,
         **{key: Section(sources, **part) for key, part in listing("parts").items()},
         **_sensitivity(sources),
+        "card": card(sources),
         "versions": _versions(sources),
         "boards": _board_tables(sources),
         "energy": _energy_table(sources),
