@@ -27,8 +27,10 @@ Fault = tuple[int, int, str]
 def drawn_sight(dice: Dice, mask: int, classes: int, gauges: int, **changes: Any) -> Sight:
     """Return a head to which the clean part of `stream` is clean."""
     outputs = [(15000, 699, 13)] + [(36500, 699, 13)] * (mask >> 7 & 1)
-    numbers = [(dice.between(-3000, 3000), 819, 7) for _ in range(gauges)] + outputs
-    numbers += [(31500 + 2731 * gauges.bit_length(), 768, 13)] * (gauges > 0)
+    inputs = gauges or 8 * (mask >> 7 & 1)
+    numbers = [(dice.between(-3000, 3000), 819, 7) for _ in range(gauges)]
+    numbers += [(20, 600, 7)] * (inputs - gauges) + outputs
+    numbers += [(31500 + 2731 * inputs.bit_length(), 768, 13)] * (inputs > 0)
     count = len(numbers)
     triangle = [dice.between(-60, 60) for _ in range(count * (count + 1) // 2)]
     at = 0

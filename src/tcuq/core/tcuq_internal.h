@@ -443,6 +443,7 @@ typedef struct {
     const int8_t *probs;
     const int8_t *features; /* may be NULL where no signal reads them */
     const int16_t *gauges;  /* NULL where the input was not seen */
+    const int32_t *sums;    /* of blocks of features, of raw bytes; only where they are compared */
     kept_t kept;            /* what the ring will keep of it */
     uint32_t top;           /* largest and second largest posterior, in 1/256 */
     uint32_t second;

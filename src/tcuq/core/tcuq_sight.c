@@ -75,28 +75,29 @@ static void read_numbers(const tcuq_t *m, int32_t *slow, const inference_t *now,
     const tcuq_params_t *p = m->params;
     const tcuq_sight_t *head = p->sight;
     const int16_t *gauge = now->gauges;
-    uint32_t count = TCUQ_SIGHT_COUNT(p), gauges = head->gauges, squares = 1, i;
+    uint32_t count = TCUQ_SIGHT_COUNT(p), inputs = TCUQ_SIGHT_INPUTS(p), squares = 1, i;
+    int seen = head->gauges == 0u || gauge != NULL;
     const int8_t *usual = head->class_mean + now->subject * count;
     int32_t *base = m->baseline_seen < head->baseline_inputs << 8 ? NULL : slow + 2u * count;
-    for (i = 0; i < gauges; i++) {
-        z[i] = gauge != NULL ? gauge[i] : 0;
+    for (i = 0; i < inputs; i++) {
+        z[i] = head->gauges == 0u ? now->sums[i] : seen ? gauge[i] : 0;
     }
     z[i++] = signals[TCUQ_ODDS];
     if (uses(p, TCUQ_BIT(TCUQ_DISTANCE))) {
         z[i++] = signals[TCUQ_DISTANCE];
     }
     standardize(head, usual, base, z, 0, i);
-    if (gauges != 0u) {
+    if (inputs != 0u) {
         uint32_t last = i;
-        for (i = 0; i < gauges; i++) {
+        for (i = 0; i < inputs; i++) {
             int32_t part;
-            z[i] = gauge != NULL ? z[i] : 0; /* clean, also where this device is not */
+            z[i] = seen ? z[i] : 0; /* clean, also where this device is not */
             part = shift_floor(z[i], 6);
             squares += (uint32_t)(part * part);
         }
         z[last] = log_of_squares(squares);
         standardize(head, usual, base, z, last, count);
-        z[last] = gauge != NULL ? z[last] : 0;
+        z[last] = seen ? z[last] : 0;
     }
 }
 
@@ -262,7 +263,7 @@ void tcuq_internal_look(tcuq_t *m, const layout_t *at, inference_t *now, uint16_
     const tcuq_sight_t *head = p->sight;
     uint32_t count = TCUQ_SIGHT_COUNT(p), novelty = now->novelty, stay_length, scale, squares, few;
     uint32_t rate = novelty > RATE_LEAST ? novelty : RATE_LEAST;
-    int32_t *words = words_of(m, at), *slow = words + SIGHT_WORDS, *odds = slow + head->gauges;
+    int32_t *words = words_of(m, at), *slow = words + SIGHT_WORDS, *odds = slow + TCUQ_SIGHT_INPUTS(p);
     int32_t z[TCUQ_MAX_SIGHT], gaps[TCUQ_MAX_SIGHT], room[TCUQ_MAX_SIGHT], *raising = slow + 3u * count;
     int32_t distance, excess;
     int raised = (m->alarm & TCUQ_ALARM_RISE) != 0u, steady;
@@ -277,7 +278,7 @@ void tcuq_internal_look(tcuq_t *m, const layout_t *at, inference_t *now, uint16_
     /* A stay may have a mean of its own, unless it is as far as an alarm. */
     steady = stay_length >= STAY_FROM && !raised && m->rise < p->rise_limit - p->rise_limit / 10u;
     follow(slow, z, gaps, count, rate * SLOW_RATE, steady ? rate * STAY_RATE : 0u);
-    words[SLOW_ODDS] = nearer(words[SLOW_ODDS], z[head->gauges], rate * STAY_RATE);
+    words[SLOW_ODDS] = nearer(words[SLOW_ODDS], z[TCUQ_SIGHT_INPUTS(p)], rate * STAY_RATE);
     /* What raises an alarm is kept while it is on, once the input is calm again. */
     squares = lengths_of(p, gaps, raised || at_most(words[CALM], 2u * NAT) > NAT ? room : raising) >> 8;
     few = few_objects(words, novelty, rate * SLOW_RATE);

@@ -455,6 +455,7 @@ void tcuq_internal_signals(tcuq_t *m, const layout_t *at, inference_t *now, uint
         signals[TCUQ_MAGNITUDE] = log_of_squares(read_blocks(&blocks, now, p) + 1u);
         if (uses(p, TCUQ_BIT(TCUQ_DISTANCE))) {
             signals[TCUQ_DISTANCE] = log_of_squares(blocks.apart);
+            now->sums = blocks.sums;
             if (asks_novelty(p)) {
                 moved_by = moved_from(m->ring, blocks.sums);
             }

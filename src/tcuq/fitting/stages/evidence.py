@@ -101,9 +101,12 @@ def _look(state: FitState, table: SignalTable) -> Looked:
     held = doublings(values, reach, ~table.settled)[clean]
     names = _common_gauges(state)
     gauges = log.gauges_named(names)
-    gauges = np.zeros((len(log), 0)) if gauges is None else gauges.astype(np.float64)
+    if gauges is not None:
+        inputs = gauges.astype(np.float64)
+    else:
+        inputs = values.astype(np.float64) if by_features else np.zeros((len(log), 0))
     others = table.of(["odds", "distance"] if by_features else ["odds"]) / ONE
-    numbers = Numbers(gauges, others, table.subject, new / MOST)
+    numbers = Numbers(inputs, others, table.subject, new / MOST)
     return Looked(state.params, numbers, names, reach, still_from(stillness[clean], reach, held))
 
 

@@ -49,8 +49,6 @@ def read(request: Request) -> FitState:
         if each is not None and each.unlabeled:
             raise InputError("missing", f"{name}: {each.partly}; leave its labels out, or complete them")
     refuse_one_class(log)
-    if request.alarm is None and request.two_heads and _sees_input(log, clean, options):
-        request = replace(request, alarm="sight")
     params = start_params(log, request, clean)
     log = in_format(log, params)
     clean = None if clean is None else in_format(clean, params)
@@ -75,12 +73,6 @@ def read(request: Request) -> FitState:
         state.note("nothing_marked")
     request.progress("read", 1, 1)
     return state
-
-
-def _sees_input(log: Log, clean: Log | None, options: FitOptions) -> bool:
-    """Tell whether the alarm can see the input: all logs share a gauge, and odds are among signals."""
-    common = set(log.names_of_gauges) & set((log if clean is None else clean).names_of_gauges)
-    return bool(common) and (options.signals is None or "odds" in options.signals)
 
 
 def start_params(log: Log, request: Request, clean: Log | None = None) -> Params:

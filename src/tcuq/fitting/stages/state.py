@@ -83,8 +83,9 @@ class Request:
 
     @property
     def alarm_of(self) -> str:
-        """What the alarm looks at: `alarm`, or its default where a log has no gauges."""
-        return self.alarm or ("evidence" if self.two_heads else "risk")
+        """What the alarm looks at: `alarm`, or its default."""
+        sees = self.two_heads and (self.options.signals is None or "odds" in self.options.signals)
+        return self.alarm or ("sight" if sees else "risk")
 
     @property
     def flag_level(self) -> float:
