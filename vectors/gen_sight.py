@@ -255,7 +255,7 @@ def states() -> Iterator[Case]:
     why = "one number of a state just out of its range"
     for name, mask, features, gauges, moments, changes in (
         ("edges", ODDS, 0, 1, (9,), {"sight": {"baseline_inputs": 6}}),
-        ("edges_labels", 0x90, 1, 0, (9,), {"feedback": Feedback(2, 1, 4, 30000, 7, 0, 20000, 20000)}),
+        ("edges_labels", ODDS, 0, 0, (9,), {"feedback": Feedback(2, 1, 4, 30000, 7, 0, 20000, 20000)}),
         ("edges_raised", ODDS, 0, 0, (11,), {"least_raised": 3}),
     ):
         faults = ((5, 12, "all"),) if "raised" in name else ()

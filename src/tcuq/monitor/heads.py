@@ -264,7 +264,7 @@ class Sight(Part):
 
     @property
     def numbers(self) -> tuple[str, ...]:
-        """Names of the numbers of a step: gauges or blocks, then odds, distance where it is used, and all gauges.
+        """Names of the numbers of a step: gauges or blocks, odds, distance where it is used, all gauges.
 
         Examples
         --------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -31,7 +30,6 @@ from ..clean import (
     refuse_one_class,
     refuse_other_shape,
 )
-from ..options import FitOptions
 from ..signal_table import chunks
 from .state import FitState, Request
 
@@ -93,7 +91,7 @@ def start_params(log: Log, request: Request, clean: Log | None = None) -> Params
     if request.two_heads:
         more = {"instant": InstantHead(*_within(STOCK_INSTANT, names)), "coef": STOCK_STEADY[0]}
         more |= {"bias": STOCK_STEADY[1], "anchor": "belief"}
-        if request.alarm_of in ("evidence", "proved"):  # to be learned
+        if request.alarm_of == "proved":  # to be learned
             more["evidence"] = EvidenceHead({}, [0.0] * log.classes)
     if "distance" in names and features:  # without features `Params` says what is missing
         more["centers"] = find_centers(log if clean is None else clean, log.classes, scale, zero_point)
@@ -113,7 +111,7 @@ def start_params(log: Log, request: Request, clean: Log | None = None) -> Params
 
 def _signals(request: Request, features: int) -> tuple[str, ...]:
     """Return the signals of the profile, or those of them that were asked for."""
-    chosen, evidence = request.options.signals, request.alarm_of in ("evidence", "proved")
+    chosen, evidence = request.options.signals, request.alarm_of == "proved"
     slow = slow_signals(evidence, sight=False)  # what sight brings comes with it
     if chosen is None:
         return profile_signals(request.profile, features, slow)
