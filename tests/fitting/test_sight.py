@@ -120,7 +120,7 @@ def test_sums_of_features_stand_for_gauges_where_there_are_none(params: Params) 
     assert other.features is not None
     features = np.asarray(other.features) * np.where(np.arange(other.width) < other.width // 2, 0.5, 1.5)
     monitor = Monitor(blind)
-    assert (monitor.run(Log(made(6, 600).probs, made(6, 600).features))["alarm"] == 0).mean() > 0.95
+    assert (monitor.run(Log(made(6, 600).probs, made(6, 600).features))["alarm"] == 0).mean() > 0.9
     steps = monitor.run(Log(other.probs, features))
     assert (steps["alarm"] != 0).mean() > 0.7, "features that moved, beside posteriors that did not"
     moved = {moved_name(int(code), blind.sight) for code in steps["moved"]}

@@ -124,8 +124,7 @@ def test_the_monitor_runs_as_often_as_it_must(monkeypatch: pytest.MonkeyPatch) -
     assert sum(taken) == 2000
     taken.clear()
     fit(make_log(2000), run_length=100, options=FitOptions(explain=False))
-    # What the alarm looks at, its distances on clean steps, false alarms on halves of them, and two heads, of the
-    # log and of its shuffle.
+    # What the alarm looks at, its distances on clean steps and on halves of them; heads, also shuffled.
     assert sum(taken) == 12_800
 
 
