@@ -135,7 +135,7 @@ def _named(views: Sequence[VersionView]) -> dict[str, Any]:
         "of": count,
         "false_share": FALSE_SHARE,
         "from_alarms": max(1, math.ceil(2 * max(shares) * count / FALSE_SHARE)) if shares else None,
-        "by_degradation": count >= PEERS and any(view.params.evidence is not None for view in views),
+        "by_degradation": count >= PEERS and any(view.unit is not None for view in views),
     }
 
 
@@ -276,15 +276,14 @@ def together(views: Sequence[VersionView], tags: Mapping[str, str]) -> list[dict
 
 
 def _device(view: VersionView, slot: int, tags: Mapping[str, str]) -> dict[str, Any]:
-    row, params = view.rows[slot], view.params
-    severe = params.evidence is not None or params.sight is not None
+    row = view.rows[slot]
     times = {"alarm_since": row["alarm_since"], "last_time": view.heard[slot]}
     figures = {"expected_accuracy": view.expected[slot], "usual_accuracy": view.usual, **times}
     return {
         "device": view.names[slot],
         "version": view.name,
         "tag": tags.get(view.names[slot]),
-        "degradation": float(row["degradation"]) / RISK_ONE if severe else None,
+        "degradation": float(row["degradation"]) / RISK_ONE if view.unit is not None else None,
         "recent_risk": float(row["recent_risk"]) / MEAN_ONE,
         **_rates(row),
         "alarm": int(row["alarm"]),
