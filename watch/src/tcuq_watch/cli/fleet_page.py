@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -127,7 +127,7 @@ def _serve(args: argparse.Namespace) -> int:
         summary = look()[0]
         return metrics_text(summary, process=summary["process"])
 
-    server = serve_page(args, None, metrics=metrics, page=look.page)
+    server = serve_page(args, None, metrics=metrics, page=look.page, mark=takes(args.folder))
     try:
         with ended_by_signals() as ended:
             note(args, f"serving {args.folder} at {server.url} (Ctrl-C ends it)")
@@ -136,6 +136,22 @@ def _serve(args: argparse.Namespace) -> int:
     finally:
         server.close()
     return 0
+
+
+def takes(folder: str | Path) -> Callable[[Mapping[str, Any]], str]:
+    """Return what takes a label of a step of a fleet, and says what has come of it."""
+    from ..fleet.fleet import TAKEN
+    from ..fleet.requests import ask
+    from .fleet_labels import told_text
+
+    def take(asked: Mapping[str, Any]) -> str:
+        counts = ask(folder, {"tell": [dict(asked)]})
+        if not any(counts.get(kind) for kind in TAKEN):
+            name = asked.get("device")
+            raise ValueError(f"no monitor remembers that step of {name!r}, and it was not asked for")
+        return told_text(counts)
+
+    return take
 
 
 def add_tags(parser: Any, why: str) -> None:

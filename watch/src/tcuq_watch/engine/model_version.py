@@ -35,6 +35,7 @@ from .events import (
     row_type,
     some_of,
 )
+from .marks import Promise
 from .order import BRIDGE, HOLD, Integers, Order, Released, with_room
 from .packing import from_json, to_json
 from .tallies import Tallies
@@ -78,6 +79,7 @@ class ModelVersion:
         self._most = limits_given().devices
         self.devices: list[str] = []
         self.refused: Counter[str] = Counter()
+        self.promise = Promise(params)
         self.blind = 0  # events without the gauges that the monitor was fitted to
         self.bank = Bank(params)
         self.tallies = Tallies(params)
@@ -156,6 +158,7 @@ class ModelVersion:
         slot = int(self._slots(np.array([device], dtype=object))[0])
         parts = [self._decide(self._order.release([slot], [boot], [seq]))]
         self._order.move(slot, boot, seq)
+        self.promise.adopted(slot)
         self.bank.load_many([slot], state)
         while parts[-1] or len(parts) == 1:
             place = self.places[slot]
@@ -184,22 +187,27 @@ class ModelVersion:
             raise InputError("conflict", f"{problem}, expected none before {last[0]}, {last[1]}")
         return place
 
-    def feedback(self, rows: Iterable[tuple[str, int, int, int]]) -> int:
-        """Give monitors the truth about steps that they remember; it needs `Params.feedback`.
+    def back(self, device: str, boot: int, seq: int) -> int | None:
+        """Return how far back a step is, 0 for the last one, where no event since is missing; else None."""
+        slot = self._slot_of.get(device)
+        if slot is None:
+            return None
+        last, run = self.places[slot], int(self.places[slot]["run"])
+        ago = int(last["seq"]) - seq
+        return ago if boot == last["boot"] and 0 <= ago < run else None
 
-        Which of the monitor's steps an event was is known since a device's present start, or its last missing
-        event.
+    def feedback(self, device: str, boot: int, seq: int, code: int) -> bool:
+        """Give a monitor the truth about a step, as `marks.code_of` says it; tell whether it took it.
+
+        It needs `Params.feedback`, and a step that the monitor remembers and that has no label yet.
         """
-        known = []
-        for device, boot, seq, label in rows:
-            slot = self._slot_of.get(device, -1)
-            place = self.places[slot] if slot >= 0 else None
-            if place is not None and boot == place["boot"] and 0 <= place["seq"] - seq < place["run"]:
-                known.append((slot, seq - place["seq"] - 1, label))  # -1 is the last step
-        slots, numbers, labels = np.array(known, dtype=np.int64).reshape(-1, 3).T
-        self._order.touch(slots)
-        self.stale |= bool(known)
-        return int(self.bank.feedback(slots, numbers, labels).sum())
+        ago = self.back(device, boot, seq)
+        if ago is None or self.by_device or self.params.feedback is None:
+            return False
+        slot = self._slot_of[device]
+        self._order.touch([slot])
+        self.stale = True
+        return self.promise.give(self.bank, slot, -1 - ago, code)
 
     def _slots(self, names: npt.NDArray[Any]) -> Integers:
         """Return slots of devices, -1 for those that are refused; new ones are added."""

@@ -37,8 +37,8 @@ __all__ = ["Server", "serve"]
 Page = Callable[[Mapping[str, str]], tuple[str, str]]
 """Takes what is asked for after the `?` and returns HTML and its content security policy."""
 
-Mark = Callable[[int, int | None], str]
-"""Takes the number of a step that was wrong and its true class, None where that is not known."""
+Mark = Callable[[Mapping[str, Any]], str]
+"""Takes the label of a step, as JSON has it, and returns what to show; raises ValueError with one line."""
 
 CONNECTIONS, PAGES, BODY = 96, 48, 4096
 """Connections at a time (more are turned away with status 503), pages of them that follow the feed, so that
@@ -113,7 +113,9 @@ class Server(AbstractContextManager["Server"]):
             prometheus = "text/plain; version=0.0.4; charset=utf-8"
             routes.append(Route("/metrics", self._slow(lambda _: Response(metrics(), media_type=prometheus))))
         if feed is not None:
-            routes += [Route("/feed", self._follow), Route("/mark", self._take_mark, methods=["POST"])]
+            routes.append(Route("/feed", self._follow))
+        if feed is not None or mark is not None:
+            routes.append(Route("/mark", self._take_mark, methods=["POST"]))
         self._router = Router(routes, redirect_slashes=False)
         options: dict[str, Any] = {"loop": "asyncio", "interface": "asgi3", "ws": "none", "lifespan": "off"}
         options |= {"log_config": None, "log_level": "critical", "server_header": False}
@@ -203,14 +205,16 @@ class Server(AbstractContextManager["Server"]):
             return _text(403, "this page is read-only: it takes no marks")
         try:
             asked = json.loads(body)
-            step, label = asked["step"], asked["label"]
-        except (ValueError, KeyError, TypeError, RecursionError):
-            return _text(400, 'a mark is not readable, expected {"step": number, "label": number or null}')
-        if not all(type(n) is int and 0 <= n < 2**53 for n in (step, 0 if label is None else label)):
-            return _text(400, "step or label is not a whole number from 0 on")
+            label, number = asked["label"], asked.get("step", asked.get("seq"))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return _text(400, 'a mark is not readable, expected {"step": number, "label": class or null}')
+        if type(number) is not int or not 0 <= number < 2**53:
+            return _text(400, "step is not a whole number from 0 on")
+        if label is not None and not isinstance(label, (int, str)):
+            return _text(400, "label is no class, expected a number or name, true, false or null")
         try:
             async with self._marking:
-                return _text(200, await run_in_threadpool(self._mark, step, label))
+                return _text(200, await run_in_threadpool(self._mark, asked))
         except (ValueError, OSError) as error:
             return _text(400, str(error))
 
@@ -358,8 +362,8 @@ def serve(
     token : str, optional
         Asked of everyone who looks: once in the link, then as a cookie, or as `Authorization: Bearer`.
     mark : callable, optional
-        Called with the number of a step that was wrong and its true class, or None where that is not known.
-        Returns what to show, or raises ValueError with one line. Left out, the page has no marks.
+        Called with the label of a step, as JSON has it. Returns what to show, or raises ValueError with one
+        line. Left out, the page has no marks.
     metrics : callable, optional
         Returns the text of `/metrics`.
     page : callable, optional
