@@ -149,9 +149,11 @@ class Fleet:
 
     def _open_labels(self, per_day: int | None, seed: int | None) -> None:
         kept = self.store.labels()
-        promised = {name: kept.pop(name) for name in list(kept) if name.startswith(PROMISE)}
-        for name, model in self.models.items():
-            model.promise = Promise(model.params, promised.get(PROMISE + name))
+        promised = {name: kept.pop(name) for name in list(kept) if str(name).startswith(PROMISE)}
+        with named_damage(f"the labels in {self.folder}"):
+            for name, model in self.models.items():
+                model.promise = Promise(model.params, promised.get(PROMISE + name))
+                model.promise.summary()
         self._kept_labels = promised
         if kept:
             with named_damage(f"the labels in {self.folder}"):
