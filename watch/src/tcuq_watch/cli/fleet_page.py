@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tcuq.base.errors import InputError, one_line
 from tcuq.cli.common import answer, note
 from tcuq.cli.parser import declare
 from tcuq.cli.process import UsageError
@@ -127,7 +128,15 @@ def _serve(args: argparse.Namespace) -> int:
         summary = look()[0]
         return metrics_text(summary, process=summary["process"])
 
-    server = serve_page(args, None, metrics=metrics, page=look.page, mark=takes(args.folder))
+    def unready() -> str:
+        try:
+            look()
+        except (InputError, OSError) as error:
+            return one_line(str(error))
+        return ""
+
+    parts = {"metrics": metrics, "ready": unready, "page": look.page, "mark": takes(args.folder)}
+    server = serve_page(args, None, **parts)
     try:
         with ended_by_signals() as ended:
             note(args, f"serving {args.folder} at {server.url} (Ctrl-C ends it)")

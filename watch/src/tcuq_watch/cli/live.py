@@ -135,7 +135,9 @@ def _serve(args: argparse.Namespace, session: Session, stack: contextlib.ExitSta
         process = process_of(session.fleet)
         return metrics_text(device=publisher.status, about=publisher.feed.about, process=process)
 
-    server = serve_page(args, session.publisher.feed, mark=session.mark, metrics=metrics)
+    server = serve_page(
+        args, session.publisher.feed, mark=session.mark, metrics=metrics, ready=session.unready
+    )
     stack.callback(server.close)
     if args.open:
         import webbrowser

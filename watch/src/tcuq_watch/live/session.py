@@ -336,6 +336,12 @@ class Session:
             self._tell_labels()
         return text
 
+    def unready(self) -> str:
+        """Return why steps are not taken and kept at the moment, "" where they are."""
+        if self._full:
+            return "steps cannot be written"
+        return "" if self.publisher.connected else "the source is not connected"
+
     def close(self) -> None:
         """Free the folder; what no commit has written is dropped."""
         self.publisher.notices.flush(force=True)

@@ -48,6 +48,9 @@ REQUEST_SECONDS, SEND_SECONDS = 10.0, 30.0
 """A request has to arrive within the first, however slowly its bytes drip in. A page that takes nothing for
 the second is let go; it comes back by itself and gets what it missed."""
 
+PROBES = ("/health", "/ready")
+"""Whether the process answers, and whether it does its work: for those who start it again."""
+
 PAUSE, BEAT = 0.05, 5.0
 """Seconds between two messages to a page, and until a quiet page hears that the server is there."""
 
@@ -76,6 +79,10 @@ def _text(status: int, text: str, **headers: str) -> Response:
     return Response(f"{text}\n".encode("utf-8", "replace"), status, headers, "text/plain")
 
 
+def _readiness(why: str) -> Response:
+    return _text(503 if why else 200, why or "ready")
+
+
 def _html(html: str, policy: str) -> Response:
     headers = {"Content-Security-Policy": policy + UNFRAMED}
     return Response(html.encode("utf-8", "replace"), 200, headers, "text/html")
@@ -96,6 +103,7 @@ class Server(AbstractContextManager["Server"]):
         token: str | None,
         mark: Mark | None,
         metrics: Callable[[], str] | None,
+        ready: Callable[[], str] | None,
         host: str,
         listener: socket.socket,
     ) -> None:
@@ -112,6 +120,12 @@ class Server(AbstractContextManager["Server"]):
         if metrics is not None:
             prometheus = "text/plain; version=0.0.4; charset=utf-8"
             routes.append(Route("/metrics", self._slow(lambda _: Response(metrics(), media_type=prometheus))))
+        self._probes = Router(
+            [
+                Route("/health", lambda _: _text(200, "ok")),
+                Route("/ready", self._slow(lambda _: _readiness(ready() if ready else ""))),
+            ]
+        )
         if feed is not None:
             routes.append(Route("/feed", self._follow))
         if feed is not None or mark is not None:
@@ -150,7 +164,9 @@ class Server(AbstractContextManager["Server"]):
             await send(message)
 
         try:
-            answer = await self._refusal(Request(scope)) or self._router
+            answer: Any = self._probes  # they say nothing of what is watched, so they ask for no token
+            if scope["path"] not in PROBES:
+                answer = await self._refusal(Request(scope)) or self._router
             await answer(scope, receive, send_safe)
         except Exception as error:
             await _text(500, one_line(f"{type(error).__name__}: {error}"))(scope, receive, send_safe)
@@ -347,6 +363,7 @@ def serve(
     token: str | None = None,
     mark: Mark | None = None,
     metrics: Callable[[], str] | None = None,
+    ready: Callable[[], str] | None = None,
     page: Page | None = None,
 ) -> Server:
     """Serve the live page of a feed, in a thread of its own.
@@ -366,6 +383,8 @@ def serve(
         line. Left out, the page has no marks.
     metrics : callable, optional
         Returns the text of `/metrics`.
+    ready : callable, optional
+        Returns why the work is not done at the moment, for `/ready`; "" where it is.
     page : callable, optional
         Returns another page than the live one and its policy, for what is asked with `?find=`.
 
@@ -380,7 +399,7 @@ def serve(
         raise wrong_value("port", port, "0 to 65535")
     if not token and not is_local(host):
         raise wrong_value("host", host, "a token with it (TCUQ_TOKEN): others than this machine could look")
-    return Server(feed, page, token or None, mark, metrics, host, _listening(host, port))
+    return Server(feed, page, token or None, mark, metrics, ready, host, _listening(host, port))
 
 
 def _listening(host: str, port: int) -> socket.socket:
