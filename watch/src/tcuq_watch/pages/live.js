@@ -94,7 +94,7 @@ function spanOf(seconds) {
   return hours < 48 ? hours + " h " + (minutes % 60) + " min" : Math.floor(hours / 24) + " days";
 }
 
-const sentence = (text) => text && text[0].toUpperCase() + text.slice(1) + ".";
+const sentence = (text) => text && text[0].toUpperCase() + text.slice(1) + (text.endsWith("\u2026") ? "" : ".");
 const quoted = (text) => "\u201c" + text + "\u201d";
 const whole = (value) => (100 * value).toFixed(0) + " %";
 
