@@ -22,7 +22,7 @@ Period = tuple[float, float]
 SILENT_PAUSES, SILENT_SECONDS = 4, 900.0  # after so many usual pauses, and no less than so many seconds
 FALSE_SHARE = 0.1  # of healthy devices among those that are named at a look, on average, at most
 PEERS = 8  # devices at least that one device is compared with
-LEAST = {"sight": (0.5, 0.1), "evidence": (0.0, 0.05)}
+LEAST = {"sight": (0.5, 0.2), "evidence": (0.0, 0.05)}
 """Degradation that counts, and by how much healthy devices differ, at least: with `sight` in parts of the
 alarm's limit, else in nats of the evidence."""
 SUM = 2.11  # of 1 / (n ln(n)^2) over n from 2 on, rounded up
