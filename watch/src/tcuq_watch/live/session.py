@@ -53,18 +53,8 @@ OTHERS = ("unknown version", "decisions among posteriors", "posteriors among dec
 class Session:
     """Take what a source gives, decide, tell, and keep it in a folder, where the next session goes on.
 
-    Parameters
-    ----------
-    params, folder, hold, labels_per_day
-        As of `Fleet`; a new folder takes a `hold` of 1: a page waits for nothing.
-    source : str
-        Name of the source, as a person reads it.
-    name, place : str, optional
-        What the device is called, and where it stands.
-    tell : sequence of callables
-        Called with kind, text and step of each notice.
-    decided : callable, optional
-        Called with the decisions as lines of JSON.
+    Options are those of `Fleet`, but that a new folder holds one event back: a page waits for nothing. `tell`
+    takes kind, text and step of each notice, `decided` the decisions as lines of JSON.
     """
 
     def __init__(

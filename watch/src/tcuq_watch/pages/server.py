@@ -366,30 +366,12 @@ def serve(
     ready: Callable[[], str] | None = None,
     page: Page | None = None,
 ) -> Server:
-    """Serve the live page of a feed, in a thread of its own.
+    """Serve the live page of a feed, or another `page`, in a thread of its own.
 
-    Parameters
-    ----------
-    feed : Feed or None
-        None with another `page`.
-    host : str
-        Address to listen at. Other addresses than this machine's own need a token.
-    port : int
-        0 for any that is free.
-    token : str, optional
-        Asked of everyone who looks: once in the link, then as a cookie, or as `Authorization: Bearer`.
-    mark : callable, optional
-        Called with the label of a step, as JSON has it. Returns what to show, or raises ValueError with one
-        line. Left out, the page has no marks.
-    metrics : callable, optional
-        Returns the text of `/metrics`.
-    ready : callable, optional
-        Returns why the work is not done at the moment, for `/ready`; "" where it is.
-    page : callable, optional
-        Returns another page than the live one and its policy, for what is asked with `?find=`.
+    Other addresses than this machine's own need a `token`, asked of everyone who looks: once in the link,
+    then as a cookie, or as `Authorization: Bearer`. `mark` takes the label of a step; without it the page has
+    no marks. `metrics` returns the text of `/metrics`, `ready` why the work is not done now, "" where it is.
 
-    Examples
-    --------
     >>> from urllib.request import urlopen
     >>> with serve(Feed({"title": "Door"}), port=0) as server, urlopen(server.url) as answer:
     ...     answer.status
