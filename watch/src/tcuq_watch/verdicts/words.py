@@ -239,7 +239,7 @@ def next_to_label(labels: Mapping[str, Any]) -> str:
     """Return the devices whose labels are wanted next, in one sentence; "" where none is."""
     rows = labels.get("next", ())
     who = ", ".join(f"{row['device']} ({row['steps']:,})" for row in rows[:FEW])
-    return f"to label next, with their steps asked for: {who}" if rows else ""
+    return f"to label next (steps that wait): {who}" if rows else ""
 
 
 def rollout(compared: Mapping[str, Any]) -> str:
