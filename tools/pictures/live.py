@@ -13,6 +13,7 @@ from typing import IO
 
 import numpy as np
 
+from tcuq import Monitor, Params
 from tcuq.demo.clothes import NAMES
 
 BEFORE, AFTER, PAUSE = 400, 300, 4.0
@@ -20,13 +21,13 @@ BEFORE, AFTER, PAUSE = 400, 300, 4.0
 RAIN = 4
 
 
-def lines(folder: Path) -> list[bytes]:
-    """Return the steps of the demo's log as a device would send them."""
+def lines(folder: Path, count: int = BEFORE + AFTER, ago: float = 0.0) -> list[bytes]:
+    """Return the first steps that the page shows, as a device sends them; the last one is so long ago."""
     with np.load(folder / "test.npz") as log:
         begin = int((log["shifted"] == RAIN).argmax())
-        shown = slice(begin - BEFORE, begin + AFTER)
+        shown = slice(begin - BEFORE, begin - BEFORE + count)
         rows = zip(*(log[name][shown].tolist() for name in ("probs", "features", "gauges")), strict=True)
-    start = time.time() - PAUSE * (BEFORE + AFTER - 1)
+    start = time.time() - ago - PAUSE * (count - 1)
     names = list(NAMES)
     sent = [
         json.dumps(
@@ -35,8 +36,28 @@ def lines(folder: Path) -> list[bytes]:
         + b"\n"
         for seq, (p, f, g) in enumerate(rows)
     ]
-    sent[0] = (json.dumps({"names": names}) + "\n").encode() + sent[0]
+    sent[:1] = [] if not sent else [(json.dumps({"names": names}) + "\n").encode() + sent[0]]
     return sent
+
+
+def states(folder: Path) -> dict[str, tuple[int, float]]:
+    """Return how many steps the page has seen in each state, and how long ago the last one was."""
+    params = Params.load(folder / "params.json")
+    with np.load(folder / "test.npz") as log:
+        begin = int((log["shifted"] == RAIN).argmax()) - BEFORE
+        rows = slice(begin, begin + BEFORE)
+        steps = Monitor(params).run(
+            *(log[name][rows] for name in ("probs", "features")), gauges=log["gauges"][rows]
+        )
+    act, ask = (int(np.flatnonzero(steps["action"] == code)[-1]) + 1 for code in (0, 1))
+    return {
+        "act": (act, 0.0),
+        "ask": (ask, 0.0),
+        "hold": (BEFORE + AFTER, 0.0),
+        "no data": (act, 30.0),
+        "no step yet": (0, 0.0),
+        "server gone": (act, 0.0),
+    }
 
 
 @contextlib.contextmanager

@@ -1,9 +1,10 @@
 """Take pictures of our own pages, light and dark: the demo's report, the live page, a fleet.
 
-    python tools/pictures/screens.py [report live fleet] [--demo FOLDER] [--fleet FOLDER]
+    python tools/pictures/screens.py [report live fleet live-states] [--demo FOLDER] [--fleet FOLDER]
     python tools/pictures/screens.py --of belt/report.html docs/tutorials/camera.png
 
-Writes docs/report.png, docs/live.png and docs/fleet.png, each with a dark one beside it. Runs `tcuq demo` and
+Writes docs/report.png, docs/live.png and docs/fleet.png, each with a dark one beside it, and
+docs/live-states.png, what the live page says in each of its states. Runs `tcuq demo` and
 `tools/fleet_demo.py` unless it is given what they left. Needs Chromium and the extra `dev`. Pages
 show times, so the files of two runs differ.
 """
@@ -20,14 +21,14 @@ from PIL import Image
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from chromium import Browser, browser_path
+from chromium import Browser, Tab, browser_path
 
-from pictures.live import lines, send, served
+from pictures.live import lines, send, served, states
 from pictures.style import ROOT
 
 WIDTH = 1000
 """Of a window. A page of the site shows it 736 px wide, so that letters of 14 px are 10.3 px there."""
-HEIGHTS = {"report": 730, "live": 1060, "fleet": 1160}
+HEIGHTS = {"report": 730, "live": 1060, "fleet": 1160, "live-states": 900}
 COLORS = 128
 
 
@@ -51,6 +52,49 @@ def shoot(
         print(f"{path}: {path.stat().st_size:,} bytes")
 
 
+def shoot_states(browser: Browser, demo: Path, folder: Path, path: Path) -> None:
+    """Write what stands first on the live page in each of its states, three beside each other."""
+    shots = []
+    for name, (count, ago) in states(demo).items():
+        here = folder / name.replace(" ", "-")
+        here.mkdir()
+        tab = browser.tab()
+        tab.size(WIDTH, HEIGHTS["live-states"])
+        tab.media(prefers_color_scheme="light", prefers_reduced_motion="reduce")
+        with served(demo, here) as (url, device):
+            send(device, lines(demo, count, ago))
+            root = "document.documentElement"
+            tab.open(url)
+            seen = f"Number({root}.dataset.to) === {count - 1}"
+            tab.wait(seen if count else "Boolean(document.querySelector('#facts li'))", 30)
+            if name != "server gone":
+                tab.js("new Promise(done => setTimeout(done, 1500))")
+                shots.append(first_of(tab, here / "shot.png"))
+        if name == "server gone":
+            tab.wait("document.querySelector('#state').textContent.includes('connection lost')", 30)
+            tab.js("new Promise(done => setTimeout(done, 1500))")
+            shots.append(first_of(tab, here / "shot.png"))
+    gap, wide = 20, shots[0].width
+    high = max(shot.height for shot in shots)
+    sheet = Image.new("RGB", (3 * (wide + gap) - gap, 2 * (high + gap) - gap), "white")
+    for place, shot in enumerate(shots):
+        sheet.paste(shot, (place % 3 * (wide + gap), place // 3 * (high + gap)))
+    sheet.quantize(COLORS, dither=Image.Dither.NONE).save(path, optimize=True)
+    print(f"{path}: {path.stat().st_size:,} bytes")
+
+
+def first_of(tab: Tab, path: Path) -> Image.Image:
+    """Return what to do now, as the page says it."""
+    tab.screenshot(path)
+    ends = "[box.left, box.top, box.right, Math.min(box.bottom, last + 24)]"
+    last = "Math.max(...[...now.querySelectorAll('*')].map(part => part.getBoundingClientRect().bottom))"
+    found = f"(now => {{ const box = now.getBoundingClientRect(), last = {last}; return {ends}; }})"
+    with Image.open(path) as picture:
+        scale = picture.width / WIDTH
+        box = [round(end * scale) for end in tab.js(f"{found}(document.querySelector('#now'))")]
+        return picture.convert("RGB").crop((box[0], box[1], box[2], box[3]))
+
+
 def take(browser: Browser, names: list[str], demo: Path, fleet: Path, folder: Path, out: Path) -> None:
     """Take the pictures that are wanted."""
     loaded = "document.readyState === 'complete'"
@@ -58,6 +102,8 @@ def take(browser: Browser, names: list[str], demo: Path, fleet: Path, folder: Pa
         shoot(browser, (demo / "report.html").resolve().as_uri(), "report", loaded, out)
     if "fleet" in names:
         shoot(browser, (fleet / "fleet.html").resolve().as_uri(), "fleet", loaded, out)
+    if "live-states" in names:
+        shoot_states(browser, demo, folder, out / "live-states.png")
     if "live" in names:
         with served(demo, folder) as (url, device):
             steps = lines(demo)
