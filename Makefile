@@ -67,7 +67,6 @@ prove: .venv/.trust
 
 mutants: .venv/.test
 	$(BIN)/python tools/mutants/run.py
-	$(BIN)/python tools/mutants/run.py --sample 1500 --selfcheck
 
 made: .venv/.test
 	$(BIN)/python tools/schema.py
@@ -97,7 +96,6 @@ release: .venv/.test
 	$(BIN)/python tools/release.py
 	rm -rf out/registry
 	$(BIN)/python tools/registry.py out/registry
-	$(BIN)/python tools/registry_check.py out/registry
 
 .venv/.%: $(SOURCES)
 	sh tools/setup.sh $*
