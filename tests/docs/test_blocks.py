@@ -26,8 +26,8 @@ said = {on_inference(*row).partition(" ")[0] for row in zip(log.probs, log.featu
 assert said == {"act:", "ask:", "hold:"}, said
 """,
     ("docs/PYTHON.md", True): "assert again.save() == state",
-    ("docs/FRAMES.md", False): "assert type(item).__name__ == 'PosteriorsFrame', item",
-    ("docs/EXPORT_C.md", True): "assert np.ptp(features, axis=0).min() > 20  # features that say something",
+    ("docs/reference/formats.md", False): "assert type(item).__name__ == 'PosteriorsFrame', item",
+    ("docs/EXPORT.md", True): "assert np.ptp(features, axis=0).min() > 20  # features that say something",
     ("examples/README.md", False): """
 import os
 assert os.path.isfile("arduino/tcuq_monitor/library.properties")
