@@ -27,7 +27,7 @@ extensions = [
 exclude_patterns = ["_ext", "_static", "RELEASING.md"]
 nitpicky = True
 # Docstrings name arguments, fields and names of other packages as they name what is in the reference.
-nitpick_ignore_regex = [(r"py:.*", r".*"), (r"c:identifier", r"u?int\d+_t|size_t")]
+nitpick_ignore_regex = [(r"py:.*", r".*"), (r"c:identifier", r"u?int\d+_t|size_t|TCUQ_MAX_GAUGES")]
 
 tcuq_repository = "https://github.com/tcuq/tcuq"
 tcuq_tag = f"v{tcuq.__version__}"
@@ -39,7 +39,7 @@ SEARCHED = {
     "START": "install getting started quickstart begin setup first steps",
     "index": "install installation pip",
     "concepts/when_not": "when not to use limitations drawbacks weaknesses disadvantages",
-    "concepts/monitor": "ground truth glossary terms drift detection out-of-distribution uncertainty pace persistence",
+    "concepts/monitor": "ground truth glossary drift detection out-of-distribution uncertainty persistence",
     "results/alarms": "drift shift detection delay false alarms alarm per hour",
     "results/answers": "selective prediction selective risk abstention coverage",
     "results/accuracy": "accuracy estimation ATC label-free",
