@@ -57,7 +57,7 @@ def looked(tab: Tab, url: str, home: str) -> tuple[list[str], Named]:
 
 
 def rules_of(tab: Tab, width: int, mode: str) -> list[dict[str, Any]]:
-    """Return the rules of axe that do not hold: colors in every mode, targets for fingers, the others once."""
+    """Return the rules of axe that do not hold: colors in each mode, targets on a phone, the others once."""
     wide = width == WIDTHS[-1]
     options: dict[str, Any] = {"resultTypes": ["violations"], "preload": False}
     asked = [{"type": "rule", "values": ["color-contrast"]}] if wide else []
