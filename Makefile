@@ -3,7 +3,7 @@ BIN := .venv/bin
 SOURCES := pyproject.toml setup.py tools/archives.py tools/setup.sh tools/constraints.txt $(wildcard */pyproject.toml */setup.py src/tcuq/binding/* src/tcuq/core/* watch/src/tcuq_watch/native/*)
 PRODUCTS := tests src device watch
 
-.PHONY: help demo check test test-product test-slow coverage fuzz prove static mutants made bench results docs docs-check release
+.PHONY: help demo check test test-product test-slow coverage fuzz prove static mutants made bench docs docs-check release
 
 help:
 	@echo "make demo          set up, then train, fit, watch a day of a camera and write a report (out/demo)"
@@ -18,7 +18,6 @@ help:
 	@echo "make mutants       change the core at every place and see whether the tests notice"
 	@echo "make made          write again what is made: names of parameters, constant tables, vectors"
 	@echo "make bench         time the monitor beside its peers; figures of emulated boards against the stored ones"
-	@echo "make results       pack new files of lab/results, rewrite docs/RESULTS.md and docs/results"
 	@echo "make docs          build the site (out/site); warnings are errors, no network needed"
 	@echo "make docs-check    open every page of the site in Chromium: layout, links, focus, axe's rules"
 	@echo "make release       build and try the archives of a release, write and check the packages of registries"
@@ -85,9 +84,6 @@ bench: .venv/.bench .venv/.device
 	else \
 		echo "networks on boards need datasets: set TCUQ_DATA (tcuq-lab data list), then make bench again"; \
 	fi
-
-results: .venv/.test
-	$(BIN)/tcuq-lab results --pack --write
 
 docs: .venv/.docs
 	$(BIN)/python -m sphinx -j 2 -q -W --keep-going -b html -d out/site-doctrees docs out/site
