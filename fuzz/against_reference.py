@@ -78,7 +78,8 @@ def drawn(dice: Dice) -> dict[str, Any]:
     gauges = None if dice.once_in(2) else dice.edge(0, 16)
     if gauges is not None:
         signals = (signals | 0x10) & ~0x200
-        count = gauges + 1 + (gauges > 0) + (signals >> 7 & 1)
+        inputs = gauges or 8 * (signals >> 7 & 1)
+        count = inputs + 1 + (inputs > 0) + (signals >> 7 & 1)
         lengths |= {"number": count, "triangle": count * (count + 1) // 2}
     lengths["class"] = classes
     p = part("params") | {"signals": signals, "classes": classes}

@@ -27,8 +27,10 @@ Fault = tuple[int, int, str]
 def drawn_sight(dice: Dice, mask: int, classes: int, gauges: int, **changes: Any) -> Sight:
     """Return a head to which the clean part of `stream` is clean."""
     outputs = [(15000, 699, 13)] + [(36500, 699, 13)] * (mask >> 7 & 1)
-    numbers = [(dice.between(-3000, 3000), 819, 7) for _ in range(gauges)] + outputs
-    numbers += [(31500 + 2731 * gauges.bit_length(), 768, 13)] * (gauges > 0)
+    inputs = gauges or 8 * (mask >> 7 & 1)
+    numbers = [(dice.between(-3000, 3000), 819, 7) for _ in range(gauges)]
+    numbers += [(20, 600, 7)] * (inputs - gauges) + outputs
+    numbers += [(31500 + 2731 * inputs.bit_length(), 768, 13)] * (inputs > 0)
     count = len(numbers)
     triangle = [dice.between(-60, 60) for _ in range(count * (count + 1) // 2)]
     at = 0
@@ -253,7 +255,7 @@ def states() -> Iterator[Case]:
     why = "one number of a state just out of its range"
     for name, mask, features, gauges, moments, changes in (
         ("edges", ODDS, 0, 1, (9,), {"sight": {"baseline_inputs": 6}}),
-        ("edges_labels", 0x90, 1, 0, (9,), {"feedback": Feedback(2, 1, 4, 30000, 7, 0, 20000, 20000)}),
+        ("edges_labels", ODDS, 0, 0, (9,), {"feedback": Feedback(2, 1, 4, 30000, 7, 0, 20000, 20000)}),
         ("edges_raised", ODDS, 0, 0, (11,), {"least_raised": 3}),
     ):
         faults = ((5, 12, "all"),) if "raised" in name else ()

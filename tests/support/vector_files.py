@@ -66,7 +66,8 @@ def sight(values: list[int], fields: dict[str, Any]) -> dict[str, Any]:
     """Return the head of a `sight` line, in a case whose other fields are known."""
     head: dict[str, Any] = dict(zip(SIGHT_SCALARS, values, strict=False))
     rest, gauges = values[len(SIGHT_SCALARS) :], head["gauges"]
-    count = gauges + 1 + (gauges > 0) + (fields["signals"] >> 7 & 1)
+    inputs = gauges or 8 * (fields["signals"] >> 7 & 1)
+    count = inputs + 1 + (inputs > 0) + (fields["signals"] >> 7 & 1)
     for name in ("mean", "scale", "shift"):
         head[name], rest = rest[:count], rest[count:]
     at = fields["classes"] * count

@@ -145,16 +145,15 @@ def add(subparsers: Subparsers) -> None:
     add("--profile", choices=("standard", "paper"), help=paces)
     add(
         "--alarm",
-        choices=("sight", "evidence", "risk", "proved"),
-        help="what the alarm sums; proved: a run length that holds without independence, at several times "
-        "the delay (default: sight where the logs have gauges, else evidence; with profile paper risk)",
+        choices=("sight", "risk", "proved"),
+        help="what the alarm looks at; proved: a run length that holds without independence, at several "
+        "times the delay (default: sight; with profile paper risk)",
     )
     add(
         "--baseline-inputs",
         type=int,
         metavar="N",
-        help="first new inputs of a device, such as 300, that set its baseline for the alarm: where "
-        "devices differ and start healthy (default: 0, none)",
+        help="first new inputs of a device that set its baseline for the alarm; 0 for none (default: 120)",
     )
 
 

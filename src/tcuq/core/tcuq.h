@@ -115,8 +115,9 @@ typedef struct {
 } tcuq_instant_t;
 
 /* A distance from clean data, for the alarm: slow means of numbers of the input (gauges) and of the outputs, with one
- * covariance. Lists have TCUQ_SIGHT_COUNT() entries: gauges in their order, odds, distance of the features where
- * that signal is used, and distance of the gauges where there are any. */
+ * covariance. Lists have TCUQ_SIGHT_COUNT() entries: gauges in their order, or without gauges the eight sums of the
+ * features where the signal distance is used; odds; that distance where it is used; and the distance of the first ones,
+ * where there are any. */
 typedef struct {
     uint16_t gauges;          /* numbers of the input beside each posterior, 0 to 16 */
     uint32_t reach;           /* feature distance (squared) from the last input at which one counts as entirely new */
@@ -141,8 +142,11 @@ typedef struct {
 
 /* Numbers of a step that sight looks at, at most 19. */
 #define TCUQ_MAX_SIGHT 19
+#define TCUQ_SIGHT_INPUTS(params)                                                                         \
+    ((params)->sight->gauges != 0u ? (uint32_t)(params)->sight->gauges                                    \
+                                   : 8u * (uint32_t)(((params)->signals >> TCUQ_DISTANCE) & 1u))
 #define TCUQ_SIGHT_COUNT(params)                                                                          \
-    ((uint32_t)(params)->sight->gauges + ((params)->sight->gauges != 0u ? 2u : 1u) +                      \
+    (TCUQ_SIGHT_INPUTS(params) + (TCUQ_SIGHT_INPUTS(params) != 0u ? 2u : 1u) +                            \
      (uint32_t)(((params)->signals >> TCUQ_DISTANCE) & 1u))
 
 /* What labels that come late may change: the share of wrong answers among accepted steps, the expected accuracy and

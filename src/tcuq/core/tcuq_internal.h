@@ -127,6 +127,12 @@ static inline int baseline_fits(const tcuq_evidence_t *head)
     return head->baseline_inputs != 0u ? head->bet_slope == 0u : head->baseline_mean == 0 && head->baseline_most == 0u;
 }
 
+#if ((TCUQ_SIGNALS) & TCUQ_SIGHT) != 0
+uint32_t tcuq_internal_numbers(const tcuq_params_t *p); /* TCUQ_SIGHT_COUNT() */
+#else
+#define tcuq_internal_numbers(p) ((void)(p), 0u)
+#endif
+
 static inline int sight_given(const tcuq_sight_t *head)
 {
     return head->mean != NULL && head->scale != NULL && head->shift != NULL && head->class_mean != NULL &&
@@ -138,7 +144,7 @@ static inline int sight_fits(const tcuq_params_t *p)
 {
     const tcuq_sight_t *head = p->sight;
     uint32_t i;
-    for (i = 0; i < TCUQ_SIGHT_COUNT(p); i++) {
+    for (i = 0; i < tcuq_internal_numbers(p); i++) {
         if (outside((uint32_t)head->mean[i], 0u - 1048576u, 1048576u) || outside(head->scale[i], 1u, 1023u) ||
             head->shift[i] > 24u) {
             return 0;
@@ -442,7 +448,7 @@ static inline void number_put(int8_t *numbers, uint32_t index, uint32_t value)
 typedef struct {
     const int8_t *probs;
     const int8_t *features; /* may be NULL where no signal reads them */
-    const int16_t *gauges;  /* NULL where the input was not seen */
+    const int16_t *gauges;  /* NULL where the input was not seen; sums of features where there are none */
     kept_t kept;            /* what the ring will keep of it */
     uint32_t top;           /* largest and second largest posterior, in 1/256 */
     uint32_t second;
@@ -487,7 +493,7 @@ enum { SLOW_ODDS, STAY_LENGTH, STAY_CLASS, STAYS, RECENT, CALM, AGAIN, OBJECT, O
 
 static inline uint32_t sight_words(const tcuq_params_t *p)
 {
-    return sight_head(p) != NULL ? SIGHT_WORDS + SIGHT_LISTS * TCUQ_SIGHT_COUNT(p) : 0u;
+    return sight_head(p) != NULL ? SIGHT_WORDS + SIGHT_LISTS * tcuq_internal_numbers(p) : 0u;
 }
 
 #if ((TCUQ_SIGNALS) & TCUQ_SIGHT) != 0

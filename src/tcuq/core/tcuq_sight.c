@@ -33,6 +33,11 @@
 #define FAR_MOST 33480u /* sixteen limits: log2(17) / 8 */
 #define ODDS_LEAST (-19661) /* sure answers take off .3 at most */
 
+NOT_INLINE uint32_t tcuq_internal_numbers(const tcuq_params_t *p)
+{
+    return TCUQ_SIGHT_COUNT(p);
+}
+
 static int32_t *words_of(const tcuq_t *m, const layout_t *at)
 {
     return (int32_t *)m->ring + at->sight; /* the same size, and the sign of the same bits */
@@ -69,16 +74,16 @@ NOT_INLINE static void standardize(const tcuq_sight_t *head, const int8_t *usual
     }
 }
 
-/* What this step says, number by number. */
-static void read_numbers(const tcuq_t *m, int32_t *slow, const inference_t *now, const uint16_t *signals, int32_t *z)
+/* What this step says, number by number. Returns the place of the odds. */
+static uint32_t read_numbers(const tcuq_t *m, int32_t *slow, const inference_t *now, const uint16_t *signals, int32_t *z)
 {
     const tcuq_params_t *p = m->params;
     const tcuq_sight_t *head = p->sight;
     const int16_t *gauge = now->gauges;
-    uint32_t count = TCUQ_SIGHT_COUNT(p), gauges = head->gauges, squares = 1, i;
+    uint32_t count = tcuq_internal_numbers(p), inputs = TCUQ_SIGHT_INPUTS(p), squares = 1, i;
     const int8_t *usual = head->class_mean + now->subject * count;
     int32_t *base = m->baseline_seen < head->baseline_inputs << 8 ? NULL : slow + 2u * count;
-    for (i = 0; i < gauges; i++) {
+    for (i = 0; i < inputs; i++) {
         z[i] = gauge != NULL ? gauge[i] : 0;
     }
     z[i++] = signals[TCUQ_ODDS];
@@ -86,9 +91,9 @@ static void read_numbers(const tcuq_t *m, int32_t *slow, const inference_t *now,
         z[i++] = signals[TCUQ_DISTANCE];
     }
     standardize(head, usual, base, z, 0, i);
-    if (gauges != 0u) {
+    if (inputs != 0u) {
         uint32_t last = i;
-        for (i = 0; i < gauges; i++) {
+        for (i = 0; i < inputs; i++) {
             int32_t part;
             z[i] = gauge != NULL ? z[i] : 0; /* clean, also where this device is not */
             part = shift_floor(z[i], 6);
@@ -98,13 +103,14 @@ static void read_numbers(const tcuq_t *m, int32_t *slow, const inference_t *now,
         standardize(head, usual, base, z, last, count);
         z[last] = gauge != NULL ? z[last] : 0;
     }
+    return inputs;
 }
 
 /* The first new inputs of a device, but those under an alarm: a few of each stay, less and less. Their means come off
  * from then on. */
 static void settle(tcuq_t *m, int32_t *slow, const int32_t *z, uint32_t weight)
 {
-    uint32_t count = TCUQ_SIGHT_COUNT(m->params), whole = m->params->sight->baseline_inputs << 8, i;
+    uint32_t count = tcuq_internal_numbers(m->params), whole = m->params->sight->baseline_inputs << 8, i;
     int32_t *base = slow + 2u * count;
     if (m->baseline_seen >= whole || weight == 0u) {
         m->baseline_seen = m->baseline_seen < whole ? m->baseline_seen : whole;
@@ -160,7 +166,7 @@ static uint32_t most_moved(const int32_t *slow, uint32_t count)
 NOT_INLINE static uint32_t lengths_of(const tcuq_params_t *p, const int32_t *gaps, int32_t *lengths)
 {
     const int16_t *row = p->sight->matrix;
-    uint32_t shift = p->sight->matrix_shift, left = TCUQ_SIGHT_COUNT(p), squares = 0;
+    uint32_t shift = p->sight->matrix_shift, left = tcuq_internal_numbers(p), squares = 0;
     for (; left != 0u; left--) {
         const int32_t *gap = gaps++;
         uint32_t more = left;
@@ -202,7 +208,7 @@ static uint32_t few_objects(int32_t *words, uint32_t novelty, uint32_t rate)
  * with gaps; `lengths` is room for those: small boards have a small stack. */
 static void calm_down(const tcuq_params_t *p, int32_t *slow, int32_t *calm, int32_t *z, int32_t *lengths, uint32_t novelty)
 {
-    uint32_t count = TCUQ_SIGHT_COUNT(p), i;
+    uint32_t count = tcuq_internal_numbers(p), i;
     const int32_t *stay = slow + count;
     int32_t *raised = slow + 3u * count;
     int32_t sum = 0;
@@ -240,7 +246,7 @@ void tcuq_internal_afresh(tcuq_t *m, const layout_t *at)
 {
     int32_t *words = words_of(m, at);
     words[SLOW_ODDS] = 0;
-    memset(words + SIGHT_WORDS, 0, (size_t)(8u * TCUQ_SIGHT_COUNT(m->params)));
+    memset(words + SIGHT_WORDS, 0, (size_t)(8u * tcuq_internal_numbers(m->params)));
     m->rise = 0;
 }
 
@@ -260,13 +266,14 @@ void tcuq_internal_look(tcuq_t *m, const layout_t *at, inference_t *now, uint16_
 {
     const tcuq_params_t *p = m->params;
     const tcuq_sight_t *head = p->sight;
-    uint32_t count = TCUQ_SIGHT_COUNT(p), novelty = now->novelty, stay_length, scale, squares, few;
+    uint32_t count = tcuq_internal_numbers(p), novelty = now->novelty, inputs, stay_length, scale, squares, few;
     uint32_t rate = novelty > RATE_LEAST ? novelty : RATE_LEAST;
-    int32_t *words = words_of(m, at), *slow = words + SIGHT_WORDS, *odds = slow + head->gauges;
+    int32_t *words = words_of(m, at), *slow = words + SIGHT_WORDS, *odds;
     int32_t z[TCUQ_MAX_SIGHT], gaps[TCUQ_MAX_SIGHT], room[TCUQ_MAX_SIGHT], *raising = slow + 3u * count;
     int32_t distance, excess;
     int raised = (m->alarm & TCUQ_ALARM_RISE) != 0u, steady;
-    read_numbers(m, slow, now, signals, z);
+    inputs = read_numbers(m, slow, now, signals, z);
+    odds = slow + inputs;
     if ((uint32_t)words[STAY_CLASS] != now->subject) {
         begin_stay(words, count, odds, raised, now->subject);
     }
@@ -277,7 +284,7 @@ void tcuq_internal_look(tcuq_t *m, const layout_t *at, inference_t *now, uint16_
     /* A stay may have a mean of its own, unless it is as far as an alarm. */
     steady = stay_length >= STAY_FROM && !raised && m->rise < p->rise_limit - p->rise_limit / 10u;
     follow(slow, z, gaps, count, rate * SLOW_RATE, steady ? rate * STAY_RATE : 0u);
-    words[SLOW_ODDS] = nearer(words[SLOW_ODDS], z[head->gauges], rate * STAY_RATE);
+    words[SLOW_ODDS] = nearer(words[SLOW_ODDS], z[inputs], rate * STAY_RATE);
     /* What raises an alarm is kept while it is on, once the input is calm again. */
     squares = lengths_of(p, gaps, raised || at_most(words[CALM], 2u * NAT) > NAT ? room : raising) >> 8;
     few = few_objects(words, novelty, rate * SLOW_RATE);
@@ -340,7 +347,7 @@ int tcuq_internal_sight_valid(const tcuq_params_t *p, uint32_t which, uint32_t v
     if (which < SIGHT_WORDS) {
         return value <= singles[which] || (which == SLOW_ODDS && 0u - value <= singles[which]);
     }
-    which = (which - SIGHT_WORDS) / TCUQ_SIGHT_COUNT(p);
+    which = (which - SIGHT_WORDS) / tcuq_internal_numbers(p);
     return value <= lists[which] || 0u - value <= lists[which];
 }
 

@@ -439,7 +439,8 @@ void tcuq_internal_signals(tcuq_t *m, const layout_t *at, inference_t *now, uint
     const tcuq_evidence_t *evidence = evidence_head(p);
     const tcuq_sight_t *sight = sight_head(p);
     blocks_t blocks;
-    uint32_t moved_by = 0;
+    int16_t sums[BLOCKS];
+    uint32_t moved_by = 0, i;
     signals[TCUQ_DOUBT] = (uint16_t)mix(saturate(ONE - 256u * now->top),
                                         saturate(ONE - 256u * (now->top - now->second)), p->doubt_mix);
     if (uses(p, TCUQ_LAGGED_SIGNALS)) {
@@ -475,6 +476,12 @@ void tcuq_internal_signals(tcuq_t *m, const layout_t *at, inference_t *now, uint
         uint32_t frozen = sight->frozen;
         frozen -= (m->alarm & TCUQ_ALARM_RISE) != 0u ? frozen >> 3 : 0u; /* to end it takes more than to begin */
         compare(m, sight->reach, frozen, now, moved_by);
+        if (sight->gauges == 0u && uses(p, TCUQ_BIT(TCUQ_DISTANCE))) { /* in place of gauges */
+            for (i = 0; i < BLOCKS; i++) {
+                sums[i] = (int16_t)blocks.sums[i];
+            }
+            now->gauges = sums;
+        }
         tcuq_internal_look(m, at, now, signals);
     }
     m->filled = instant_head(p) != NULL ? FILLED_PAST | FILLED_STREAM : FILLED_PAST;

@@ -100,7 +100,7 @@ COLD uint32_t tcuq_fingerprint(const tcuq_params_t *p)
         }
     }
     if (sight != NULL) {
-        uint32_t count = TCUQ_SIGHT_COUNT(p);
+        uint32_t count = tcuq_internal_numbers(p);
         TCUQ_SIGHT_NUMBERS(ADD)
         for (i = 0; i < count; i++) {
             crc = crc_word(crc, (uint32_t)sight->mean[i], 4);

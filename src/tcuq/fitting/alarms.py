@@ -30,13 +30,9 @@ ALLOWANCE = 0.5  # in standard deviations of the clean risk: the classical choic
 LEAST_DEVIATION, LEAST_LIMIT = 0.02, 0.05
 """Floors for a clean risk that hardly moves: anything would be an alarm otherwise."""
 
-LEAST_EVIDENCE = 2.0  # floor of a limit of evidence: less is a factor that a single step may bring
-ALLOWANCE_NATS = 0.05  # taken off the evidence at every step
 CLEARED = 3.0  # evidence below its limit at which an alarm is cleared
 LEAST_RAISED = 16  # steps that an alarm of evidence stays raised at the least
-HIGHEST = 20  # excursions of the sum that the tail of a limit goes by, or a tenth of them
 MOST_LIMIT = 8192.0
-BASELINE_MOST = 1.0  # evidence a new input that a device's baseline takes off at the most
 MARGIN, STAKE = 0.1, 2.0
 """How far above its clean mean a score may lie before a bet on it wins, and how much is staked."""
 
@@ -104,36 +100,6 @@ def _side(
         limits.append(limit_for(drawn, reference, sign, run_length, rng))
     limit = max(LEAST_LIMIT, float(np.quantile(limits, CAUTION)))
     return AlarmSide(allowance, min(limit, MOST_LIMIT))
-
-
-def choose_evidence_limit(added: Sequence[Floats], run_length: int, learned: bool) -> float:
-    """Return the sum of evidence that clean stretches exceed once in `run_length` steps."""
-    # Excursions above 0 have maxima whose tail is close to exponential: the highest give its slope, raised by
-    # a standard error, or two where evidence was not learned from shifts.
-    steps = sum(len(run) for run in added)
-    peaks = np.sort(np.concatenate([excursions(run) for run in added]))[::-1]
-    top = min(HIGHEST, max(1, len(peaks) // 10))
-    if len(peaks) <= top:
-        return LEAST_EVIDENCE
-    start = peaks[top]
-    slope = float((peaks[:top] - start).mean()) * (1 + (1 if learned else 2) / math.sqrt(top))
-    limit = float(start) + slope * math.log(max(1.0, top * run_length / steps))
-    return min(max(LEAST_EVIDENCE, limit), MOST_LIMIT)
-
-
-def excursions(added: Floats) -> Floats:
-    """Return how high a one-sided sum rises each time it leaves 0."""
-    total, peak, found = 0.0, 0.0, []
-    for value in added.tolist():
-        total += value
-        if total > 0:
-            if total > peak:
-                peak = total
-        else:
-            if peak:
-                found.append(peak)
-            total = peak = 0.0
-    return np.array(found + ([peak] if peak else []))
 
 
 def clear_at(limit: float) -> float:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ..base.fixed import ONE
 from ..log.log import Log
 from ..monitor.codec import COEF_UNIT
-from ..monitor.heads import EvidenceHead
+from ..monitor.heads import BLOCKS, EvidenceHead
 from ..monitor.params import Params
 from ..monitor.signals import NUMBER, SIGNALS, SLOW
 from ..monitor.steps import Steps
@@ -82,7 +82,6 @@ def _logistic(z: Ints) -> Ints:
     return np.asarray(np.where(z < 0, ONE - value, value))
 
 
-BLOCKS = 8
 LEAST, MOST = 32, 256  # of a novelty, in 1/256
 STILL_RATE = 1 / 16
 

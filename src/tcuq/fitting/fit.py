@@ -8,7 +8,7 @@ from ..monitor.params import Params
 from .clean import Source
 from .options import FitOptions
 from .stages.accuracy import estimate_accuracy, set_feedback
-from .stages.alarm import labels_mislead, set_alarm, set_threshold
+from .stages.alarm import set_alarm, set_threshold
 from .stages.evidence import find_signals, learn_evidence
 from .stages.findings import conclude
 from .stages.heads import fit_heads
@@ -25,7 +25,7 @@ def fit(
     budget: float = 0.15,
     level: float | Literal["budget"] | None = None,
     run_length: int = 10_000,
-    alarm: Literal["sight", "evidence", "risk", "proved"] | None = None,
+    alarm: Literal["sight", "risk", "proved"] | None = None,
     seed: int = 0,
     force: bool = False,
     options: FitOptions | None = None,
@@ -64,13 +64,12 @@ def fit(
         "paper" and where the budget is below 0.001.
     run_length : int, default 10000
         Wanted mean number of clean steps between false alarms, 10 to 10,000,000.
-    alarm : {"sight", "evidence", "risk", "proved"}, optional
-        What the alarm looks at. "sight", the default where all logs have gauges: how far input and outputs
-        are from the clean steps, with or without labels. "evidence", the default without gauges: a
-        log-likelihood ratio of degraded against clean steps where the log has labels and `shifted`, else
-        standardized deviations from clean steps. "proved": what a bet against clean data earns; `run_length`
-        then holds without independence, as long as the mean of the score given the past stays at that of
-        clean data, at several times the delay. "risk" is what "paper" has.
+    alarm : {"sight", "risk", "proved"}, optional
+        What the alarm looks at. "sight", the default: how far input and outputs are from the clean steps,
+        with or without labels; gauges that all logs have show the input, else the features stand for it.
+        "proved": what a bet against clean data earns; `run_length` then holds without independence, as long
+        as the mean of the score given the past stays at that of clean data, at several times the delay.
+        "risk" is what "paper" has.
     seed : int, default 0
         For the bootstrap and the shuffle.
     force : bool, default False
@@ -106,9 +105,6 @@ def fit(
     state = read(Request(log, clean, *wanted, options, progress or say_nothing))
     learn_evidence(state)
     find_signals(state)
-    if labels_mislead(state):
-        learn_evidence(state)
-        find_signals(state)
     fit_heads(state)
     set_threshold(state)
     set_alarm(state)

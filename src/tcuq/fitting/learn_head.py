@@ -29,8 +29,6 @@ WEIGHT = {"odds": 1.0, "distance": 1.0, "magnitude": -0.5}
 networks answer it with smaller features, some with larger ones, so that magnitude has half a say."""
 
 LEAST_DEVIATION = 1 / 256  # floor of a deviation, for a signal that hardly moves on clean data
-SLOW_WEIGHT, SLOW_START = 0.6, 1.0
-"""Without labels: share of the degradation and of the drift, in clean deviations, and what is taken off."""
 
 
 class Moments(NamedTuple):
@@ -121,17 +119,6 @@ def deviations(parts: Sequence[Part], names: Sequence[str], classes: int) -> Mom
     deviation = np.maximum((x - means[subject]).std(0), LEAST_DEVIATION) if len(x) else LEAST_DEVIATION
     coef = _stored(share / deviation / np.abs(share).sum())
     return Moments(used, coef, np.clip(-(means @ coef), -OFFSET_LIMIT, OFFSET_LIMIT))
-
-
-def slow_sum(parts: Sequence[Part], columns: Sequence[Floats], learned: bool) -> tuple[Floats, float]:
-    """Return what the alarm sums, of degradation, and drift where it is in use: learned, or standardized."""
-    x, weights, target = _stacked(parts, columns)
-    if learned:
-        return _logistic(x, target, weights)
-    x = x[~target]
-    share = SLOW_WEIGHT * 2 / x.shape[1]
-    coef = _stored(share / np.maximum(x.std(0), LEAST_DEVIATION / 16))
-    return coef, -SLOW_START - float(x.mean(0) @ coef)
 
 
 def means_by_class(x: Floats, subject: Ints, classes: int, weights: Floats) -> Floats:

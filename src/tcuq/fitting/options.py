@@ -38,9 +38,8 @@ class FitOptions:
         First steps, which abstain only where `max_error` withholds them.
     baseline_inputs : int, optional
         First new inputs of a device, up to 1,000, that set its baseline: what they show beyond the clean
-        log is taken off from then on, at most half a deviation of each number of "sight", or 1 nat an input
-        of "evidence". For devices that differ from each other and start healthy. Default 120 with an alarm of
-        "sight", else 0 for none.
+        log is taken off from then on, at most half a deviation of each number of "sight". For devices that
+        differ from each other and start healthy. Default 120 with an alarm of "sight", else 0 for none.
     max_error : float, optional
         For devices that are told labels (`Monitor.feedback`): of n labeled accepted steps, at most
         ``max_error`` x n + c are wrong, for every input, choice of labels and delay within `feedback`; c is

@@ -34,9 +34,10 @@ LEAST_DEVIATION, OF_CONSTANT = 2.0, 0.05
 """Of a gauge: so many units of the core, and such a share of the size of one that never changes."""
 
 ODDS_WEIGHT, LEAST_ODDS = 0.6, 0.25
-LIMIT, CHANGED, DECADE, RUN_LENGTH = 1.7, 1.4, 0.4, 10_000
-"""Distance, in .99 quantiles of clean data, at the usual run length between false alarms; what is `changed`;
-and what a run length of ten times as many steps asks for."""
+LIMIT, UNSEEN_LIMIT, CHANGED, DECADE, RUN_LENGTH = 1.7, 1.25, 0.82, 0.4, 10_000
+"""Distance, in .99 quantiles of clean data, at the usual run length between false alarms: with gauges, and
+without, where outputs show less of a shift; the share of it that is `changed`; and what a run length of ten
+times as many steps adds."""
 
 ENOUGH, MOST_FOR_FEW = 3000, 1.6
 """New clean inputs below which the log has not seen the rare, and the most that the limit is raised."""
@@ -56,7 +57,7 @@ _OF_INPUTS = {name for names in KINDS.values() for name in names}
 class Numbers(NamedTuple):
     """What the alarm looks at on some steps, in the order of the core, each in its own unit."""
 
-    gauges: npt.NDArray[Any]  # (T, G)
+    inputs: npt.NDArray[Any]  # (T, G): gauges, or without any the sums of the features
     others: Floats  # (T, 1 or 2): odds, and distance where that signal is used
     subject: npt.NDArray[Any]
     novelty: Floats  # up to 1
@@ -107,7 +108,7 @@ def gauge_distance(z: Floats) -> Floats:
 def gaps_of(z: Floats, numbers: Numbers, starts: Flags) -> tuple[Floats, Floats]:
     """Return the slow means less those of the stay, as the core keeps them, and the slow odds."""
     slow, stay = np.zeros(z.shape[1]), np.zeros(z.shape[1])
-    place, length, last = numbers.gauges.shape[1], 0.0, -1
+    place, length, last = numbers.inputs.shape[1], 0.0, -1
     odds: Any = 0.0
     gaps, slow_odds = np.empty_like(z), np.empty(len(z))
     rates = np.maximum(numbers.novelty, NEWEST)
@@ -149,13 +150,13 @@ def fit_sight(
     run_length: int,
 ) -> tuple[Sight, Alarm]:
     """Fit the alarm to clean stretches, of which the numbers are; `params` have no alarm yet."""
-    scales = gauge_scales(numbers.gauges, names)
-    least = np.array([LEAST_DEVIATION / scale for scale in scales])
-    shown = [shown_by(numbers.gauges, numbers, least, params.classes)] if names else []
+    inputs, scales = numbers.inputs, gauge_scales(numbers.inputs, names) if names else ()
+    least = LEAST_DEVIATION / np.array(scales or np.ones(inputs.shape[1]))
+    shown = [shown_by(inputs, numbers, least, params.classes)] if inputs.size else []
     shown.append(shown_by(numbers.others, numbers, np.full(numbers.others.shape[1], 0.002), params.classes))
-    z = [shown[0].of(numbers.gauges, numbers.subject)] if names else []
+    z = [shown[0].of(inputs, numbers.subject)] if inputs.size else []
     z.append(shown[-1].of(numbers.others, numbers.subject))
-    if names:
+    if inputs.size:
         values = gauge_distance(z[0])
         shown.append(shown_by(values, numbers, np.full(1, 0.002), params.classes))
         z.append(shown[-1].of(values, numbers.subject))
@@ -188,10 +189,10 @@ def fit_sight(
     for _ in range(2):  # rounding, and what the core keeps besides, move the quantile a little
         sight = _calibrated(params, log, runs, sight, warm)
     new = float(numbers.novelty.sum())
-    limit = LIMIT + DECADE * math.log10(run_length / RUN_LENGTH)
-    limit = max(CHANGED / LIMIT, limit) * min(max(1.0, (ENOUGH / max(new, 1.0)) ** 0.2), MOST_FOR_FEW)
+    limit = (LIMIT if names else UNSEEN_LIMIT) + DECADE * math.log10(run_length / RUN_LENGTH)
+    limit = max(CHANGED, limit) * min(max(1.0, (ENOUGH / max(new, 1.0)) ** 0.2), MOST_FOR_FEW)
     alarm = Alarm(rise=AlarmSide(0.0, limit, cap=CAP, clear=CLEAR * limit))
-    return replace(sight, changed=CHANGED / LIMIT * limit), alarm
+    return replace(sight, changed=CHANGED * limit), alarm
 
 
 def _calibrated(params: Params, log: Log, runs: Sequence[slice], sight: Sight, warm: Flags) -> Sight:

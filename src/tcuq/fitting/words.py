@@ -15,14 +15,6 @@ if TYPE_CHECKING:
 
 Finding = Mapping[str, Any] | str
 
-_MISLED = (
-    "on kinds of shift that were left out, an alarm learned from labels is on for {harmful:.0%} of harmful "
-    "and {clean:.1%} of clean steps, one from deviations for {harmful_plain:.0%} and {clean_plain:.1%}"
-)
-_ALL_NEW = (
-    "features hardly ever repeat in the clean log, as they do where an object is held or windows overlap: if "
-    "your devices see that, record a clean stretch of it{}; else the alarm may be on for much of clean time"
-)
 _COSTS = "{signal} costs {loss:.3f} of AUROC on held-out steps: what it learned does not carry over; "
 
 SENTENCES = {
@@ -50,15 +42,11 @@ SENTENCES = {
     "labels_missing": "labels are missing",
     "marks_missing": "no step is marked as shifted",
     "signals_missing": "none of the signals {signals} is in use",
-    "few_degraded": "the alarm sums deviations from clean steps: evidence cannot be learned: the log has "
+    "few_degraded": "the alarm bets on deviations from clean steps: evidence cannot be learned: the log has "
     "{clean} clean steps and {degraded} of shifts that cost accuracy; at least {fewest} of each are needed",
-    "labels_mislead": _MISLED,
-    "deviations_used": f"{_MISLED}: the latter is used",
     "no_alarm": "no alarm is set: {steps} clean steps are too few, {fewest} are needed",
     "few_clean": "{steps:,} clean steps are too few to check one false alarm in {run_length:,} ({enough:,} "
     "would do): several times as many may come",
-    "all_new": _ALL_NEW.format(", or fit with {baseline}"),
-    "all_new_proved": _ALL_NEW.format(""),
     "error_out_of_reach": "{max_error} is out of reach: even of the surest {share:.0%} of the log's answers "
     "{wrong:.1%} are wrong; a larger one is needed",
     "signal_harms": f"{_COSTS}the standard profile may do better",
@@ -210,8 +198,8 @@ def _alarm(params: Params, fitted: Mapping[str, Any]) -> str:
         return f"Alarm: none, as {fitted['clean_steps']:,} clean steps are too few to set one."
     what = "risk"
     if params.sight is not None:
-        seen = ", ".join(params.sight.gauges) or "none of the input"
-        what = f"distance from clean data, of gauges ({seen}) and outputs"
+        seen = ", ".join(params.sight.gauges)
+        what = f"distance from clean data, of {f'gauges ({seen}) and ' if seen else ''}outputs"
     if params.evidence is not None:
         names = ", ".join(name for name, value in params.evidence.coef.items() if value)
         names = names or "no signal (none tells shifts from clean steps)"
@@ -235,13 +223,13 @@ def _alarm(params: Params, fitted: Mapping[str, Any]) -> str:
 
 
 def _found(left_out: Mapping[str, Any] | None) -> list[str]:
-    """Say what the alarm finds, of kinds of shift that its evidence had not seen."""
+    """Say what the alarm finds, of kinds of shift that it was not fitted to."""
     if not left_out:
         return []
     count, of, delay = left_out["found"], left_out["kinds"], left_out["delay"]
     shown = "above the length of a stretch" if delay is None else f"{delay:.0f} steps"
     on = f"{left_out['on_shifted']:.0%} of shifted and {left_out['on_clean']:.0%} of clean time"
-    text = f"found {count} of {of} shift types held out in turn, median delay {shown}, on for {on}"
+    text = f"found {count} of {of} shift types, fitted to none of them, median delay {shown}, on for {on}"
     return [f"Alarm: do not rely on this alarm: it {text}." if 2 * count < of else f"Alarm: {text}."]
 
 

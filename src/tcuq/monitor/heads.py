@@ -136,6 +136,10 @@ class InstantHead(Part):
 
 _NATS, _DOUBLINGS = 16 * math.log(2), 8.0
 """What a signal of log-odds, and that of the distance, are worth."""
+BLOCKS = 8
+BLOCK_NAMES = tuple(f"features_{block}" for block in range(BLOCKS))
+"""Sums of neighboring features, which `Sight` looks at where a step has no gauges."""
+
 _ACCURACY = tuple(
     zip(
         (ROWS["sight"][f"accuracy_{name}"] for name in ("bias", "odds", "far", "both")),
@@ -159,8 +163,9 @@ def _listed(name: str, given: Any, expected: str, count: int | None = None) -> S
 class Sight(Part):
     """How far the input and the outputs are from clean data: what the alarm compares with its limit.
 
-    Every step has numbers: its gauges, the log-odds against its class, the distance of its features where
-    that signal is used, and the distance of its gauges. Their slow means, less the clean mean of the class
+    Every step has numbers: its gauges, or without any the sums of its features in eight blocks where the
+    signal distance is used; the log-odds against its class, that distance, and the distance of the first
+    ones. Their slow means, less the clean mean of the class
     and what the device's first inputs showed, give one distance with a covariance of them all (SPEC.md
     section 21). Numbers are snapped to what the core can hold.
 
@@ -259,20 +264,22 @@ class Sight(Part):
 
     @property
     def numbers(self) -> tuple[str, ...]:
-        """Names of the numbers of a step: the gauges, then odds, distance where it is used, and gauges.
+        """Names of the numbers of a step: gauges or blocks, odds, distance where it is used, all gauges.
 
         Examples
         --------
         >>> Sight([0.5], [0.125], [[0.0], [1.0]], [1.0]).numbers
         ('odds',)
         """
-        whole = ("gauges",) if self.gauges else ()
-        features = ("distance",) * (len(self.means) - len(self.gauges) - 1 - len(whole))
-        return (*self.gauges, "odds", *features, *whole)
+        if not self.gauges:
+            return ("odds",) if len(self.means) < BLOCKS else (*BLOCK_NAMES, "odds", "distance", "blocks")
+        features = ("distance",) * (len(self.means) - len(self.gauges) - 2)
+        return (*self.gauges, "odds", *features, "gauges")
 
     def units(self) -> tuple[float, ...]:
-        """Return what 1.0 of each number is in the core: gauges have scales of their own, signals 65536."""
-        return (*self.gauge_scales, *(float(ONE) for _ in range(len(self.means) - len(self.gauge_scales))))
+        """Return what 1.0 of each number is in the core: gauges have scales, sums are raw, signals 65536."""
+        inputs = self.gauge_scales or (1.0,) * (BLOCKS if len(self.means) > BLOCKS else 0)
+        return (*inputs, *(float(ONE) for _ in range(len(self.means) - len(inputs))))
 
     def own(self, gauges: npt.NDArray[Any], names: Sequence[str] | None) -> npt.NDArray[Any] | None:
         """Return the gauges of the fit among named ones, None where one lacks; unnamed ones as they are."""

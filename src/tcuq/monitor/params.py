@@ -24,7 +24,7 @@ from . import codec
 from .alarm import Alarm
 from .codec import BUDGET_DEN, LEVEL_DEN, MAP_LIMIT
 from .feedback import Feedback
-from .heads import EvidenceHead, InstantHead, Sight
+from .heads import BLOCKS, EvidenceHead, InstantHead, Sight
 from .made import PARAMS_VERSION
 from .params_file import OLD, check_whole, content_from, content_of, plain, values_from
 from .signals import (
@@ -296,7 +296,8 @@ class Params:
                 "sight and evidence are both given; the alarm has one",
             )
             yield "missing", "odds" not in used, "sight needs the signal odds"
-            wanted = len(self.sight.gauges) + (2 if self.sight.gauges else 1) + ("distance" in used)
+            inputs = len(self.sight.gauges) or BLOCKS * ("distance" in used)
+            wanted = inputs + (2 if inputs else 1) + ("distance" in used)
             own, rows = len(self.sight.means), len(self.sight.class_means)
             yield "value", own != wanted, f"sight has {own} means, expected {wanted}, one a number"
             few = f"sight has {rows} class_means, expected {self.classes}, one per class"

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ..base.errors import InputError, InputTypeError, needed, wrong_type
 from ..base.fixed import ONE
 from ..log.columns import ALIASES, PLAIN, Layout, column_at, holds_log, is_frame, names_of, opened
-from .heads import Sight
+from .heads import BLOCK_NAMES, Sight
 from .signals import REASONS, SIGNALS
 
 _FRACTIONS = (
@@ -44,6 +44,8 @@ DOWN, FROZEN, NOT_MOVED = 128, 254, 255
 
 _OUTPUTS = {
     "odds": ("outputs less sure than on the clean log", "outputs surer than on the clean log"),
+    "features": ("features unlike those of the clean log", "features unlike those of the clean log"),
+    "blocks": ("features as a whole far from the clean log", "features too much like their classes"),
     "distance": ("outputs unlike their classes on the clean log", "outputs too much like their classes"),
     "gauges": (
         "input as a whole far from the clean log",
@@ -266,7 +268,7 @@ def moved_name(code: int, sight: Sight | None = None) -> str:
     place, fell = code % DOWN, code >= DOWN
     names = () if sight is None else sight.numbers
     if sight is not None and len(sight.gauges) <= place < len(names):
-        return _OUTPUTS[names[place]][fell]
+        return _OUTPUTS["features" if names[place] in BLOCK_NAMES else names[place]][fell]
     name = names[place] if place < len(names) else f"number {place}"
     return f"{name} far {'below' if fell else 'above'} the clean log"
 

@@ -252,7 +252,13 @@ class Params(Part):
     @property
     def sight_count(self) -> int:
         """K of section 21, 0 without `sight`."""
-        return 0 if self.sight is None else self.sight.gauges + 1 + (self.sight.gauges > 0) + self.uses(7)
+        inputs = self.sight_inputs
+        return 0 if self.sight is None else inputs + 1 + (inputs > 0) + self.uses(7)
+
+    @property
+    def sight_inputs(self) -> int:
+        """G of section 21: gauges, or the sums of the features in their place."""
+        return 0 if self.sight is None else self.sight.gauges or 8 * self.uses(7)
 
     @property
     def sight_words(self) -> int:

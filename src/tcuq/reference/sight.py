@@ -73,11 +73,11 @@ class Sighted:
         return word(256 * self.rise) // (self.params.rise_limit >> 8)
 
     def look(
-        self, head: Sight, signals: list[int], gauges: Sequence[int] | None, subject: int, w: int
+        self, head: Sight, signals: list[int], inputs: Sequence[int] | None, subject: int, w: int
     ) -> None:
         """Take the numbers of a step in: the distance, signal 5, and which number moved most."""
         p, raised = self.params, self.alarm & 1
-        z = self._numbers(head, signals, gauges, subject)
+        z = self._numbers(head, signals, inputs, subject)
         if self.stay_class != subject:
             self._begin_stay(head, subject)
         length = min(self.stay_length, STAY_FADES)
@@ -98,10 +98,10 @@ class Sighted:
                 note("mean of a stay at its most")
         self.stay_numbers = [cut(m, STAY_MOST) for m in self.stay_numbers]
         gaps = [cut(a - b, 49152) for a, b in zip(self.slow_numbers, self.stay_numbers, strict=True)]
-        self.slow_odds = nearer(self.slow_odds, z[head.gauges], 11)
+        self.slow_odds = nearer(self.slow_odds, z[p.sight_inputs], 11)
         found = lengths(head, gaps)
         few = self._few_objects(w, max(w, 48) * 21)
-        excess = word((self.slow_odds - self.stay_numbers[head.gauges]) * head.odds_weight) >> 4
+        excess = word((self.slow_odds - self.stay_numbers[p.sight_inputs]) * head.odds_weight) >> 4
         excess = word((excess >> 4) * math.isqrt(few)) >> 4
         if excess < -19661:
             note("sure answers take off no more")
@@ -121,7 +121,7 @@ class Sighted:
         signals[5] = self.far if p.uses(5) else 0
 
     def _numbers(
-        self, head: Sight, signals: Sequence[int], gauges: Sequence[int] | None, subject: int
+        self, head: Sight, signals: Sequence[int], inputs: Sequence[int] | None, subject: int
     ) -> list[int]:
         """Return z: what a step says, less the means of its class and of this device."""
         p, count = self.params, self.params.sight_count
@@ -134,17 +134,17 @@ class Sighted:
         def number(i: int, x: int) -> int:
             return standard(head, i, x) - 256 * usual[i] - base[i]
 
-        if gauges is None:
-            z = [0] * head.gauges
+        if inputs is None:
+            z = [0] * p.sight_inputs
             note("input not seen" if head.gauges else "no gauges")
         else:
-            z = [number(i, gauges[i]) for i in range(head.gauges)]
+            z = [number(i, inputs[i]) for i in range(p.sight_inputs)]
         z += [number(len(z), signals[4])]
         if p.uses(7):
             z += [number(len(z), signals[7])]
-        if head.gauges:
-            q = sum((each >> 6) ** 2 for each in z[: head.gauges])
-            z += [0 if gauges is None else number(len(z), far(q))]
+        if p.sight_inputs:
+            q = sum((each >> 6) ** 2 for each in z[: p.sight_inputs])
+            z += [0 if inputs is None else number(len(z), far(q))]
         return z
 
     def _few_objects(self, w: int, rate: int) -> int:
@@ -174,7 +174,7 @@ class Sighted:
         if self.alarm & 1:
             note("a stay under an alarm")
         else:
-            self.slow_odds = cut(self.slow_odds, MEAN_MOST) - off[head.gauges]
+            self.slow_odds = cut(self.slow_odds, MEAN_MOST) - off[self.params.sight_inputs]
             self.stays = min(self.stays, MANY_STAYS - 1) + 1
         self.slow_numbers = [cut(a, MEAN_MOST) - b for a, b in zip(self.slow_numbers, off, strict=True)]
         self.stay_numbers = [0] * self.params.sight_count

@@ -56,7 +56,8 @@ class Monitor(State):
         if head is not None:
             novelty, frozen = self.novelty(head, blocks(features) if p.uses(7) else [signals[4]])
         if p.sight is not None:
-            self.look(p.sight, signals, gauges, reading.subject, novelty)
+            inputs = gauges if p.sight.gauges else blocks(features) if p.uses(7) else None
+            self.look(p.sight, signals, inputs, reading.subject, novelty)
         if p.evidence is not None:
             evidence = self.add_evidence(p.evidence, signals, reading.subject, novelty, frozen)
             signals[9] = self._drift(reading.gaps, novelty)

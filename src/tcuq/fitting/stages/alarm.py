@@ -14,20 +14,13 @@ from ...log.class_names import shift_shown
 from ...monitor.alarm import Alarm, AlarmSide
 from ...monitor.heads import EvidenceHead
 from ...monitor.monitor import Monitor, run_over
-from ...monitor.params import Params
-from ...monitor.signals import SLOW
 from .. import alarms
-from ..alarms import ALLOWANCE_NATS, FEWEST, LEAST_RAISED, choose_evidence_limit, clear_at
-from ..arrays import added, alarm_on, evidence, leaky_mean
+from ..alarms import FEWEST, LEAST_RAISED, clear_at
+from ..arrays import added, evidence
 from ..learn_head import (
-    CLIP,
-    Moments,
     Part,
     degraded_steps,
-    deviations,
     inside_runs,
-    learn_moments,
-    slow_sum,
 )
 from ..signal_table import Flags, Floats, shift_kinds
 from .evidence import parts_of
@@ -62,12 +55,10 @@ def set_alarm(state: FitState) -> None:
         _say_of_sight(state)
         state.progress("alarm", 1, 1)
         return
-    summed = state.summed = choose_sum(state)
+    proved = state.request.alarm_of == "proved"
+    summed = state.summed = proved_sum(state) if proved else Summed(state.clean_risk)
     clean = np.concatenate(state.clean_risk)
-    count = sum(map(len, summed.runs))
-    _note_support(state, count)
-    if _all_new(state):
-        state.note("all_new_proved" if summed.proved else "all_new")
+    _note_support(state, sum(map(len, summed.runs)))
     # In one order, whatever the stretches: the last digit of a sum of floats depends on it.
     mean = float(np.sort(clean).mean())
     alarm = replace(choose_limits(summed, summed.runs, state), mean=mean)
@@ -76,8 +67,6 @@ def set_alarm(state: FitState) -> None:
     state.findings["run_length"] = state.request.run_length
     if summed.evidence is not None:
         state.findings["evidence"] |= summed.findings
-        if state.options.explain and not summed.proved:
-            state.findings["left_out"] = state.left_out if state.learned else find_left_out(state, False)
     state.progress("alarm", 1, 1)
 
 
@@ -98,61 +87,18 @@ def choose_limits(summed: Summed, runs: Sequence[Floats], state: FitState) -> Al
         return alarms.choose_alarm(runs, run_length, state.rng)
     if sum(map(len, runs)) < FEWEST:
         return Alarm()
-    # The limit of a bet depends on the run length alone.
-    limit = math.log(run_length)
-    if not summed.proved:
-        limit = choose_evidence_limit(runs, run_length, state.learned)
+    limit = math.log(run_length)  # whatever the clean steps show
     return Alarm(rise=AlarmSide(0.0, limit, clear=clear_at(limit)), least_raised=LEAST_RAISED)
 
 
 def _note_support(state: FitState, count: int) -> None:
     """Note where there are too few clean steps for the run length."""
     run_length = state.request.run_length
-    enough = run_length if state.summed.evidence is not None else 2 * alarms.SUPPORT * run_length
+    enough = 2 * alarms.SUPPORT * run_length
     if count < FEWEST:
         state.note("no_alarm", steps=count, fewest=FEWEST)
-    elif count < enough and not state.summed.proved:
+    elif count < enough and state.summed.evidence is None:
         state.note("few_clean", steps=count, run_length=run_length, enough=enough)
-
-
-REPEATED, STRETCH, FEW = 0.25, 100, 0.3
-"""Novelty of a step that repeats the one before, and which share of so many clean steps do so at most in logs
-without held objects and overlapping windows: up to 20 % on five networks. With a stretch of them 77 % or more
-on six; over whole logs 29 to 78 % on seventeen networks."""
-
-
-def _all_new(state: FitState) -> bool:
-    """Tell whether the clean log shows no held object, which features alone tell from a new one."""
-    if state.summed.evidence is None or state.options.baseline_inputs or not state.params.features:
-        return False
-    repeated = np.concatenate([part.novelty[part.clean] for part in alarm_parts(state)]) < REPEATED
-    if len(repeated) < FEWEST:
-        return False
-    return bool(np.convolve(repeated, np.ones(STRETCH), "valid").max() <= FEW * STRETCH)
-
-
-def choose_sum(state: FitState) -> Summed:
-    """Return what was asked for: evidence, learned or from deviations, a bet on it, or the risk."""
-    if state.request.alarm_of == "risk":
-        return Summed(state.clean_risk)
-    return proved_sum(state) if state.request.alarm_of == "proved" else careful_sum(state)
-
-
-def careful_sum(state: FitState) -> Summed:
-    """Sum what degradation and drift say, as far as steps are new, less a small allowance."""
-    head, parts = state.params.evidence, alarm_parts(state)
-    assert head is not None
-    names = [name for name in SLOW if name in state.params.signals]
-    columns = [part.table.of(names) / ONE for part in parts]
-    coef, bias = slow_sum(parts, columns, state.learned)
-    given = dict(zip(names, coef.tolist(), strict=True))
-    head = replace(head, coef={**head.coef, **given}, bias=bias, allowance=ALLOWANCE_NATS)
-    runs, findings = clean_sums(parts, head), {"slow": given, "bias": head.bias}
-    if state.options.baseline_inputs:
-        novelty = np.concatenate([part.novelty[run] for part in parts for run in part.runs])
-        mean = float((np.concatenate(runs) + ALLOWANCE_NATS).sum() / novelty.sum())
-        head = replace(head, baseline=(state.options.baseline_inputs or 0, mean, alarms.BASELINE_MOST))
-    return Summed(runs, head, findings=findings)
 
 
 def proved_sum(state: FitState) -> Summed:
@@ -164,7 +110,7 @@ def proved_sum(state: FitState) -> Summed:
     bet, findings = alarms.fair_bet(np.concatenate(clean), head.clip)
     head = replace(head, bet=bet)
     figures = {"bet": findings, "proved": state.request.run_length}
-    return Summed(clean_sums(parts, head), head, proved=True, findings=figures)
+    return Summed(clean_sums(parts, head), head, figures)
 
 
 def alarm_parts(state: FitState) -> list[Part]:
@@ -182,45 +128,7 @@ def clean_sums(parts: Sequence[Part], head: EvidenceHead) -> list[Floats]:
     return stretches
 
 
-CLEARLY = 0.1
-"""Share of harmful steps that deviations must find more of: less does not carry over to other examples."""
-
-
-def labels_mislead(state: FitState) -> bool:
-    """Tell whether learned evidence does clearly worse on kinds left out; earlier stages then run again."""
-    if not state.learned or state.request.alarm_of == "proved":
-        return False
-    state.left_out, plain = find_left_out(state, True), find_left_out(state, False)
-    if state.left_out is None or plain is None:
-        return False
-    more = plain["on_shifted"] - state.left_out["on_shifted"]
-    if more < CLEARLY or plain["on_clean"] > state.left_out["on_clean"]:
-        return False
-    rates = {"harmful": state.left_out["on_shifted"], "clean": state.left_out["on_clean"]}
-    rates |= {"harmful_plain": plain["on_shifted"], "clean_plain": plain["on_clean"]}
-    state.misled = {"code": "labels_mislead", **rates}
-    state.note("deviations_used", **rates)
-    return True
-
-
 SHORTEST = 30  # steps of a stretch below which it says nothing about a delay
-
-
-def find_left_out(state: FitState, learned: bool) -> dict[str, Any] | None:
-    """Return how alarms do on costly kinds of shift that they were not learned from; None below two."""
-    parts = alarm_parts(state)
-    if sum(part.clean.sum() for part in parts) < FEWEST:
-        return None
-    degraded, marks = parts[0].degraded, dict[int, list[Flags]]()
-    for kind in _costly(state, degraded):
-        held = degraded & (state.log.kinds == kind)
-        kept = [replace(parts[0], degraded=degraded & ~held), *parts[1:]]
-        if learned and sum(part.teaching.sum() for part in kept) < FEWEST:
-            continue
-        if learned or not marks:
-            found = _alarms(kept, state.params, state.request.run_length, learned)
-        marks[kind] = found
-    return judged_by_kind(state, degraded, [part.clean for part in parts], marks)
 
 
 def found_by_sight(state: FitState) -> dict[str, Any] | None:
@@ -248,7 +156,7 @@ def _costly(state: FitState, degraded: Flags) -> list[int]:
 def judged_by_kind(
     state: FitState, degraded: Flags, clean: Sequence[Flags], marks: dict[int, list[Flags]]
 ) -> dict[str, Any] | None:
-    """Return what is found of each kind, where the alarm of a fit without it is on in each log."""
+    """Return what is found of each kind, where the alarm is on in each log."""
     log = state.log
     delays: dict[int, list[float]] = {}
     on_kind: dict[int, Flags] = {}
@@ -283,23 +191,3 @@ def judged_by_kind(
             for kind, each in judged.items()
         },
     }
-
-
-def _alarms(parts: Sequence[Part], params: Params, run_length: int, learned: bool) -> list[Flags]:
-    """Return where the alarm is on, in each part."""
-    moments = (learn_moments if learned else deviations)(parts, params.signals, params.classes)
-    columns = [slow_columns(part, moments, params) for part in parts]
-    coef, bias = slow_sum(parts, columns, learned)
-    pairs = zip(columns, parts, strict=True)
-    sums = [np.clip(x @ coef + bias, -CLIP, CLIP) * part.novelty - ALLOWANCE_NATS for x, part in pairs]
-    clean = [each[run] for each, part in zip(sums, parts, strict=True) for run in part.runs]
-    limit = choose_evidence_limit(clean, run_length, learned)
-    return [alarm_on(each, limit, clear_at(limit), LEAST_RAISED) for each in sums]
-
-
-def slow_columns(part: Part, moments: Moments, params: Params) -> Floats:
-    """Return degradation under some evidence, and drift where it is in use, as signals."""
-    degradation = 0.5 + leaky_mean(moments.of(part), part.novelty / 8) / 16
-    if "drift" not in params.signals:
-        return degradation[:, None]
-    return np.column_stack([degradation, part.table.of(("drift",))[:, 0] / ONE])

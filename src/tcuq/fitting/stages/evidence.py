@@ -101,9 +101,12 @@ def _look(state: FitState, table: SignalTable) -> Looked:
     held = doublings(values, reach, ~table.settled)[clean]
     names = _common_gauges(state)
     gauges = log.gauges_named(names)
-    gauges = np.zeros((len(log), 0)) if gauges is None else gauges.astype(np.float64)
+    if gauges is not None:
+        inputs = gauges.astype(np.float64)
+    else:
+        inputs = values.astype(np.float64) if by_features else np.zeros((len(log), 0))
     others = table.of(["odds", "distance"] if by_features else ["odds"]) / ONE
-    numbers = Numbers(gauges, others, table.subject, new / MOST)
+    numbers = Numbers(inputs, others, table.subject, new / MOST)
     return Looked(state.params, numbers, names, reach, still_from(stillness[clean], reach, held))
 
 
@@ -166,26 +169,26 @@ def _learn(state: FitState, tables: list[SignalTable]) -> None:
     if limit:
         state.frozen = [stillness > limit for _, stillness in new]
         parts = [replace(part, frozen=each) for part, each in zip(parts, state.frozen, strict=True)]
-    moments, state.learned, findings = _moments(state, parts)
+    moments, findings = _moments(state, parts)
     coef = dict(zip(moments.names, moments.coef.tolist(), strict=True))
     head = EvidenceHead(coef, moments.offsets.tolist(), learn.CLIP, reach, frozen=limit)
     state.set(evidence=head)
     state.findings["evidence"] = {**findings, "coef": dict(head.coef), "reach": reach, "frozen": limit}
 
 
-def _moments(state: FitState, parts: list[Part]) -> tuple[Moments, bool, dict[str, Any]]:
-    """Return learned evidence where it can be learned, else deviations from clean steps; and which it is."""
+def _moments(state: FitState, parts: list[Part]) -> tuple[Moments, dict[str, Any]]:
+    """Return learned evidence where it can be learned, else deviations from clean steps; and figures."""
     names, classes = state.params.signals, state.params.classes
-    why = state.misled or why_not(state.log, state.clean.log, names)
+    why = why_not(state.log, state.clean.log, names)
     clean = int(sum(part.clean.sum() for part in parts))
     degraded = int(sum(part.teaching.sum() for part in parts))
     if why is None and min(clean, degraded) >= FEWEST:
         moments = learn.learn_moments(parts, names, classes)
-        return moments, True, {"clean_steps": clean, **_figures(state, parts, moments)}
+        return moments, {"clean_steps": clean, **_figures(state, parts, moments)}
     if why is None:
         state.note("few_degraded", clean=clean, degraded=degraded, fewest=FEWEST)
     facts = {"from": "deviations", "clean_steps": clean} | ({} if why is None else {"why": why})
-    return learn.deviations(parts, names, classes), False, facts
+    return learn.deviations(parts, names, classes), facts
 
 
 def _figures(state: FitState, parts: list[Part], moments: Moments) -> dict[str, Any]:

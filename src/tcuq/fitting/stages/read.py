@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -31,7 +30,6 @@ from ..clean import (
     refuse_one_class,
     refuse_other_shape,
 )
-from ..options import FitOptions
 from ..signal_table import chunks
 from .state import FitState, Request
 
@@ -49,8 +47,6 @@ def read(request: Request) -> FitState:
         if each is not None and each.unlabeled:
             raise InputError("missing", f"{name}: {each.partly}; leave its labels out, or complete them")
     refuse_one_class(log)
-    if request.alarm is None and request.two_heads and _sees_input(log, clean, options):
-        request = replace(request, alarm="sight")
     params = start_params(log, request, clean)
     log = in_format(log, params)
     clean = None if clean is None else in_format(clean, params)
@@ -77,12 +73,6 @@ def read(request: Request) -> FitState:
     return state
 
 
-def _sees_input(log: Log, clean: Log | None, options: FitOptions) -> bool:
-    """Tell whether the alarm can see the input: all logs share a gauge, and odds are among signals."""
-    common = set(log.names_of_gauges) & set((log if clean is None else clean).names_of_gauges)
-    return bool(common) and (options.signals is None or "odds" in options.signals)
-
-
 def start_params(log: Log, request: Request, clean: Log | None = None) -> Params:
     """Return parameters as asked for, before anything is learned but the centers of the classes."""
     options = request.options
@@ -101,7 +91,7 @@ def start_params(log: Log, request: Request, clean: Log | None = None) -> Params
     if request.two_heads:
         more = {"instant": InstantHead(*_within(STOCK_INSTANT, names)), "coef": STOCK_STEADY[0]}
         more |= {"bias": STOCK_STEADY[1], "anchor": "belief"}
-        if request.alarm_of in ("evidence", "proved"):  # to be learned
+        if request.alarm_of == "proved":  # to be learned
             more["evidence"] = EvidenceHead({}, [0.0] * log.classes)
     if "distance" in names and features:  # without features `Params` says what is missing
         more["centers"] = find_centers(log if clean is None else clean, log.classes, scale, zero_point)
@@ -121,7 +111,7 @@ def start_params(log: Log, request: Request, clean: Log | None = None) -> Params
 
 def _signals(request: Request, features: int) -> tuple[str, ...]:
     """Return the signals of the profile, or those of them that were asked for."""
-    chosen, evidence = request.options.signals, request.alarm_of in ("evidence", "proved")
+    chosen, evidence = request.options.signals, request.alarm_of == "proved"
     slow = slow_signals(evidence, sight=False)  # what sight brings comes with it
     if chosen is None:
         return profile_signals(request.profile, features, slow)

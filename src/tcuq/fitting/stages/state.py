@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Progress = Callable[[str, int, int], None]
 """Called with the name of a stage, what is done of it, and all that there is to do."""
 
-ALARMS = {"standard": ("sight", "evidence", "risk", "proved"), "paper": ("risk",)}
+ALARMS = {"standard": ("sight", "risk", "proved"), "paper": ("risk",)}
 """What the alarm of each profile may look at; `Request.alarm_of` has the default."""
 
 
@@ -66,7 +66,7 @@ class Request:
         integer("seed", self.seed, 0, 2**63 - 1)
         if not isinstance(self.options, FitOptions):
             raise wrong_type("options", self.options, "a FitOptions")
-        if self.options.baseline_inputs and self.alarm_of not in ("evidence", "sight"):
+        if self.options.baseline_inputs and self.alarm_of != "sight":
             raise wrong_value(
                 "baseline_inputs", self.options.baseline_inputs, f"0 with an alarm of {self.alarm_of}"
             )
@@ -83,8 +83,9 @@ class Request:
 
     @property
     def alarm_of(self) -> str:
-        """What the alarm looks at: `alarm`, or its default where a log has no gauges."""
-        return self.alarm or ("evidence" if self.two_heads else "risk")
+        """What the alarm looks at: `alarm`, or its default."""
+        sees = self.two_heads and (self.options.signals is None or "odds" in self.options.signals)
+        return self.alarm or ("sight" if sees else "risk")
 
     @property
     def flag_level(self) -> float:
@@ -105,11 +106,10 @@ class Shuffle(NamedTuple):
 
 
 class Summed(NamedTuple):
-    """What an alarm sums: evidence, or risk without any."""
+    """What an alarm sums: evidence, of which its limit follows from the run length alone; or risk."""
 
     runs: list[Floats]  # what it takes in at each step of the clean stretches
     evidence: EvidenceHead | None = None
-    proved: bool = False  # the limit then follows from the run length alone
     findings: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -134,10 +134,7 @@ class FitState:
     clean_scores: Scores = field(init=False)
     clean_risk: list[Floats] = field(init=False)  # on each clean stretch
     frozen: list[Flags] = field(default_factory=list)  # where the input stands still, in each of `logs`
-    learned: bool = False  # from marked shifts, not from deviations
     order: Ints | None = None  # of the shuffle; drawn once
-    misled: Finding | None = None  # why evidence is not learned although it could be
-    left_out: dict[str, Any] | None = None  # how learned evidence does on kinds of shift that it has not seen
     summed: Summed = field(init=False)
     looked: Looked | None = None  # what the alarm that sees the input is fitted to
 
