@@ -39,8 +39,8 @@ def missing(command: str) -> Iterator[str]:
 
     Examples
     --------
-    >>> list(missing("pytest tests/gone.py")), list(missing("make test")), list(missing("make tea"))
-    (['tests/gone.py'], [], ['make tea'])
+    >>> list(missing("pytest tests/NAME.py")), list(missing("make test")), list(missing("make tea"))
+    (['tests/NAME.py'], [], ['make tea'])
     """
     words = command.split()
     folders = r"(?:tests|tools|bench|fuzz|proofs|docs|examples|vectors|watch|device|lab|src)/[\w./*-]*\w\.\w+"
