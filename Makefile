@@ -49,7 +49,7 @@ coverage: .venv/.test
 	$(BIN)/python tools/coverage_c.py
 	$(BIN)/python tools/coverage_binding.py
 	$(PYTEST) -m "not slow and not spark" $(PRODUCTS) --cov=tcuq --cov=tcuq_device --cov=tcuq_watch --cov-branch --cov-report=
-	$(BIN)/python tools/covered.py
+	$(BIN)/coverage report --skip-covered --sort=miss
 
 # Seeds are printed; what is found is kept in out/fuzz.
 MINUTES ?= 10
