@@ -23,6 +23,8 @@ TESTS = (
     *("tests/binding", "tests/monitor/test_bank.py", "tests/monitor/test_feedback.py"),
     *("tests/monitor/test_input.py", "tests/io/test_binary_frames.py", "watch/tests/fleet/test_native.py"),
     *("watch/tests/fleet/test_event_order.py", "watch/tests/fleet/test_fleet_tallies.py"),
+    *("tests/core/test_gauges.py", "tests/monitor/test_monitor_refusals.py"),
+    *("watch/tests/fleet/test_fleet_labels.py", "watch/tests/fleet/test_fleet_sight.py"),
 )
 EXCEPTIONS = {
     "more > UINT32_MAX || all > UINT32_MAX": "the last condition holds only where addresses have 32 bits",
