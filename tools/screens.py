@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Take pictures of our own pages, light and dark: the demo's report, the live page, a fleet.
 
-    python tools/screens.py [report live fleet] [--demo FOLDER] [--fleet FOLDER]
+    python tools/screens.py [report live fleet live-states] [--demo FOLDER] [--fleet FOLDER]
     python tools/screens.py --of belt/report.html docs/tutorials/camera.png
 
-Writes docs/report.png, docs/live.png and docs/fleet.png, each with a dark one beside it. `--demo` is what
+Writes docs/report.png, docs/live.png and docs/fleet.png, each with a dark one beside it, and
+docs/live-states.png, what the live page says in each of its states. `--demo` is what
 `tcuq demo --out` left, `--fleet` what examples/fleet_demo left. Needs Chromium. Pages show
 times, so the files of two runs differ.
 """
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import io
 import json
 import subprocess
 import sys
@@ -20,15 +22,17 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from browser import Browser
 from PIL import Image
 
+from tcuq import Monitor, Params
 from tcuq.demo.clothes import NAMES
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
-WIDTH, HEIGHTS = 1000, {"report": 730, "live": 1060, "fleet": 1160}
+WIDTH, HEIGHTS = 1000, {"report": 730, "live": 1060, "fleet": 1160, "live-states": 900}
 """Of a window. A page of the site shows it 736 px wide, so that letters of 14 px are 10.3 px there."""
 BEFORE, AFTER, PAUSE, RAIN = 400, 300, 4.0, 4
 """Steps of the demo's day that the live page has seen before and after the rain; seconds between two."""
@@ -49,31 +53,67 @@ def shoot(browser: Browser, url: str, path: Path, ready: str, dark: bool = True)
         print(f"{target}: {target.stat().st_size:,} bytes")
 
 
-@contextlib.contextmanager
-def live(demo: Path, folder: Path) -> Iterator[str]:
-    """Run `tcuq live` on the demo's day around the rain; yield its address."""
-    with np.load(demo / "test.npz") as log:
-        begin = int((log["shifted"] == RAIN).argmax())
-        columns = [
-            log[name][begin - BEFORE : begin + AFTER].tolist() for name in ("probs", "features", "gauges")
-        ]
-    start = time.time() - PAUSE * (BEFORE + AFTER - 1)
+def lines(demo: Path, count: int, ago: float = 0.0) -> str:
+    """Return the first steps that the live page shows, as a device sends them; the last is so long ago."""
+    columns = [column[:count].tolist() for column in day(demo)]
+    start = time.time() - ago - PAUSE * (count - 1)
     steps = [
         {"probs": p, "features": f, "gauges": g, "boot": 1, "seq": at, "time": start + PAUSE * at}
         for at, (p, f, g) in enumerate(zip(*columns, strict=True))
     ]
+    return "".join(f"{json.dumps(row)}\n" for row in [{"names": list(NAMES)}, *steps][: None if count else 0])
+
+
+def day(demo: Path) -> list[Any]:
+    """Return posteriors, features and gauges of the demo's day from some steps before the rain."""
+    with np.load(demo / "test.npz") as log:
+        begin = int((log["shifted"] == RAIN).argmax()) - BEFORE
+        return [log[name][begin : begin + BEFORE + AFTER] for name in ("probs", "features", "gauges")]
+
+
+@contextlib.contextmanager
+def live(demo: Path, folder: Path, sent: str) -> Iterator[str]:
+    """Run `tcuq live` with the demo's monitor on some steps; yield its address."""
     command = [sys.executable, "-m", "tcuq", "live", str(demo / "params.json"), "-", "--port", "0"]
     command += ["--folder", str(folder), "--device-name", "gate-north", "--place", "hall 3"]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdin is not None and process.stderr is not None
     try:
-        process.stdin.write("\n".join(map(json.dumps, [{"names": list(NAMES)}, *steps])) + "\n")
+        process.stdin.write(sent)
         process.stdin.flush()
         words = (word for line in process.stderr for word in line.split())
         yield next(word.rstrip(".,") for word in words if word.startswith("http://"))
     finally:
         process.terminate()
         process.wait(timeout=20)
+
+
+def states(browser: Browser, demo: Path, folder: Path) -> None:
+    """Write what stands first on the live page in each of its states, three beside each other."""
+    probs, features, gauges = (column[:BEFORE] for column in day(demo))
+    actions = Monitor(Params.load(demo / "params.json")).run(probs, features, gauges=gauges)["action"]
+    act, ask = (int(np.flatnonzero(actions == code)[-1]) + 1 for code in (0, 1))
+    wanted = [(act, 0.0, ""), (ask, 0.0, ""), (BEFORE + AFTER, 0.0, ""), (act, 30.0, ""), (0, 0.0, "")]
+    shots = []
+    for at, (count, ago, gone) in enumerate([*wanted, (act, 0.0, "connection lost")]):
+        tab = browser.tab(viewport={"width": WIDTH, "height": 900}, reduced_motion="reduce")
+        with live(demo, folder / f"state-{at}", lines(demo, count, ago)) as url:
+            tab.open(url)
+            seen = f"Number(document.documentElement.dataset.to) === {count - 1}"
+            tab.wait(seen if count else "Boolean(document.querySelector('#facts li'))", 30)
+            tab.page.wait_for_timeout(0 if gone else 1500)
+            if not gone:
+                shots.append(tab.page.locator("#now").screenshot())
+        if gone:
+            tab.wait(f"document.querySelector('#state').textContent.includes('{gone}')", 30)
+            tab.page.wait_for_timeout(1500)
+            shots.append(tab.page.locator("#now").screenshot())
+    pictures = [Image.open(io.BytesIO(shot)).convert("RGB") for shot in shots]
+    wide, high = (20 + max(getattr(each, side) for each in pictures) for side in ("width", "height"))
+    sheet = Image.new("RGB", (3 * wide - 20, 2 * high - 20), "white")
+    for at, picture in enumerate(pictures):
+        sheet.paste(picture, (at % 3 * wide, at // 3 * high))
+    sheet.quantize(128, dither=Image.Dither.NONE).save(DOCS / "live-states.png", optimize=True)
 
 
 def main() -> None:
@@ -95,9 +135,13 @@ def main() -> None:
         if name in names:
             shoot(browser, (folder / f"{name}.html").resolve().as_uri(), DOCS / f"{name}.png", loaded)
     if "live" in names:
-        with tempfile.TemporaryDirectory() as folder, live(given.demo, Path(folder)) as url:
+        sent = lines(given.demo, BEFORE + AFTER)
+        with tempfile.TemporaryDirectory() as folder, live(given.demo, Path(folder), sent) as url:
             last = f"Number(document.documentElement.dataset.to) === {BEFORE + AFTER - 1}"
             shoot(browser, url, DOCS / "live.png", last)
+    if "live-states" in names:
+        with tempfile.TemporaryDirectory() as folder:
+            states(browser, given.demo, Path(folder))
     browser.close()
 
 
