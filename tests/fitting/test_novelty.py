@@ -8,7 +8,7 @@ from fits import findings
 from streams import dwell_stream, int8_stream
 
 from tcuq import EvidenceHead, FitOptions, Log, Monitor, Params, fit
-from tcuq.fitting.alarms import choose_evidence_limit, find_reach
+from tcuq.fitting.alarms import find_reach
 from tcuq.fitting.arrays import compared, novelty
 from tcuq.fitting.signal_table import read_signals
 from tcuq.monitor.state import read_state
@@ -38,8 +38,10 @@ def test_a_look_is_that_of_the_core(features: int) -> None:
 def test_features_alone_tell_what_is_new() -> None:
     probs, features, *_ = dwell_stream(1200, 4, 8, np.random.default_rng(3))
     log = Log(probs, features)
-    params = fit(log, options=FitOptions(signals=("distance", "disbelief")), run_length=100, force=True)
+    options = FitOptions(signals=("distance", "disbelief"))
+    params = fit(log, alarm="proved", options=options, run_length=100, force=True)
     assert params.evidence is not None and "odds" not in params.signals
+    assert fit(log, options=options, run_length=100, force=True).sight is None, "which reads the odds"
 
 
 @pytest.mark.parametrize("features", [0, 21])
@@ -82,9 +84,3 @@ def test_answers_that_do_harm_are_not_given() -> None:
     assert fit(log, about="answer", run_length=300, options=quick).about == "answer"
     staying = dwell_stream(3000, 4, 0, np.random.default_rng(0), shifted=True)
     assert fit(Log(staying[0], labels=staying[2]), run_length=300, options=quick).about == "answer"
-
-
-@pytest.mark.parametrize("steps", [500, 20_000])
-def test_the_less_is_known_the_higher_is_the_limit(steps: int) -> None:
-    runs = [np.random.default_rng(7).normal(-0.5, 1, steps)]
-    assert choose_evidence_limit(runs, 100_000, True) < choose_evidence_limit(runs, 100_000, False)

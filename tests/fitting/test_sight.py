@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tcuq import Bank, InputError, Log, Monitor, Params, fit
+from tcuq import Bank, InputError, Log, Monitor, Params, fit, moved_name
 from tcuq.base.checks import InputNote
 from tcuq.fitting import FitOptions
 
@@ -108,15 +108,25 @@ def test_an_alarm_ends_soon_after_the_shift(params: Params) -> None:
     assert not steps[2][100:].any()
 
 
-def test_logs_without_gauges_keep_the_alarm_of_the_outputs(params: Params) -> None:
+def test_sums_of_features_stand_for_gauges_where_there_are_none(params: Params) -> None:
     plain = made(0)
-    plain = Log(plain.probs, plain.features, labels=plain.labels)
-    assert fit(plain, options=QUICK).evidence is not None
-    blind = fit(plain, alarm="sight", options=QUICK)
-    assert blind.sight is not None
-    assert blind.sight.gauges == ()
+    blind = fit(Log(plain.probs, plain.features, labels=plain.labels), options=QUICK)
+    assert blind.evidence is None and blind.sight is not None and blind.sight.gauges == ()
+    assert blind.sight.numbers[:2] == ("features_0", "features_1")
+    assert blind.sight.numbers[8:] == ("odds", "distance", "blocks")
+    bare = fit(Log(plain.probs, labels=plain.labels), options=QUICK).sight
+    assert bare is not None and bare.numbers == ("odds",)
+    other = made(7, 400)
+    assert other.features is not None
+    features = np.asarray(other.features) * np.where(np.arange(other.width) < other.width // 2, 0.5, 1.5)
+    monitor = Monitor(blind)
+    assert (monitor.run(Log(made(6, 600).probs, made(6, 600).features))["alarm"] == 0).mean() > 0.9
+    steps = monitor.run(Log(other.probs, features))
+    assert (steps["alarm"] != 0).mean() > 0.7, "features that moved, beside posteriors that did not"
+    moved = {moved_name(int(code), blind.sight) for code in steps["moved"]}
+    assert "features unlike those of the clean log" in moved
     with pytest.warns(InputNote, match="no gauge 'brightness'"):
-        Monitor(params).run(plain)
+        Monitor(params).run(Log(plain.probs, plain.features))
 
 
 def test_steps_one_by_one_and_in_a_bank_are_those_of_a_run(params: Params) -> None:

@@ -26,29 +26,35 @@ def lines_of(log: Log, **options: Any) -> list[str]:
 
 @pytest.mark.parametrize("labels", [True, False])
 @pytest.mark.parametrize("explain", [True, False])
-@pytest.mark.parametrize("alarm", ["evidence", "risk", "proved"])
+@pytest.mark.parametrize("alarm", ["sight", "risk", "proved"])
 def test_there_are_six_lines(labels: bool, explain: bool, alarm: Any) -> None:
     steps, chosen, gain, abstains, alarms, accuracy = lines_of(
         made(labels=labels), explain=explain, alarm=alarm
     )
     assert steps.startswith("3,000 steps in 1 segment, 1,500 of them clean")
-    # Without labels, only evidence reads features.
+    # Without labels, only the alarm reads features.
     inputs = "posteriors and 4 features" if labels or alarm != "risk" else "posteriors alone"
     assert chosen.startswith("Chosen: profile standard (odds, ")
     assert f"for 5 classes on {inputs}, about the answer; " in chosen
     assert abstains == "Abstains: on at most 15% of the steps; flags 15%."
     assert gain.startswith("Wrong: " if labels else "Gain: unknown without labels")
     assert ("best simple rule" in gain) == (labels and explain)
-    assert alarms.startswith("Alarm: risk;" if alarm == "risk" else "Alarm: evidence from odds, ")
+    what = {
+        "risk": "risk;",
+        "sight": "distance from clean data, of outputs;",
+        "proved": "evidence from odds, ",
+    }
+    assert alarms.startswith(f"Alarm: {what[alarm]}")
     assert ("proved" in alarms) == (alarm == "proved")
     assert ("held-out clean steps" in alarms) == explain
-    assert accuracy.startswith("Expected accuracy: " + ("over about 32 steps" if labels else "none"))
+    expects = labels or alarm == "sight"
+    assert accuracy.startswith("Expected accuracy: " + ("over about 32 steps" if expects else "none"))
     assert ("fewer than two shift types" in accuracy) == (labels and explain)
 
 
 def test_too_few_clean_steps_set_no_alarm_of_any_kind() -> None:
     few = made(400).take(np.arange(150))
-    for alarm in ("evidence", "proved"):
+    for alarm in ("sight", "proved"):
         params = fit(replace(made(1000), shifted=None), clean=few, run_length=200, alarm=alarm)
         assert params.alarm.rise is None and params.alarm.fall is None
         text = str(params)
@@ -58,7 +64,7 @@ def test_too_few_clean_steps_set_no_alarm_of_any_kind() -> None:
 def test_what_the_monitor_does_not_do_is_said() -> None:
     log = made(kinds=2)
     params = fit(replace(log, probs=np.eye(5)[log.predictions()], features=None), run_length=200)
-    assert "Alarm: evidence from no signal (none tells shifts from clean steps), " in str(params)
+    assert "Alarm: distance from clean data, of outputs; " in str(params)
     fitted: Any = params.notes["fit"]
     rules = fitted["rules"]["of"]
     best = min(row["left"] for name, row in rules.items() if name != "monitor")

@@ -167,15 +167,14 @@ def test_steps_as_a_table_beside_the_input(kind: str, params: tcuq.Params) -> No
     steps = tcuq.Monitor(params.replace(names=("cat", "dog", "owl"))).run(LOG)
     table = getattr(steps, f"to_{kind}")(frame)
     names = list(table.column_names if kind == "arrow" else table.columns)
-    assert names[:3] == ["time", "label", "device"] and names[-1] == "answer_name"
+    assert names[:3] == ["time", "label", "device"] and names[-2:] == ["answer_name", "moved_name"]
     assert "p0" not in names and "segment" not in names and len(table) == COUNT
     assert np.array_equal(np.asarray(table["risk"]), steps["risk"])
     assert np.asarray(table["label"]).tolist() == LOG.labels.tolist()  # type: ignore[union-attr]
     assert np.asarray(table["reason"]).tolist() == tcuq.reason_names(steps["reason"])
     bare = getattr(steps, f"to_{kind}")()
-    assert list(bare.column_names if kind == "arrow" else bare.columns) == list(
-        tcuq.step_columns(steps, "abc")
-    )
+    own = [*tcuq.step_columns(steps, "abc"), "moved_name"]
+    assert list(bare.column_names if kind == "arrow" else bare.columns) == own
     some = getattr(steps, f"to_{kind}")(make(kind, {"when": np.arange(COUNT), "step": np.arange(COUNT)}))
     assert (some.column_names if kind == "arrow" else list(some.columns))[:2] == ["when", "risk"]
     with refused("conflict"):

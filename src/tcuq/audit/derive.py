@@ -25,14 +25,14 @@ from ..reference import Monitor as Reference
 from ..reference import Params as Numbers
 from ..reference.params import Feedback
 from ..reference.signals import blocks
-from .replay import Ints, Known, label_rows, replay, run_labeled, stood_still
+from .replay import Ints, Known, certainties_of, label_rows, replay, run_labeled, stood_still
 from .verdict import Audit, Check
 
 _FRACTIONS = tuple(name for name in STEP_DTYPE.names or () if STEP_DTYPE[name].kind == "f")
 
 _OPEN = (
     *("prediction", "answer", "risk", "uncertainty", "persistence"),
-    *("novelty", "reason", "alarm", "degradation"),
+    *("novelty", "reason", "alarm", "degradation", "abstain"),
 )
 """Fields that come from the input, unless the rules tell them."""
 _OF_SIGHT = ("expected_accuracy", "changed", "moved")
@@ -108,7 +108,14 @@ def audit(
     known = _known(p, decisions, params, units["novelty"], start, log)
     answers = np.clip(steps["answer"].astype(np.int64), 0, params.classes - 1)
     decider = Decider(p) if state is None else Reference.load(p, state)
-    derived, debts = replay(decider, units, answers, known, rows, params.sight is not None)
+    # With sight, what a label does to the error debt goes by how sure the input made of the answer.
+    sure, owing = None, bool(rows) and params.sight is not None and p.feedback is not None
+    owing = owing and p.feedback is not None and p.feedback.error_num > 0
+    if owing and log is not None and len(log) == len(steps):
+        sure = certainties_of(params, log, rows, state)
+    derived, debts = replay(decider, units, answers, known, rows, params.sight is not None, sure)
+    if owing and sure is None:
+        del derived["abstain"]
     if params.instant is None:
         derived["answer"] = steps["prediction"].astype(np.int64)
         derived["persistence"] = np.zeros(len(steps), dtype=np.int64)
@@ -125,7 +132,7 @@ def audit(
     abstained = steps["abstain"].astype(np.int64)
     if params.feedback is None or not params.feedback.above_budget:
         checks += _abstentions(p, abstained, numbers, start)
-    if p.feedback is not None and p.feedback.error_num:
+    if p.feedback is not None and p.feedback.error_num and not (owing and sure is None):
         checks.append(_error_rate(p.feedback, debts, decider.quarters // 16, numbers))
     unchecked: tuple[str, ...] = ()
     if log is None:

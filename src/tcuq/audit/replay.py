@@ -11,8 +11,13 @@ import numpy.typing as npt
 
 from ..base.errors import InputError
 from ..log.log import Log
-from ..monitor.monitor import Monitor, run_over
+from ..log.quantize import quantize_features, quantize_probs
+from ..monitor.monitor import Monitor, gauge_rows, run_over
+from ..monitor.params import Params
 from ..reference import Decider
+from ..reference import Monitor as Reference
+from ..reference import Params as Numbers
+from ..reference.decide import Decision
 from ..reference.params import Evidence
 
 Ints = npt.NDArray[np.int64]
@@ -58,16 +63,17 @@ def replay(
     known: Known | None,
     labels: Mapping[int, list[Any]],
     sees: bool = False,
+    certainties: list[int] | None = None,
 ) -> tuple[dict[str, Ints], Ints]:
     """Return what the rules say of each step, of the alarm where it is `known`, and debts after labels.
 
-    An alarm that sees the input (`sees`) is not told by a log.
+    An alarm that sees the input (`sees`) is not told by a log, nor how sure it makes of an answer.
     """
     p = decider.params
     risks = units["risk"].tolist()
     added: Iterator[int | None] = iter([None] * len(risks))
     if sees:
-        decider.alarm = 0  # nobody knows it without the input, nor how sure it makes of an answer
+        decider.alarm = 0  # nobody knows it without the input
     elif p.evidence is None:
         added = (risk - p.rise_reference for risk in risks)
     elif known is not None:
@@ -77,7 +83,8 @@ def replay(
     decided, degradation, debts = [], [], []
     columns = (risks, units["uncertainty"].tolist(), answers.tolist(), added)
     for at, (risk, uncertainty, answer, rising) in enumerate(zip(*columns, strict=True)):
-        decided.append(decider.decide(risk, uncertainty, answer, rising))
+        certainty = None if certainties is None else certainties[at]
+        decided.append(decider.decide(risk, uncertainty, answer, rising, certainty=certainty))
         degradation.append(decider.degradation)
         for ago, label in labels.get(at, ()):
             decider.feedback(decider.steps - 1 - ago, label)
@@ -91,6 +98,41 @@ def replay(
         derived["degradation"] = np.array(degradation, dtype=np.int64) * (p.evidence is not None)
     derived["expected_accuracy"] = table["expected_accuracy"]
     return derived, np.array(debts, dtype=np.int64)
+
+
+class Witness(Reference):
+    """The reference, which notes how likely each answer was right: what a label may lead back by."""
+
+    certainties: list[int]
+
+    def decide(self, *step: Any, **named: Any) -> Decision:
+        """Decide a step."""
+        decision = super().decide(*step, **named)
+        self.certainties.append(step[5])
+        return decision
+
+
+def certainties_of(
+    params: Params, log: Log, labels: Mapping[int, list[Any]], state: bytes | None
+) -> list[int]:
+    """Return how likely each answer was right, by the reference and the input alone."""
+    p = Numbers.of(params.integers())
+    monitor = Witness(p) if state is None else Witness.load(p, state)
+    monitor.certainties = []
+    probs, features, gauges = quantize_probs(log.probs).tolist(), None, None
+    if params.features and log.features is not None:
+        features = quantize_features(log.features, params.feature_scale, params.feature_zero_point).tolist()
+    if params.sight is not None:
+        gauges = gauge_rows(params, log.gauges_named(params.sight.gauges))
+    starts = {piece.start for piece in log.pieces() if piece.start}
+    for at, row in enumerate(probs):
+        if at in starts:
+            monitor.reset()
+        seen = None if gauges is None else gauges[at].tolist()
+        monitor.step(row, [] if features is None else features[at], seen)
+        for ago, label in labels.get(at, ()):
+            monitor.feedback(monitor.steps - 1 - ago, label)
+    return monitor.certainties
 
 
 def label_rows(labels: npt.ArrayLike | None, first: int, count: int, classes: int) -> dict[int, list[Any]]:

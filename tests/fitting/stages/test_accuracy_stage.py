@@ -18,8 +18,8 @@ def made(seed: int, kinds: int = 3, labels: bool = True, steps: int = 6000) -> L
     return Log(probs, features, truth if labels else None, shifted=shifted)
 
 
-def test_there_is_none_without_labels_or_with_one_head() -> None:
-    for options in ({"log": made(0, labels=False)}, {"log": made(0), "profile": "paper"}):
+def test_there_is_none_without_labels_and_sight_or_with_one_head() -> None:
+    for options in ({"log": made(0, labels=False), "alarm": "risk"}, {"log": made(0), "profile": "paper"}):
         params = fit(run_length=300, options=FitOptions(explain=False), **options)
         assert params.horizon == 0 and "expected_accuracy" not in params.notes["fit"]
         assert np.isnan(run_over(Monitor(params), made(1))["expected_accuracy"]).all()
@@ -64,7 +64,7 @@ def test_heads_do_not_see_the_kind_that_is_left_out(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(
         accuracy, "relearn", lambda state, parts, *more: seen.append(parts) or learn(state, parts, *more)
     )
-    fit(log, run_length=300)
+    fit(log, run_length=300, alarm="risk")
     order = np.random.default_rng(0).permutation(len(log))  # as the stage of the signals draws it
     assert len(seen) == 3 and log.kinds is not None
     for kind, ((_, _, rows), (_, _, mixed)) in zip((1, 2, 3), seen, strict=True):

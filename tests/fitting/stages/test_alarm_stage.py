@@ -53,17 +53,3 @@ def test_a_clean_log_without_the_features_is_refused_by_name() -> None:
         fit(log, clean=Log(log.probs))
     bare = FitOptions(use_features=False, explain=False)
     assert fit(log, clean=Log(log.probs), options=bare, run_length=300).features == 0
-
-
-def test_a_log_that_shows_no_held_object_says_what_it_does_not_know() -> None:
-    probs, features, _, _ = dwell_stream(1500, 5, 4, np.random.default_rng(0), shifted=False)
-    new = np.arange(1500)
-    held = np.where(new < 200, new // 5 * 5, new)  # a stretch will do
-
-    def told(rows: np.ndarray, alarm: str = "evidence", **options: int) -> set[str]:
-        log, chosen = Log(probs[rows], features[rows]), FitOptions(explain=False, **options)  # type: ignore[arg-type]
-        params = fit(log, run_length=300, options=chosen, alarm=alarm)  # type: ignore[arg-type]
-        return {"all_new", "all_new_proved"} & set(findings(params))
-
-    assert told(new) == {"all_new"} and not told(held) and not told(new, baseline_inputs=200)
-    assert told(new, "proved") == {"all_new_proved"}, "which takes no reference of a device's own"
