@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from tcuq import Bank
 from tcuq_device.cost.stock import monitors
 from tcuq_watch.fleet import Events, Fleet
 
@@ -84,8 +85,19 @@ def main() -> None:
     before = resident()
     fleet = Fleet(params, folder, **options)
     timed("first batch, new devices", lambda: fleet.take(arrived[0]), len(arrived[0]))
-    rest = sum(map(len, arrived[1:]))
-    timed("other batches", lambda: [len(fleet.take(each)) for each in arrived[1:]], rest)
+    known = next((n for n in range(len(arrived)) if (n + 1) * args.events >= args.devices), 0) + 1
+    timed("batches with new devices", lambda: [len(fleet.take(each)) for each in arrived[1:known]])
+    rest = sum(map(len, arrived[known:]))
+    cpu = time.process_time()
+    timed("other batches", lambda: [len(fleet.take(each)) for each in arrived[known:]], rest)
+    cpu = time.process_time() - cpu
+    bank = Bank(params, args.devices)
+    slots = [np.array([int(name[7:]) for name in each.devices]) for each in arrived[known:]]
+    alone = time.process_time()
+    for where, each in zip(slots, arrived[known:], strict=True):
+        bank.run(where, each.probs, threads=1)
+    alone = time.process_time() - alone
+    print(f"its bank alone: {alone:.3f} s of CPU; the fleet takes {cpu / max(alone, 1e-9):.1f} times as much")
     model = next(iter(fleet.models.values()))
     count, places = len(model.devices), model.places
     print(

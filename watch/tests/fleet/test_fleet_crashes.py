@@ -52,7 +52,7 @@ def test_any_moment(
         while at < 150:
             end = at + int(rng.integers(1, 20))
             # Whoever drops a file empties the journal, which is to be long here.
-            monkeypatch.setattr(store, "LARGE", 0 if at < 60 else 1 << 20)
+            monkeypatch.setattr(store, "LARGE", 0 if at < 30 else 1 << 20)
             fleet.take(events.some(at, end), position=end)
             at = end
         copies = [*crashed(place / "fleet", place, seed)]

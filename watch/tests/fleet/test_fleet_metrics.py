@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import subprocess
+import sys
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -54,6 +58,24 @@ def test_a_collector_gets_the_same_figures_with_labels_as_they_are() -> None:
     assert refused["attributes"] == [{"key": "kind", "value": {"stringValue": 'odd "kind"\\\n'}}]
     assert refused["asDouble"] == 2 and "startTimeUnixNano" in refused
     assert "startTimeUnixNano" not in shown["tcuq_risk"]["gauge"]["dataPoints"][0]
+
+
+@pytest.mark.skipif(shutil.which("promtool") is None, reason="promtool is not installed")
+def test_prometheus_takes_the_rules_and_the_names() -> None:
+    rules = ["promtool", "check", "rules", str(OPERATORS / "alerts.yaml")]
+    assert subprocess.run(rules, capture_output=True, text=True).returncode == 0
+    text = metrics_text(**everything())
+    found = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True)
+    assert found.returncode == 0 and not found.stdout + found.stderr
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
+def test_systemd_takes_the_unit(tmp_path: Path) -> None:
+    unit = (OPERATORS / "tcuq-fleet.service").read_text()
+    here = tmp_path / "tcuq-fleet.service"
+    here.write_text(unit.replace("/opt/tcuq/bin/tcuq", sys.executable))
+    found = subprocess.run(["systemd-analyze", "verify", str(here)], capture_output=True, text=True)
+    assert found.returncode == 0 and "tcuq-fleet" not in found.stderr, found.stderr
 
 
 def test_alert_rules_and_dashboard_name_what_is_written() -> None:

@@ -7,12 +7,13 @@ from typing import Any
 import digits as demo
 import numpy as np
 import pytest
-from fleet_summaries import PLACE, Shard
+from fleet_summaries import PLACE, Shard, played
+from streams import seeing_params
 
 from tcuq import Bank, Log, fit
 from tcuq_watch.engine.tallies import Tallies
 from tcuq_watch.verdicts.summary import summarize
-from tcuq_watch.verdicts.versions import FALSE_SHARE, PEERS, degradation_p
+from tcuq_watch.verdicts.versions import FALSE_SHARE, LEAST, PEERS, degradation_p
 
 DEVICES, DEGRADED, CLEAN_STEPS, STEPS = 20, 4, 200, 500
 KINDS = [(each, strength) for each in demo.TEST_CORRUPTIONS for strength in (0.5, 0.75, 1.0)]
@@ -90,7 +91,21 @@ def test_of_twenty_clean_devices_hardly_ever_one_is_named(world: World) -> None:
 def test_degradation_is_compared_with_enough_devices_that_have_made_enough_steps() -> None:
     degradation = np.append(np.linspace(-0.6, -0.4, PEERS - 1), 2.0)
     steps = np.full(PEERS, 500)
-    assert degradation_p(degradation, steps)[-1] < 0.001
-    assert degradation_p(degradation - 3, steps).min() == 1  # the highest is not above 0
+    for least, spread in LEAST.values():
+        assert degradation_p(degradation, steps, least, spread)[-1] < 0.001
+        below = degradation + least - degradation.max()
+        assert degradation_p(below, steps, least, spread).min() == 1
     steps[0] = 10
-    assert degradation_p(degradation, steps).min() == 1
+    assert degradation_p(degradation, steps, 0.0, 0.05).min() == 1
+
+
+@pytest.mark.parametrize("alike", [0.05, 0.4])
+def test_a_device_is_named_by_its_distance_where_its_peers_are_close_to_clean_data(
+    alike: float,
+) -> None:
+    degradation = np.where(np.arange(12) == 7, 1.4, np.linspace(alike, 2 * alike, 12))
+    seeing = played("v", [f"d{n}" for n in range(12)], seeing_params(), [1e9], degradation=degradation)
+    seeing.tallies.devices["steps"] += 500
+    found = summarize([seeing])
+    assert found["named"]["devices"] == (["d7"] if alike == 0.05 else [])
+    assert found["named"]["by_degradation"] and found["ranked_by"] == "degradation"

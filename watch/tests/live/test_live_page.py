@@ -450,3 +450,19 @@ def test_a_token_in_the_link_lets_the_page_in_once_and_for_all(bench: Any) -> No
     one.options["token"] = "another"
     one.restart()
     one.says("#state", "the token is no longer valid")
+
+
+def test_steps_to_label_are_listed_and_an_answer_can_be_right(bench: Any) -> None:
+    feed, _ = filled(100)
+    one = bench(feed)
+    tab = one.ready()
+    assert tab.js("document.querySelector('#labels').hidden")
+    feed.labels = {"lines": ["no estimate yet"], "ask": [41, 7]}
+    one.says("#labels", "No estimate yet.")
+    one.says("#ask-next", "Step 41")
+    tab.click("#ask-next button")
+    one.asks(True)
+    assert "Step 41 answered" in tab.text("#asked")
+    tab.click("#right")
+    one.asks(False)
+    assert one.marks == [(41, True)]

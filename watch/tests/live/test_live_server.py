@@ -225,6 +225,18 @@ def test_a_token_is_asked_of_everyone() -> None:
     assert marks == [(1, 2)]
 
 
+def test_probes_need_no_token_and_tell_nothing_else() -> None:
+    why = ["", "the source is not connected"]
+    server, _ = served(filled(10)[0], host="0.0.0.0", token="secret", ready=lambda: why[0])
+    with server:
+        ask = Client(server.port)
+        there = {"Host": "10.0.0.7", "Sec-Fetch-Site": "cross-site"}
+        assert [ask(path, there)[::2] for path in ("/health", "/ready")] == [(200, "ok\n"), (200, "ready\n")]
+        why.reverse()
+        assert ask("/ready", there)[::2] == (503, "the source is not connected\n")
+        assert ask("/health/x")[0] == 401 and ask("/health", {}, "POST")[0] == 405
+
+
 def test_where_it_listens() -> None:
     with serve(Feed(about()), port=0) as server, refused("busy"):
         assert Client(server.port).mark(1, 1)[0] == 403  # nobody takes marks

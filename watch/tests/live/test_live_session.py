@@ -44,6 +44,10 @@ def begun(folder: Path, told: list[Any] | None = None, params: Params = PARAMS, 
     return Feeder(Session(params, folder, "-", tell=tell, **options))
 
 
+def say(session: Session, step: Any, label: Any) -> str:
+    return session.mark({"step": step, "label": label})
+
+
 def killed(feeder: Feeder) -> None:
     """Leave a session as a kill does: what no commit has written is gone."""
     feeder.session.fleet.close()
@@ -151,7 +155,7 @@ def test_a_full_disk_loses_nothing_and_is_told_once(tmp_path: Path, monkeypatch:
         if at == 50:
             monkeypatch.setattr(Store, "put_head", full)
         if at == 100:
-            assert "waits for the disk" in feeder.session.mark(3, 1)
+            assert "waits for the disk" in say(feeder.session, 3, 1)
         if at == 200:
             monkeypatch.undo()
         feeder.push(json_lines(probs[at : at + 10]), tokens=[at])
@@ -185,14 +189,14 @@ def test_marks_become_labels(tmp_path: Path) -> None:
     feeder = begun(tmp_path, told)
     session = feeder.session
     feeder.push(json_lines(probs, 1))
-    assert session.mark(3, 2) == "step 3 was class 2"
-    assert session.mark(5, None) == "step 5 was wrong"
-    session.mark(7, 1)
-    session.mark(7, -1)
-    wrong: list[Any] = [(200, 0), (-1, 0), (3, 4), (3, -2), (3, True), ("3", 0)]
+    assert say(session, 3, 2) == "step 3 was class 2"
+    assert say(session, 5, None) == "step 5 was wrong"
+    say(session, 7, 1)
+    say(session, 7, -1)
+    wrong: list[Any] = [(200, 0), (-1, 0), (3, 4), (3, -2), (True, 0), ("3", 0), (3, "bird")]
     for step, label in wrong:
         with refused("value"):
-            session.mark(step, label)
+            say(session, step, label)
     feeder.tick()
     session.close()
     assert [step for kind, _, step in told if kind == "mark"] == [3, 5, 7, 7]
@@ -222,7 +226,7 @@ def test_marks_act_on_the_monitor_and_kills_change_no_bit(tmp_path: Path) -> Non
         taken += len(some)
         for _ in range(rng.randrange(4)):
             step, label = max(0, taken - 1 - rng.randrange(14)), rng.choice((None, -1, 0, 1, 2, 3))
-            text = feeder.session.mark(step, label)
+            text = say(feeder.session, step, label)
             try:
                 monitor.feedback(step, -1 if label is None else label)
             except InputError:
@@ -252,7 +256,7 @@ def test_marks_of_another_thread_come_before_or_after_steps(tmp_path: Path) -> N
     def mark() -> None:
         while not ended.is_set():
             if session.step:
-                session.mark(session.step - 1, None)
+                say(session, session.step - 1, None)
 
     thread = threading.Thread(target=mark)
     thread.start()
@@ -293,7 +297,7 @@ def test_names_from_the_device_reach_the_page_and_the_next_session(tmp_path: Pat
     feeder = begun(tmp_path)
     feeder.push(b'{"names": ["cat", "dog", "cow", "hen"]}\n' + json_lines(steps_of(5)))
     assert feeder.session.publisher.feed.about["names"][1] == "dog"
-    assert feeder.session.mark(2, 1) == "step 2 was dog"
+    assert say(feeder.session, 2, 1) == "step 2 was dog"
     feeder.session.close()
     assert begun(tmp_path).session.names == ("cat", "dog", "cow", "hen")
     assert labeled_log(tmp_path)[0].names == ("cat", "dog", "cow", "hen")
@@ -314,9 +318,9 @@ def test_what_is_kept_is_read_by_the_other_commands(
     feeder = begun(tmp_path / "kept", params=params)
     feeder.reader._names = params.names
     feeder.push("".join(f"{line}\n" for line in lines).encode())
-    feeder.session.mark(9, 3)
+    say(feeder.session, 9, 3)
     for step in range(20, 280, 10):
-        feeder.session.mark(step, None)
+        say(feeder.session, step, None)
     feeder.tick()
     feeder.session.close()
     assert main(["live", "m.json", "kept", "--merge", "field.npz", "--steps", "0:299"]) == 0
@@ -347,8 +351,8 @@ def test_a_log_of_a_few_marks_claims_nothing_of_the_other_steps(
     PARAMS.save("m.json")
     feeder = begun(tmp_path / "kept")
     feeder.push(json_lines(steps_of(200), 1, 0))
-    feeder.session.mark(3, None)
-    feeder.session.mark(5, 2)
+    say(feeder.session, 3, None)
+    say(feeder.session, 5, 2)
     feeder.tick()
     feeder.session.close()
     assert main(["live", "m.json", "kept", "--merge", "field.npz"]) == 0
@@ -373,14 +377,14 @@ def test_marks_reach_as_far_back_as_the_memory(tmp_path: Path) -> None:
     params = FEEDBACK.replace(feedback=Feedback(memory=500, max_error=0.1, reference=0.7))
     feeder = begun(tmp_path, params=params)
     feeder.push(json_lines(steps_of(300), 1, 0))
-    assert "uses it" in feeder.session.mark(0, 1)
+    assert "uses it" in say(feeder.session, 0, 1)
     feeder.tick()
     feeder.session.close()
     feeder = begun(tmp_path, params=params)
-    assert "uses it" in feeder.session.mark(100, 1)
+    assert "uses it" in say(feeder.session, 100, 1)
     feeder.push(json_lines(steps_of(40), 1, 301))
-    assert "too late" in feeder.session.mark(200, 1)
-    assert "uses it" in feeder.session.mark(310, 1)
+    assert "too late" in say(feeder.session, 200, 1)
+    assert "uses it" in say(feeder.session, 310, 1)
     feeder.session.close()
 
 

@@ -96,7 +96,12 @@ def summary(devices: int, *, trouble: bool = False, versions: int = 2) -> dict[s
         for place, part in enumerate(np.array_split(np.arange(devices), versions))
     ]
     refused = {"bad posterior": 12, "not JSON": 3, "unknown version": 41} if trouble else {}
-    labels: Any = SimpleNamespace(summary=lambda: dict(LABELS))
+    asked = [
+        ("v2", f"sensor-v2-{device:06d}", 1, seq, NOW, 0.2, 3, 0)
+        for device in (0, devices)
+        for seq in (41, 40)
+    ]
+    labels: Any = SimpleNamespace(summary=lambda: dict(LABELS), waiting=lambda: asked)
     models: Any = shards
     return summarize(models, refused, labels, NOW)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -73,7 +74,8 @@ class Marks(list[tuple[int, int | None]]):
         super().__init__()
         self.feed = feed
 
-    def __call__(self, step: int, label: int | None) -> str:
+    def __call__(self, asked: Mapping[str, Any]) -> str:
+        step, label = asked["step"], asked["label"]
         if step == 13:
             raise ValueError("step 13 is not kept any more, expected one of the last 5")
         self.append((step, label))

@@ -56,7 +56,8 @@ def add(subparsers: Subparsers) -> None:
     option("--folder", metavar="DIR", required=True, help="where the fleet is kept; made if it is not there")
     option("--out", metavar="mqtt://HOST/TOPIC/{device}", help="send decisions there, too")
     option("--follow", action="store_true", help="wait for more lines and files at the end of SOURCE")
-    option("--batch", type=int, default=20_000, metavar="N", help="events in a commit (default: 20000)")
+    batch = "events in a commit (default: a tenth of the devices, 50000 to 100000)"
+    option("--batch", type=int, metavar="N", help=batch)
     option("--closed", metavar="FILE", help="accept only the devices named in this file, one per line")
     picked = "steps to pick for labeling each day, over all devices (default: none)"
     option("--labels-per-day", type=int, metavar="N", help=picked)
@@ -89,7 +90,7 @@ def run_fleet(args: argparse.Namespace) -> int:
     from ..sources import open_source
     from ..sources.mqtt import Address
 
-    if not 1 <= args.batch <= 10**9:
+    if args.batch is not None and not 1 <= args.batch <= 10**9:
         raise UsageError(f"--batch is {args.batch}, expected at least 1")
     check_outlets(args)
     folder, options = Path(args.folder), _kept(args.keep)

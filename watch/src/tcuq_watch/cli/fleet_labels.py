@@ -118,11 +118,11 @@ def _label(row: Mapping[str, str | None]) -> dict[str, Any]:
 
 def told_text(counts: Mapping[str, Any]) -> str:
     """Return what came of labels, in words."""
-    from tcuq.report.text import NBSP
+    from tcuq.report.text import NBSP, plural
 
-    from ..verdicts.words import accuracy
+    from ..verdicts.words import accuracy, promised
 
-    text = f"took {counts.get('told', counts.get('used')):,} labels"
+    text = f"took {plural(max(counts.get(kind, 0) for kind in ('told', 'used', 'kept')), 'label')}"
     words = {
         "used": "reached monitors",
         "unlabeled": "rows had none",
@@ -132,4 +132,5 @@ def told_text(counts: Mapping[str, Any]) -> str:
     text += "".join(f", {counts[name]:,} {word}" for name, word in words.items() if counts.get(name))
     if "accuracy" in counts:
         text += f"; {accuracy(counts['accuracy'])}"
+    text += "".join(f"; {promised(row)}" for row in counts.get("promises", ()))
     return text.replace(NBSP, " ")

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tcuq.base.errors import InputError, one_line
 from tcuq.cli.common import answer, note
 from tcuq.cli.parser import declare
 from tcuq.cli.process import UsageError
@@ -127,7 +128,15 @@ def _serve(args: argparse.Namespace) -> int:
         summary = look()[0]
         return metrics_text(summary, process=summary["process"])
 
-    server = serve_page(args, None, metrics=metrics, page=look.page)
+    def unready() -> str:
+        try:
+            look()
+        except (InputError, OSError) as error:
+            return one_line(str(error))
+        return ""
+
+    parts = {"metrics": metrics, "ready": unready, "page": look.page, "mark": takes(args.folder)}
+    server = serve_page(args, None, **parts)
     try:
         with ended_by_signals() as ended:
             note(args, f"serving {args.folder} at {server.url} (Ctrl-C ends it)")
@@ -136,6 +145,22 @@ def _serve(args: argparse.Namespace) -> int:
     finally:
         server.close()
     return 0
+
+
+def takes(folder: str | Path) -> Callable[[Mapping[str, Any]], str]:
+    """Return what takes a label of a step of a fleet, and says what has come of it."""
+    from ..fleet.fleet import TAKEN
+    from ..fleet.requests import ask
+    from .fleet_labels import told_text
+
+    def take(asked: Mapping[str, Any]) -> str:
+        counts = ask(folder, {"tell": [dict(asked)]})
+        if not any(counts.get(kind) for kind in TAKEN):
+            name = asked.get("device")
+            raise ValueError(f"no monitor remembers that step of {name!r}, and it was not asked for")
+        return told_text(counts)
+
+    return take
 
 
 def add_tags(parser: Any, why: str) -> None:

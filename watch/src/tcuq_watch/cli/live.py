@@ -51,6 +51,8 @@ def add(subparsers: Subparsers) -> None:
     )
     held = "steps to hold back while earlier ones may still come, 1 to 64 (default: 1)"
     parser.add_argument("--hold", type=int, metavar="N", help=held)
+    picked = "steps to draw for labeling each day: labels of these say how accurate all answers are"
+    parser.add_argument("--labels-per-day", type=int, metavar="N", help=picked)
     add_logits_options(parser, "SOURCE")
     page = parser.add_argument_group("page")
     page.add_argument("--device-name", metavar="NAME", help="what the device is called (default: SOURCE)")
@@ -97,8 +99,8 @@ def _watch(args: argparse.Namespace, params: Params, ended: list[int]) -> int:
     show = partial(print, end="", flush=True) if args.json else None
     tell = [lambda kind, text, step: note(args, f"step {step:,}: {text}")]
     try:
-        named = {"name": args.device_name, "place": args.place}
-        session = Session(params, folder, source.where, hold=args.hold, **named, tell=tell, decided=show)
+        given = {"name": args.device_name, "place": args.place, "labels_per_day": args.labels_per_day}
+        session = Session(params, folder, source.where, hold=args.hold, **given, tell=tell, decided=show)
     except InputError as error:
         if error.code not in TAKEN:
             raise
@@ -133,7 +135,9 @@ def _serve(args: argparse.Namespace, session: Session, stack: contextlib.ExitSta
         process = process_of(session.fleet)
         return metrics_text(device=publisher.status, about=publisher.feed.about, process=process)
 
-    server = serve_page(args, session.publisher.feed, mark=session.mark, metrics=metrics)
+    server = serve_page(
+        args, session.publisher.feed, mark=session.mark, metrics=metrics, ready=session.unready
+    )
     stack.callback(server.close)
     if args.open:
         import webbrowser

@@ -18,6 +18,7 @@ from tcuq.labels.accuracy import interval
 from tcuq.labels.sampler import U64, drawn, seed_given, spread
 
 from .events import Decided
+from .marks import RIGHT as ANSWER_RIGHT
 from .packing import from_json, to_json
 
 Integers = npt.NDArray[np.int64]
@@ -169,8 +170,9 @@ class Labels:
     def tell(self, rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
         """Take in true labels; a step that is told again takes the new one.
 
-        Rows have `device`, `version`, `boot`, `seq` and `label`: the true class, or -1 where none of the
-        classes is right; None is passed over. `unknown` rows were not asked for, or too long ago.
+        Rows have `device`, `version`, `boot`, `seq` and `label`: the true class, -1 where none of the classes
+        is right, -2 where the answer was; None is passed over. `unknown` rows were not asked for, or too long
+        ago.
         """
         asked: dict[tuple[Any, ...], tuple[_Day, int]] = {
             tuple(row[:4]): (day, place) for day in self._days for place, row in enumerate(day.rows)
@@ -185,13 +187,23 @@ class Labels:
                 continue
             day, place = where
             try:
-                day.told[place] = integer("label", row["label"], -1, MOST_CLASS)
+                label = integer("label", row["label"], ANSWER_RIGHT, MOST_CLASS)
+                day.told[place] = day.rows[place][-2] if label == ANSWER_RIGHT else label
             except ValueError:
                 counts["bad"] += 1
                 continue
             self._saved.pop(day.day, None)
             counts["told"] += 1
         return counts
+
+    def waiting(self) -> list[tuple[Any, ...]]:
+        """Return the steps that are asked for and have no label, newest first: rows of a `pick`."""
+        return [
+            tuple(row)
+            for day in self._days[::-1]
+            for place, row in reversed([*enumerate(day.rows)])
+            if place not in day.told
+        ]
 
     def accuracy(self, confidence: float = 0.95, among: str = "accepted") -> dict[str, Any]:
         """Return the share of right answers, labeled or not, with an interval that holds at every look.

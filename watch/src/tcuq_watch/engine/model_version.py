@@ -35,6 +35,7 @@ from .events import (
     row_type,
     some_of,
 )
+from .marks import Promise
 from .order import BRIDGE, HOLD, Integers, Order, Released, with_room
 from .packing import from_json, to_json
 from .tallies import Tallies
@@ -78,6 +79,7 @@ class ModelVersion:
         self._most = limits_given().devices
         self.devices: list[str] = []
         self.refused: Counter[str] = Counter()
+        self.promise = Promise(params)
         self.blind = 0  # events without the gauges that the monitor was fitted to
         self.bank = Bank(params)
         self.tallies = Tallies(params)
@@ -87,6 +89,8 @@ class ModelVersion:
         self._names = np.empty(0, dtype=object)
         self._keys: U64 = np.empty(0, dtype=np.uint64)
         self.stale = False  # whether anything has changed since `settle`
+        self.journal: list[tuple[Any, Any]] | None = None
+        """Events since the last commit, from which the states follow; None where these must be kept."""
 
     @property
     def places(self) -> npt.NDArray[Any]:
@@ -125,6 +129,8 @@ class ModelVersion:
             keep = slots >= 0
             good, rows, slots = good[keep], rows[keep], slots[keep]
         boots, seqs = some_of(events.boots, good), some_of(events.seqs, good)
+        if self.journal is not None:
+            self.journal.append((np.array([slots, boots, seqs]), rows))
         return self._decide(self._order.take(slots, boots, seqs, rows))
 
     def _choose(self, by_device: bool) -> None:
@@ -138,7 +144,7 @@ class ModelVersion:
 
     def flush(self) -> Decided:
         """Release all that is held back, as at the end of the input."""
-        self.stale = True
+        self.stale, self.journal = True, None
         return self._decide(self._order.release_all())
 
     def adopt(self, device: str, state: bytes, boot: int, seq: int) -> Decided:
@@ -147,7 +153,7 @@ class ModelVersion:
         Events up to there that are held are released first, by the old state; those that come later are
         late. What is held and follows at once is released by the new state.
         """
-        self.stale = True
+        self.stale, self.journal = True, None
         try:
             boot, seq = self._check_state(device, state, boot, seq)
         except InputError as error:
@@ -156,6 +162,7 @@ class ModelVersion:
         slot = int(self._slots(np.array([device], dtype=object))[0])
         parts = [self._decide(self._order.release([slot], [boot], [seq]))]
         self._order.move(slot, boot, seq)
+        self.promise.adopted(slot)
         self.bank.load_many([slot], state)
         while parts[-1] or len(parts) == 1:
             place = self.places[slot]
@@ -184,22 +191,27 @@ class ModelVersion:
             raise InputError("conflict", f"{problem}, expected none before {last[0]}, {last[1]}")
         return place
 
-    def feedback(self, rows: Iterable[tuple[str, int, int, int]]) -> int:
-        """Give monitors the truth about steps that they remember; it needs `Params.feedback`.
+    def back(self, device: str, boot: int, seq: int) -> int | None:
+        """Return how far back a step is, 0 for the last one, where no event since is missing; else None."""
+        slot = self._slot_of.get(device)
+        if slot is None:
+            return None
+        last, run = self.places[slot], int(self.places[slot]["run"])
+        ago = int(last["seq"]) - seq
+        return ago if boot == last["boot"] and 0 <= ago < run else None
 
-        Which of the monitor's steps an event was is known since a device's present start, or its last missing
-        event.
+    def feedback(self, device: str, boot: int, seq: int, code: int) -> bool:
+        """Give a monitor the truth about a step, as `marks.code_of` says it; tell whether it took it.
+
+        It needs `Params.feedback`, and a step that the monitor remembers and that has no label yet.
         """
-        known = []
-        for device, boot, seq, label in rows:
-            slot = self._slot_of.get(device, -1)
-            place = self.places[slot] if slot >= 0 else None
-            if place is not None and boot == place["boot"] and 0 <= place["seq"] - seq < place["run"]:
-                known.append((slot, seq - place["seq"] - 1, label))  # -1 is the last step
-        slots, numbers, labels = np.array(known, dtype=np.int64).reshape(-1, 3).T
-        self._order.touch(slots)
-        self.stale |= bool(known)
-        return int(self.bank.feedback(slots, numbers, labels).sum())
+        ago = self.back(device, boot, seq)
+        if ago is None or self.by_device or self.params.feedback is None:
+            return False
+        slot = self._slot_of[device]
+        self._order.touch([slot])
+        self.stale, self.journal = True, None
+        return self.promise.give(self.bank, slot, -1 - ago, code)
 
     def _slots(self, names: npt.NDArray[Any]) -> Integers:
         """Return slots of devices, -1 for those that are refused; new ones are added."""
@@ -315,16 +327,47 @@ class ModelVersion:
         self._order.settle()
         self.stale = False
 
+    def _counts(self) -> dict[str, npt.NDArray[Any]]:
+        kind = -1 if self.by_device is None else self.by_device
+        return {
+            "count": np.array([len(self.devices), kind, self.blind]),
+            "refused": to_json(self.refused),
+        }
+
+    def events(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the journal: what `replay` takes."""
+        journal = self.journal or []
+        places = np.concatenate([np.zeros((3, 0), np.int64), *(places for places, _ in journal)], axis=1)
+        rows = np.concatenate([np.zeros((0, self._row.itemsize), np.uint8), *(rows for _, rows in journal)])
+        return {**self._counts(), "places": places, "rows": rows}
+
+    def replay(self, arrays: Mapping[str, npt.NDArray[Any]], names: Sequence[str]) -> None:
+        """Run the events of a journal again; `names` are those of all devices."""
+        count, kind, blind = arrays["count"].tolist()
+        slots, boots, seqs = places = arrays["places"].astype(np.int64)
+        if kind >= 0 and self.by_device is None:
+            self._choose(bool(kind))
+        before = len(self.devices)
+        self._slot_of.update(zip(names[before:count], range(before, count), strict=False))
+        if not all(map(name_fits, names[before:count])) or not len(self._slot_of) == count >= before:
+            raise InputError("damaged", "a device is missing, or is there twice")
+        self._grow()
+        if arrays["rows"].shape != (len(slots), self._row.itemsize) or (
+            len(slots) and not -1 <= places[1:].min() <= places[1:].max() < MAX_NUMBER
+        ):
+            raise InputError("damaged", "events of a commit are no events")
+        keeps, self.keep_events = self.keep_events, False
+        self._decide(self._order.take(slots, boots, seqs, arrays["rows"]))
+        self.keep_events, self.blind = keeps, blind
+        self.refused = Counter(from_json(arrays["refused"]))
+
     def rows(self, slots: Integers) -> dict[str, npt.NDArray[Any]]:
         """Return what must be kept of these devices, and the counts of all."""
         counts = self.tallies.arrays()
         return {
-            "count": np.array(
-                [len(self.devices), -1 if self.by_device is None else self.by_device, self.blind]
-            ),
+            **self._counts(),
             "slots": slots.astype(np.uint32),
             "states": self.bank.save_many([] if self.by_device else slots),
-            "refused": to_json(self.refused),
             **self._order.rows(slots),
             **counts,
             "devices": counts["devices"][slots],

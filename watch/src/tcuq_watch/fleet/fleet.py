@@ -20,6 +20,7 @@ from tcuq.monitor.params import Params
 
 from ..engine.events import MAX_NUMBER, Decided, Events, joined
 from ..engine.labels import Labels
+from ..engine.marks import Mark, Promise, code_of
 from ..engine.model_version import ModelVersion
 from ..verdicts.summary import Only, summarize
 from .decision_tables import named_damage
@@ -28,6 +29,13 @@ from .store import Parts, Store, agreed_options, agreed_versions, named_params
 
 AHEAD = 86400.0
 """Seconds that a device's clock may be ahead of that of the fleet."""
+
+
+PROMISE = "promise/"
+"""Begins the names under which counts of labels are kept, one a version."""
+
+ASKED, TAKEN = ("told", "unlabeled", "unknown", "bad"), ("told", "used", "kept")
+"""What can come of a label that was asked for; and what it has reached, asked for or not."""
 
 
 class Fleet:
@@ -124,6 +132,8 @@ class Fleet:
         kept = head or {}
         self.commit_number, self.position = kept.get("commit", 0), kept.get("position")
         self._refused, self.about = Counter(kept.get("refused", {})), kept.get("about", {})
+        if more["keep_events"]:
+            self.about["keep_events"] = True
         for name, params in wanted.items():
             parts = self._parts[name] = Parts(self.store, name)
             self.models[name] = parts.read(params, **self._options, **more)
@@ -139,10 +149,16 @@ class Fleet:
 
     def _open_labels(self, per_day: int | None, seed: int | None) -> None:
         kept = self.store.labels()
+        promised = {name: kept.pop(name) for name in list(kept) if str(name).startswith(PROMISE)}
+        with named_damage(f"the labels in {self.folder}"):
+            for name, model in self.models.items():
+                model.promise = Promise(model.params, promised.get(PROMISE + name))
+                model.promise.summary()
+        self._kept_labels = promised
         if kept:
             with named_damage(f"the labels in {self.folder}"):
                 self.label_choice = Labels.restored(kept)
-                self._kept_labels = self.label_choice.arrays()
+                self._kept_labels = {**promised, **self.label_choice.arrays()}
             if per_day not in (None, self.label_choice.per_day):
                 self.label_choice.change(per_day)
                 self._labels_stale = True
@@ -185,14 +201,15 @@ class Fleet:
         After an `OSError`, such as on a full disk, the fleet takes nothing more until `commit` has succeeded,
         which returns these decisions, or the folder was opened again.
 
-        `events` are of one version each; between them may be states to adopt: objects with the attributes
-        `device`, `state`, `boot`, `seq` and `version`; one that is refused is counted and stops nothing.
+        `events` are of one version each; between them may be `Mark`s, labels of past steps, and states to
+        adopt: objects with the attributes `device`, `state`, `boot`, `seq` and `version`. One that is refused
+        is counted and stops nothing.
         `position` is a JSON value, the place in the source behind them; None leaves it where it was. Without
         `commit` that is left to a later call: what is returned is not in the folder yet.
         """
         batch = [events] if isinstance(events, Events) else list(events)
         for item in batch:
-            if not isinstance(item, Events) and not hasattr(item, "state"):
+            if not isinstance(item, (Events, Mark)) and not hasattr(item, "state"):
                 raise InputTypeError("value", f"events hold {type(item).__name__}, expected Events")
         return self._change(lambda: [self._take(item) for item in batch], position, commit)
 
@@ -200,6 +217,10 @@ class Fleet:
         model = self._model(item.version)
         if model is None:
             self._refused["unknown version"] += len(item) if isinstance(item, Events) else 1
+            return None
+        if isinstance(item, Mark):
+            if not any(self._told([item._asdict()])[kind] for kind in TAKEN):
+                self._refused["label of no known step"] += 1
             return None
         if isinstance(item, Events):
             return model.take(item, self._clock() + AHEAD)
@@ -292,7 +313,10 @@ class Fleet:
         position = self.position if self._waiting_at is None else self._waiting_at
         head, labels = self._about(position), self._kept_labels
         if self.label_choice is not None and (decided or self._labels_stale):
-            labels = self.label_choice.arrays()
+            resting = {name: array for name, array in labels.items() if name.startswith(PROMISE)}
+            labels = {**resting, **self.label_choice.arrays()}
+        counts = {PROMISE + name: model.promise.array() for name, model in self.models.items()}
+        labels = {**labels, **{name: array for name, array in counts.items() if len(array)}}
         text = json.dumps(head)
         if text == self._head and not (decided or stale or self._labels_stale or self._marks):
             return
@@ -319,20 +343,6 @@ class Fleet:
 
     def _about(self, position: Any) -> dict[str, Any]:
         return {"position": position, "refused": self._refused, "about": self.about, **self._options}
-
-    def mark(self, step: int, label: int, device: str, boot: int, seq: int) -> bool:
-        """Keep the true class of a step by its number, -1 where no class is right, and commit.
-
-        The monitor takes it as well where the params have `feedback`; tell whether it did.
-        """
-        [model] = self.models.values()
-        with self._busy:
-            self._check(failed=True)
-            self._marks.append((step, label, self._clock()))
-            feeds = model.params.feedback is not None and not model.by_device
-            used = model.feedback([(device, boot, seq, label)]) if feeds else 0
-            self._commit()
-        return bool(used)
 
     def drop_waiting(self, most: int) -> int:
         """Give up decisions that no commit could write, where they are more than that; return how many."""
@@ -379,48 +389,66 @@ class Fleet:
             row["answer_name"] = "" if names is None else names[row["answer"]]
         return rows
 
-    def tell(self, rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
-        """Take true labels of steps that `labels` gave, and commit.
+    def tell(self, rows: Iterable[Mapping[str, Any]], failed: bool = False) -> dict[str, int]:
+        """Take true labels of steps, such as those that `labels` gave, and commit.
 
-        A `label` is the number or name of a class, -1 where none is right, None where it is not known. Where
-        params have `feedback`, monitors take labels of a device's last steps, asked for or not; `used` counts
-        these.
+        Rows have `device`, `boot`, `seq`, `label`, and `version` where there are several; a boot or seq of -1
+        is the present or last one. A `label` is the number or name of a class, True where the answer was
+        right, False or -1 where it was wrong, None where it is not known. Where params have `feedback`,
+        monitors take labels of a device's last steps, asked for or not; `used` counts these. `kept` counts
+        those of the one device of a folder that keeps events. `failed` tries again where a commit has failed.
         """
-        models = [model for model in self.models.values() if model.params.feedback is not None]
-        choice = self.label_choice if models else self._asks()
+        keeps = any(model.keep_events or model.params.feedback is not None for model in self.models.values())
+        if not keeps:
+            self._asks()
         with self._busy:
-            self._check()
-            labels = [{**row, "label": self._class(row)} for row in rows]
-            counts = {} if choice is None else choice.tell(labels)
-            if models:
-                counts["used"] = sum(model.feedback(self._places(model, labels)) for model in models)
-            self._labels_stale = choice is not None
+            self._check(failed=failed)
+            counts = self._told(rows)
             self._commit()
-        return counts
+        offered = {"used": any(model.params.feedback is not None for model in self.models.values())}
+        offered |= {"kept": self._alone() is not None, **dict.fromkeys(ASKED, self.label_choice is not None)}
+        return {kind: counts[kind] for kind, there in offered.items() if there}
 
-    def _class(self, row: Mapping[str, Any]) -> Any:
-        """Return the label of a row as a number; what is no class of its version stays or becomes a text."""
-        label, model = row.get("label"), self._model(row.get("version"))
-        if isinstance(label, str):
-            names = () if model is None else model.params.names or ()
-            if label in names:
-                return names.index(label)
+    def _alone(self) -> ModelVersion | None:
+        """Return the model of a folder that keeps the events of one device."""
+        models = list(self.models.values())
+        return (
+            models[0] if len(models) == 1 and models[0].keep_events and len(models[0].devices) == 1 else None
+        )
+
+    def _told(self, rows: Iterable[Mapping[str, Any]]) -> Counter[str]:
+        """Give labels to whom they concern: monitors, the choice of steps to label, the log of one device."""
+        counts, labels, alone = Counter[str](), list[dict[str, Any]](), self._alone()
+        for given in rows:
+            row, model = dict(given), self._model(given.get("version"))
+            labels.append(row)
+            if model is None:
+                continue
+            row["version"], code = model.version, None
+            try:
+                row["label"] = code = code_of(row.get("label"), model.params)
+            except InputError:
+                row["label"] = "none of the classes"
+            slot = model.slot(row["device"]) if isinstance(row.get("device"), str) else None
+            if slot is None or code is None:
+                continue
             with suppress(ValueError):
-                label = int(label)
-        beyond = model is not None and isinstance(label, int) and label >= model.params.classes
-        return "none of the classes" if beyond else label
-
-    def _places(
-        self, model: ModelVersion, rows: Iterable[Mapping[str, Any]]
-    ) -> Iterator[tuple[str, int, int, int]]:
-        """Yield device, boot, seq and label of a model's rows; what `Labels.tell` refuses is left out."""
-        highs = {"boot": MAX_NUMBER - 1, "seq": MAX_NUMBER - 1, "label": model.params.classes - 1}
-        for row in rows:
-            device = row.get("device")
-            if isinstance(device, str) and self._model(row.get("version")) is model:
-                with suppress(ValueError):
-                    boot, seq, label = (integer(key, row.get(key), -1, high) for key, high in highs.items())
-                    yield device, boot, seq, label
+                for key in ("boot", "seq"):
+                    number = integer(key, -1 if row.get(key) is None else row[key], -1, MAX_NUMBER - 1)
+                    row[key] = int(model.places[key][slot]) if number < 0 else number
+            place = row["device"], row["boot"], row["seq"]
+            counts["used"] += model.feedback(*place, code)
+            ago = model.back(*place) if alone is not None else None
+            step = row.get("step")
+            if ago is not None and step is None:
+                step = int(model.tallies.devices["steps"][0]) - 1 - ago
+            if step is not None and alone is not None:
+                self._marks.append((step, code, self._clock()))
+                counts["kept"] += 1
+        if self.label_choice is not None:
+            counts.update(self.label_choice.tell(labels))
+            self._labels_stale = True
+        return counts
 
     def accuracy(self, confidence: float = 0.95, among: str = "accepted") -> dict[str, Any]:
         """Return what labels say about the accuracy of all answers, or of those that were accepted.

@@ -24,8 +24,9 @@ def ask(folder: str | Path, request: Mapping[str, Any], wait: float = WAIT) -> d
     """Have ``{"pick": day or None}`` or ``{"tell": rows}`` answered: here, or by who runs the fleet."""
     looked = Fleet.open_read(folder)  # which is enough to pick: steps are drawn when they are decided
     params = {version: model.params for version, model in looked.models.items()}
+    keeps = bool(looked.about.get("keep_events"))
     try:
-        with looked if "pick" in request else Fleet(params, folder) as fleet:
+        with looked if "pick" in request else Fleet(params, folder, keep_events=keeps) as fleet:
             return answered(fleet, request)
     except InputError as error:
         if error.code != "busy":
@@ -62,8 +63,10 @@ def answer_requests(fleet: Fleet) -> int:
 def answered(fleet: Fleet, request: Mapping[str, Any]) -> dict[str, Any]:
     """Take in labels, which the fleet commits, or pick steps to label."""
     if "tell" in request:
-        counts = fleet.tell(request["tell"])
-        return counts if fleet.label_choice is None else {**counts, "accuracy": fleet.accuracy()}
+        counts: dict[str, Any] = fleet.tell(request["tell"])
+        accuracy = {} if fleet.label_choice is None else {"accuracy": fleet.accuracy()}
+        promises = [row for model in fleet.models.values() if (row := model.promise.summary())]
+        return {**counts, **accuracy, **({"promises": promises} if promises else {})}
     day = request["pick"]
     if day is None and fleet.label_choice is not None:
         day = fleet.label_choice.whole_day()

@@ -18,8 +18,8 @@ from ..sources.opening import open_source
 from ..sources.streams import IterableSource
 from .fleet import Fleet
 
-COUNT, EVERY = 20_000, 1.0
-"""Events of a commit at most, and seconds after which fewer are committed."""
+COUNT, MOST, EVERY = 50_000, 100_000, 1.0
+"""Events of a commit: a tenth of the devices, within these; and seconds after which fewer are committed."""
 
 
 @dataclass
@@ -38,7 +38,7 @@ def run(
     source: Source,
     sink: Any = None,
     *,
-    count: int = COUNT,
+    count: int | None = None,
     every: float = EVERY,
     flush: bool = False,
     look: Callable[[RunStats], None] | None = None,
@@ -50,6 +50,9 @@ def run(
     called after each commit, and about as often while nothing arrives.
     """
     stats, began = RunStats(), time.monotonic()
+    if count is None:
+        devices = sum(len(model.devices) for model in fleet.models.values())
+        count = min(MOST, max(COUNT, devices // 10))
     if sink is not None:
         for number, decided in fleet.commits(sink.begin(fleet.commit_number) + 1):
             sink.write(number, decided)

@@ -37,13 +37,14 @@ from .guards import ENDLESS, check_database, check_files, copied, open_plain
 
 Array = npt.NDArray[Any]
 
-FORMAT, LAYOUT = "tcuq fleet", 3
+FORMAT, LAYOUT, BEFORE = "tcuq fleet", 4, 3  # that of 0.3 has no journals and is taken
 DATABASE, LOCK, DECISIONS, STATES = "fleet.sqlite", "LOCK", "decisions", "states"
 FILES = {DECISIONS: "SELECT name FROM file", STATES: "SELECT file FROM part"}  # which of them a commit names
 HEAD = {"commit": int, "refused": dict, "about": dict}
 ROLL = 20_000  # decisions that are enough for a file
 MAX_VERSION = 64  # characters of a version's name
 LARGE = 1 << 20  # bytes from which on a part of a state is a file: the journal would keep them twice
+REPEATED, JOURNALS = 8, 256  # events a changed device, and commits, after which states are written again
 PIECE = 1 << 16  # devices of one part of a state: a fleet of millions is never copied at once
 BUSY = 30.0  # seconds that a transaction waits for one of another process
 
@@ -119,11 +120,13 @@ class Store:
             if not sql.execute("SELECT 1 FROM sqlite_master").fetchone():
                 sql.executescript(f"BEGIN; {SCHEMA} PRAGMA user_version = {LAYOUT}; COMMIT")
         [layout] = sql.execute("PRAGMA user_version").fetchone()
-        if layout != LAYOUT:
+        if layout not in (BEFORE, LAYOUT):
             sql.close()
             problem = f"{self._path} has layout {layout}, expected {LAYOUT}; use the release that wrote it"
             raise InputError("conflict", problem)
         check_database(sql, SCHEMA, self._path)
+        if not self.read_only and layout != LAYOUT:
+            sql.execute(f"PRAGMA user_version = {LAYOUT}")
         return sql
 
     def _looked(self, options: Mapping[str, Any]) -> sqlite3.Connection:
@@ -507,13 +510,15 @@ def agreed_versions(
 class Parts:
     """The parts of a model, oldest first; the first has all devices, and each has twice those of the next.
 
-    A commit takes parts of about its own size into the new one: what it writes is in proportion to what has
-    changed, times the logarithm of the fleet's size, and there are never more parts than that.
+    A commit that writes states takes parts of about its own size into the new one: what it writes is in
+    proportion to what has changed, times the logarithm of the fleet's size, and there are never more parts
+    than that. Other commits write their events alone, a fraction of the states: those follow from them.
     """
 
     def __init__(self, store: Store, version: str) -> None:
         self.store, self.version = store, version
         self._slots: dict[int, npt.NDArray[np.int64]] = {}  # by number of the commit
+        self._journals: dict[int, int] = {}  # events since then, by number of the commit
         self._named = 0  # devices whose names are on the disk
 
     def read(self, params: Params, **options: Any) -> ModelVersion:
@@ -521,35 +526,59 @@ class Parts:
         ModelVersion(self.version, params, **options)  # refuses options that cannot be: they are no damage
         with named_damage(f"the state of version {self.version!r} in {self.store.folder}"):
             names = self.store.devices(self.version)
-            self.model = ModelVersion.restored(self.version, params, self._read(), names, **options)
+            states, journals = list[dict[str, Array]](), list[dict[str, Array]]()
+            for number, content in self.store.parts(self.version):
+                arrays = unpack_arrays(content)
+                if "slots" in arrays:
+                    before = self._slots.get(number, np.zeros(0, np.int64))
+                    self._slots[number] = np.concatenate([before, arrays["slots"].astype(np.int64)])
+                    states.append(arrays)
+                else:
+                    self._journals[number] = len(arrays["rows"])
+                    journals.append(arrays)
+            known = names[: int(states[-1]["count"][0])] if states else names
+            self.model = ModelVersion.restored(self.version, params, states, known, **options)
+            for arrays in journals:
+                self.model.replay(arrays, names)
+            if len(self.model.devices) != len(names):
+                raise InputError("damaged", "a device is missing")
+        self.model.stale = False
+        self.model.journal = [] if states else None
         self._named = len(self.model.devices)
         return self.model
-
-    def _read(self) -> Iterator[dict[str, Array]]:
-        for number, content in self.store.parts(self.version):
-            arrays = unpack_arrays(content)
-            before = self._slots.get(number, np.zeros(0, np.int64))
-            self._slots[number] = np.concatenate([before, arrays["slots"].astype(np.int64)])
-            yield arrays
 
     def write(self, number: int) -> None:
         """Write what has changed; `settle` then says that it is on the disk."""
         slots, kept = self.model.changed(), dict(self._slots)
+        events = -1 if self.model.journal is None else sum(len(rows) for _, rows in self.model.journal)
+        known = sum(self._journals.values()) + events
+        if events >= 0 and known < REPEATED * len(slots) and len(self._journals) < JOURNALS:
+            self.store.put_part(self.version, number, array_pieces(self.model.events()))
+            self._put_names()
+            self._written = kept, {**self._journals, number: events}
+            return
         while kept and len(kept[last := max(kept)]) < 2 * len(slots):
             taken = kept.pop(last)
             slots = np.union1d(slots, taken) if kept else np.arange(len(self.model.devices))
         if not self._slots:
             slots = np.arange(len(self.model.devices))
-        for gone in set(self._slots) - set(kept):
+        for gone in {*self._slots, *self._journals} - set(kept):
             self.store.drop_part(self.version, gone)
         for first in range(0, len(slots), PIECE) or [0]:
             pieces = array_pieces(self.model.rows(slots[first : first + PIECE]))
             self.store.put_part(self.version, number, pieces)
+        self._put_names()
+        self._written = {**kept, number: slots}, {}
+
+    def _put_names(self) -> None:
         if fresh := self.model.devices[self._named :]:
             self.store.put_devices(self.version, self._named, fresh)
-        self._written = {**kept, number: slots}
 
     def settle(self) -> None:
         """Take what was written for what is on the disk."""
-        self._slots, self._named = self._written, len(self.model.devices)
-        self.model.settle()
+        (self._slots, self._journals), self._named = self._written, len(self.model.devices)
+        if self._journals:
+            self.model.stale = False
+        else:
+            self.model.settle()
+        self.model.journal = []

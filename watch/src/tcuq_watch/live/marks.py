@@ -11,6 +11,7 @@ from tcuq.base.errors import InputError
 from tcuq.log.log import NO_LABEL, Log
 
 from ..engine.events import joined
+from ..engine.marks import RIGHT
 from ..fleet.fleet import Fleet
 
 
@@ -35,7 +36,8 @@ def labeled_log(folder: str | Path, first: int = 0, last: int | None = None) -> 
     labels = np.where(kept.labels >= 0, kept.labels, NO_LABEL).astype(np.int64)
     marked = [number for number in marks if max(first, begin) <= number <= last]
     for number in marked:
-        labels[number - begin] = marks[number]
+        right = marks[number] == RIGHT
+        labels[number - begin] = kept.steps["answer"][number - begin] if right else marks[number]
     more: dict[str, Any] = {"segments": np.cumsum(kept.resets)[wanted], "names": params.names or names}
     if kept.features is not None:
         more |= {"feature_scale": params.feature_scale, "feature_zero_point": params.feature_zero_point}

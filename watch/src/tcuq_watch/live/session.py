@@ -6,7 +6,7 @@ import contextlib
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,10 +20,13 @@ from tcuq.log.class_names import checked_names
 from tcuq.monitor.params import Params
 from tcuq.monitor.steps import codes_of, moved_name
 
-from ..engine.events import Decided, Events
+from ..engine.events import MAX_NUMBER, Decided, Events
+from ..engine.marks import RIGHT, WRONG, Mark, code_of
 from ..fleet.fleet import Fleet
+from ..fleet.requests import answer_requests
 from ..fleet.store import DATABASE
 from ..sources import Arrived, Notice, Source
+from ..verdicts.words import accuracy, promised
 from .publisher import Publisher, Tell
 
 DEVICE = "device"
@@ -40,6 +43,9 @@ WAITING, PLACES = 100_000, 4096
 """Decisions that wait at most while nothing can be written (more are lost, and counted), and steps whose boot
 and number are remembered, for labels that come late."""
 
+MOST_ASKED = 8
+"""Steps to label that a page lists."""
+
 OTHERS = ("unknown version", "decisions among posteriors", "posteriors among decisions")
 """What is refused because it is of another kind, not because it is broken."""
 
@@ -47,18 +53,8 @@ OTHERS = ("unknown version", "decisions among posteriors", "posteriors among dec
 class Session:
     """Take what a source gives, decide, tell, and keep it in a folder, where the next session goes on.
 
-    Parameters
-    ----------
-    params, folder, hold
-        As of `Fleet`; a new folder takes a `hold` of 1: a page waits for nothing.
-    source : str
-        Name of the source, as a person reads it.
-    name, place : str, optional
-        What the device is called, and where it stands.
-    tell : sequence of callables
-        Called with kind, text and step of each notice.
-    decided : callable, optional
-        Called with the decisions as lines of JSON.
+    Options are those of `Fleet`, but that a new folder holds one event back: a page waits for nothing. `tell`
+    takes kind, text and step of each notice, `decided` the decisions as lines of JSON.
     """
 
     def __init__(
@@ -70,12 +66,14 @@ class Session:
         hold: int | None = None,
         name: str | None = None,
         place: str | None = None,
+        labels_per_day: int | None = None,
         tell: Sequence[Tell] = (),
         decided: Callable[[str], None] | None = None,
     ) -> None:
         self.params, self.source, self._decided = params, source, decided
         fresh = not (Path(folder) / DATABASE).exists()
-        self.fleet = Fleet(params, folder, hold=1 if fresh and hold is None else hold, keep_events=True)
+        options: dict[str, Any] = {"hold": 1 if fresh and hold is None else hold, "keep_events": True}
+        self.fleet = Fleet(params, folder, labels_per_day=labels_per_day, **options)
         [self.model] = self.fleet.models.values()
         self._lock = threading.RLock()
         self._full, self._due = False, 0.0
@@ -91,6 +89,7 @@ class Session:
         if self.step:
             self._tell_again()
             self._notice("restart", f"started again at step {self.step:,}")
+        self._tell_labels()
 
     def _tell_again(self) -> None:
         """Tell the page of the last steps of before a restart; labels may come for them as well."""
@@ -172,6 +171,9 @@ class Session:
             self._uncommitted.append(arrived)
             for part in decided:
                 self._show(part)
+            if marks := sum(isinstance(item, Mark) for item in arrived.batch):
+                self.publisher.notices.often("mark", "labels came with the steps", self.step, marks)
+                self._tell_labels()
             self.publisher.counts = self._counted(self.fleet.about)
             self._tell_counted(
                 Counter(self.publisher.counts) - Counter(counts), Counter(self.fleet.refused) - before, source
@@ -276,23 +278,44 @@ class Session:
         done, self._uncommitted = self._uncommitted, []
         for arrived in done:
             source.committed(arrived)
+        if answer_requests(self.fleet) or self.fleet.label_choice is not None:
+            self._tell_labels()
 
-    def mark(self, step: int, label: int | None) -> str:
-        """Keep that an answer was wrong, with the true class where it is known; any thread may call this.
+    def _tell_labels(self) -> None:
+        """Tell the page what labels say, and which steps to label next."""
+        lines, ask = [], []
+        if (choice := self.fleet.label_choice) is not None:
+            lines.append(accuracy(choice.summary()))
+            numbers = {place: number for number, place in enumerate([*self._places][::-1])}
+            for row in choice.waiting()[:MOST_ASKED]:
+                if (ago := numbers.get((row[2], row[3]))) is not None:
+                    ask.append(self.step - 1 - ago)
+        if (promise := self.model.promise.summary()) is not None:
+            lines.append(promised(promise))
+        told = {"lines": lines, "ask": ask}
+        if told != self.publisher.feed.labels:
+            self.publisher.feed.labels = told
 
-        Where the params have feedback, the monitor takes it too, if it remembers the step.
+    def mark(self, asked: Mapping[str, Any]) -> str:
+        """Keep what a step really was; any thread may call this.
+
+        `asked` has `step` and `label`: a class or its name, True where the answer was right, False or None
+        where it was wrong. Where the params have feedback, the monitor takes it too, if it remembers it.
         """
+        step, label = asked.get("step"), asked.get("label")
         with self._lock:
             if type(step) is not int or not 0 <= step < self.step:
                 raise wrong_value("step", step, f"0 to {self.step - 1}")
-            if label is not None and (type(label) is not int or not -1 <= label < self.params.classes):
-                raise wrong_value("label", label, f"-1 to {self.params.classes - 1}")
+            code = code_of(False if label is None else label, self.params.replace(names=self.names))
             names = self.names or [f"class {number}" for number in range(self.params.classes)]
-            text = f"step {step:,} was {'wrong' if label is None or label < 0 else names[label]}"
+            said = {RIGHT: "right", WRONG: "wrong"}.get(code or 0)
+            text = f"step {step:,} was {said or names[code or 0]}"
             ago = self.step - 1 - step
-            boot, seq = self._places[-1 - ago] if ago < len(self._places) else (-1, -1)
+            boot, seq = self._places[-1 - ago] if ago < len(self._places) else (0, MAX_NUMBER - 1)
+            row = {"device": DEVICE, "boot": boot, "seq": seq, "step": step}
+            row["label"] = True if code == RIGHT else code
             try:
-                used = self.fleet.mark(step, -1 if label is None else label, DEVICE, boot, seq)
+                used = self.fleet.tell([row], failed=True).get("used")
                 if self.params.feedback is not None and not self.model.by_device:
                     text += (
                         "; the monitor uses it" if used else "; too late, or marked before, for the monitor"
@@ -300,7 +323,14 @@ class Session:
             except OSError as error:
                 text += f"; it waits for the disk ({error.__cause__ or error})"
             self.publisher.notices.now("mark", text, step)
+            self._tell_labels()
         return text
+
+    def unready(self) -> str:
+        """Return why steps are not taken and kept at the moment, "" where they are."""
+        if self._full:
+            return "steps cannot be written"
+        return "" if self.publisher.connected else "the source is not connected"
 
     def close(self) -> None:
         """Free the folder; what no commit has written is dropped."""

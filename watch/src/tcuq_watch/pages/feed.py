@@ -85,6 +85,7 @@ class Feed:
     def __init__(self, about: Mapping[str, Any], keep: int = 20_000) -> None:
         self.about = dict(about)
         self.counts: dict[str, int] = {}  # is replaced and never changed
+        self.labels: dict[str, Any] = {}  # what they say, and steps to label; is replaced as well
         self.now: dict[str, Any] = {}  # since when an alarm is on or off, and what was before it; the same
         self.keep = keep
         self.closed = False
@@ -150,7 +151,7 @@ class Feed:
     @property
     def arrived(self) -> tuple[Any, ...]:
         """What changes with all that comes."""
-        return self._steps, self._remarked, self.counts, self.now
+        return self._steps, self._remarked, self.counts, self.now, self.labels
 
     def name(self, place: tuple[int, ...]) -> str:
         """Return the name of a place, which a page gives back when it returns."""
@@ -176,6 +177,7 @@ class Feed:
                 "remarks": [*self._remarks][len(self._remarks) - new :],
                 "counts": self.counts,
                 "now": self.now,
+                "labels": self.labels,
                 "past": self._past.after(after[2]),
             }
         message["data"] = base(

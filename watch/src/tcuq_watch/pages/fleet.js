@@ -34,6 +34,21 @@ function filter() {
   for (const more of document.querySelectorAll("#worst details")) more.open ||= Boolean(text || value("version") || value("site"));
 }
 
+// A served page takes labels of the steps that it asks for.
+async function mark({ target }) {
+  const asked = target.closest("[data-mark]");
+  if (!asked || target.tagName !== "BUTTON") return;
+  const body = JSON.stringify({ ...JSON.parse(asked.dataset.mark), label: target.value === "true" });
+  try {
+    const answer = await fetch("/mark", { method: "POST", headers: { "Content-Type": "application/json", "X-Tcuq": "1" }, body });
+    asked.textContent = (await answer.text()).trim();
+  } catch (error) {
+    asked.append(" Not written: the server does not answer.");
+  }
+  asked.setAttribute("role", "status");
+}
+document.addEventListener("click", mark);
+
 const form = document.querySelector(".find");
 if ("served" in document.body.dataset) setTimeout(refresh, EVERY);
 else if (form) {

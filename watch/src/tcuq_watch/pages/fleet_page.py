@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -22,6 +23,7 @@ from ..verdicts.words import (
     LIKELY,
     ORDER,
     accuracies,
+    accuracy,
     alarmed,
     before,
     blind,
@@ -31,6 +33,7 @@ from ..verdicts.words import (
     in_common,
     moment,
     named,
+    promised,
     rollout,
     share,
     state,
@@ -286,6 +289,7 @@ def page(
     parts = {
         "worst": worst(summary, timelines or {}, only is not None),
         "over-time": over_time(summary),
+        "labels": labeled(summary, only is not None),
         "versions": versions(summary),
         "arrivals": arrivals(summary),
     }
@@ -409,6 +413,41 @@ def worst(summary: Summary, timelines: Timelines, served: bool = False) -> str:
         f"within each by the drop of the expected accuracy, then by {rank}. A name opens its day."
     )
     return section("worst", f"Need you: {count(summary['need'])}", lead, body)
+
+
+def labeled(summary: Summary, served: bool = False) -> str:
+    """Return what labels say, and which devices to label next; a served page takes labels of their steps."""
+    found, promises = summary["labels"], summary["promises"]
+    if found is None and not any(row["labeled"] for row in promises):
+        return ""
+    lines = [accuracy(found)] if found else []
+    lines += [promised(row) for row in promises]
+    body = "".join(fact(escape(f"{line[0].upper()}{line[1:]}.")) for line in lines)
+
+    def steps(row: Summary) -> str:
+        return " ".join(_asked(row, step) for step in row["newest"]) if served else count(row["steps"])
+
+    columns = {
+        "Device": lambda row: escape(row["device"]) + ("<small>needs you</small>" if row["needs"] else ""),
+        "Version": lambda row: escape(row["version"]),
+        "Steps asked for": _cell("steps", count),
+        **({"Newest: was the answer right?": steps} if served else {}),
+    }
+    rows = (found or {}).get("next", ())
+    body += listed(rows, columns) if rows else ""
+    lead = "Labels of steps drawn at random speak for all answers; these devices have steps without one."
+    return section("labels", "What labels say", lead, body)
+
+
+def _asked(row: Summary, step: Summary) -> str:
+    """Return a step that is asked for, with buttons that say whether its answer was right."""
+    mark = {"device": row["device"], "version": row["version"], "boot": step["boot"], "seq": step["seq"]}
+    said = f"step {step['seq']:,} answered {escape(step['answer_name'])}"
+    choices = "".join(
+        f'<button type="button" value="{value}">{word}</button>'
+        for value, word in (("true", "right"), ("false", "wrong"))
+    )
+    return f'<span class="mark" data-mark="{escape(json.dumps(mark))}">{said} {choices}</span>'
 
 
 def versions(summary: Summary) -> str:

@@ -94,7 +94,7 @@ function spanOf(seconds) {
   return hours < 48 ? hours + " h " + (minutes % 60) + " min" : Math.floor(hours / 24) + " days";
 }
 
-const sentence = (text) => text && text[0].toUpperCase() + text.slice(1) + ".";
+const sentence = (text) => text && text[0].toUpperCase() + text.slice(1) + (text.endsWith("\u2026") ? "" : ".");
 const quoted = (text) => "\u201c" + text + "\u201d";
 const whole = (value) => (100 * value).toFixed(0) + " %";
 
@@ -214,13 +214,15 @@ function makeWrong(stream, about, told) {
 
   search.addEventListener("input", fill);
   search.addEventListener("keydown", ({ key }) => key === "Enter" && search.value && options.length && send(options[0]));
+  find("#right").addEventListener("click", () => send(true));
   find("#unknown").addEventListener("click", () => send(null));
   find("#cancel").addEventListener("click", () => dialog.close());
 
-  return { send, ask: (i) => {
-    step = stream.number(i);
+  return { send, ask: (i, at = stream.number(i)) => {
+    step = at;
     failed.textContent = search.value = "";
-    put("#asked", "Step " + number(step) + " answered \u201c" + nameOf(stream, stream.answer[i]) + "\u201d. What was it really?");
+    const said = stream.holds(step) ? " answered " + quoted(nameOf(stream, stream.answer[step - stream.first])) : "";
+    put("#asked", "Step " + number(step) + said + ". What was it really?");
     fill();
     dialog.showModal();
     search.focus();
@@ -408,6 +410,21 @@ function start() {
     if (rows.length) list.replaceChildren(...rows);
   }
 
+  // What labels say, and which steps to label next.
+  function tellLabels() {
+    const { lines = [], ask = [] } = stream.labels, section = find("#labels");
+    if (section.told === stream.labels) return;
+    section.told = stream.labels;
+    section.hidden = !lines.length;
+    find("#said-by-labels").replaceChildren(...lines.map((line) => element("li", {}, sentence(line))));
+    find("#to-label").hidden = !ask.length || !about.marks;
+    find("#ask-next").replaceChildren(...(about.marks ? ask : []).map((step) => {
+      const button = element("button", { type: "button" }, "Step " + number(step));
+      button.addEventListener("click", () => wrong.ask(null, step));
+      return button;
+    }));
+  }
+
   function tellRange() {
     const from = stream.number(inside(view.from)), to = stream.number(lastShown()), behind = stream.steps - 1 - lastShown();
     put("#range", "Steps " + number(from) + "\u2013" + number(to) + (behind ? ", " + number(behind) + " newer" : ""));
@@ -430,6 +447,7 @@ function start() {
       tellNow();
       listRemarks(stream, goToStep);
       listSpans();
+      tellLabels();
     } else later();
     if (!stream.steps) return;
     if (next) tellHour(now);

@@ -37,8 +37,8 @@ __all__ = ["Server", "serve"]
 Page = Callable[[Mapping[str, str]], tuple[str, str]]
 """Takes what is asked for after the `?` and returns HTML and its content security policy."""
 
-Mark = Callable[[int, int | None], str]
-"""Takes the number of a step that was wrong and its true class, None where that is not known."""
+Mark = Callable[[Mapping[str, Any]], str]
+"""Takes the label of a step, as JSON has it, and returns what to show; raises ValueError with one line."""
 
 CONNECTIONS, PAGES, BODY = 96, 48, 4096
 """Connections at a time (more are turned away with status 503), pages of them that follow the feed, so that
@@ -47,6 +47,9 @@ the others stay free for everything else, and bytes of a request's body at most.
 REQUEST_SECONDS, SEND_SECONDS = 10.0, 30.0
 """A request has to arrive within the first, however slowly its bytes drip in. A page that takes nothing for
 the second is let go; it comes back by itself and gets what it missed."""
+
+PROBES = ("/health", "/ready")
+"""Whether the process answers, and whether it does its work: for those who start it again."""
 
 PAUSE, BEAT = 0.05, 5.0
 """Seconds between two messages to a page, and until a quiet page hears that the server is there."""
@@ -76,6 +79,10 @@ def _text(status: int, text: str, **headers: str) -> Response:
     return Response(f"{text}\n".encode("utf-8", "replace"), status, headers, "text/plain")
 
 
+def _readiness(why: str) -> Response:
+    return _text(503 if why else 200, why or "ready")
+
+
 def _html(html: str, policy: str) -> Response:
     headers = {"Content-Security-Policy": policy + UNFRAMED}
     return Response(html.encode("utf-8", "replace"), 200, headers, "text/html")
@@ -96,6 +103,7 @@ class Server(AbstractContextManager["Server"]):
         token: str | None,
         mark: Mark | None,
         metrics: Callable[[], str] | None,
+        ready: Callable[[], str] | None,
         host: str,
         listener: socket.socket,
     ) -> None:
@@ -112,8 +120,16 @@ class Server(AbstractContextManager["Server"]):
         if metrics is not None:
             prometheus = "text/plain; version=0.0.4; charset=utf-8"
             routes.append(Route("/metrics", self._slow(lambda _: Response(metrics(), media_type=prometheus))))
+        self._probes = Router(
+            [
+                Route("/health", lambda _: _text(200, "ok")),
+                Route("/ready", self._slow(lambda _: _readiness(ready() if ready else ""))),
+            ]
+        )
         if feed is not None:
-            routes += [Route("/feed", self._follow), Route("/mark", self._take_mark, methods=["POST"])]
+            routes.append(Route("/feed", self._follow))
+        if feed is not None or mark is not None:
+            routes.append(Route("/mark", self._take_mark, methods=["POST"]))
         self._router = Router(routes, redirect_slashes=False)
         options: dict[str, Any] = {"loop": "asyncio", "interface": "asgi3", "ws": "none", "lifespan": "off"}
         options |= {"log_config": None, "log_level": "critical", "server_header": False}
@@ -148,7 +164,9 @@ class Server(AbstractContextManager["Server"]):
             await send(message)
 
         try:
-            answer = await self._refusal(Request(scope)) or self._router
+            answer: Any = self._probes  # they say nothing of what is watched, so they ask for no token
+            if scope["path"] not in PROBES:
+                answer = await self._refusal(Request(scope)) or self._router
             await answer(scope, receive, send_safe)
         except Exception as error:
             await _text(500, one_line(f"{type(error).__name__}: {error}"))(scope, receive, send_safe)
@@ -203,14 +221,16 @@ class Server(AbstractContextManager["Server"]):
             return _text(403, "this page is read-only: it takes no marks")
         try:
             asked = json.loads(body)
-            step, label = asked["step"], asked["label"]
-        except (ValueError, KeyError, TypeError, RecursionError):
-            return _text(400, 'a mark is not readable, expected {"step": number, "label": number or null}')
-        if not all(type(n) is int and 0 <= n < 2**53 for n in (step, 0 if label is None else label)):
-            return _text(400, "step or label is not a whole number from 0 on")
+            label, number = asked["label"], asked.get("step", asked.get("seq"))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return _text(400, 'a mark is not readable, expected {"step": number, "label": class or null}')
+        if type(number) is not int or not 0 <= number < 2**53:
+            return _text(400, "step is not a whole number from 0 on")
+        if label is not None and not isinstance(label, (int, str)):
+            return _text(400, "label is no class, expected a number or name, true, false or null")
         try:
             async with self._marking:
-                return _text(200, await run_in_threadpool(self._mark, step, label))
+                return _text(200, await run_in_threadpool(self._mark, asked))
         except (ValueError, OSError) as error:
             return _text(400, str(error))
 
@@ -343,30 +363,15 @@ def serve(
     token: str | None = None,
     mark: Mark | None = None,
     metrics: Callable[[], str] | None = None,
+    ready: Callable[[], str] | None = None,
     page: Page | None = None,
 ) -> Server:
-    """Serve the live page of a feed, in a thread of its own.
+    """Serve the live page of a feed, or another `page`, in a thread of its own.
 
-    Parameters
-    ----------
-    feed : Feed or None
-        None with another `page`.
-    host : str
-        Address to listen at. Other addresses than this machine's own need a token.
-    port : int
-        0 for any that is free.
-    token : str, optional
-        Asked of everyone who looks: once in the link, then as a cookie, or as `Authorization: Bearer`.
-    mark : callable, optional
-        Called with the number of a step that was wrong and its true class, or None where that is not known.
-        Returns what to show, or raises ValueError with one line. Left out, the page has no marks.
-    metrics : callable, optional
-        Returns the text of `/metrics`.
-    page : callable, optional
-        Returns another page than the live one and its policy, for what is asked with `?find=`.
+    Other addresses than this machine's own need a `token`, asked of everyone who looks: once in the link,
+    then as a cookie, or as `Authorization: Bearer`. `mark` takes the label of a step; without it the page has
+    no marks. `metrics` returns the text of `/metrics`, `ready` why the work is not done now, "" where it is.
 
-    Examples
-    --------
     >>> from urllib.request import urlopen
     >>> with serve(Feed({"title": "Door"}), port=0) as server, urlopen(server.url) as answer:
     ...     answer.status
@@ -376,7 +381,7 @@ def serve(
         raise wrong_value("port", port, "0 to 65535")
     if not token and not is_local(host):
         raise wrong_value("host", host, "a token with it (TCUQ_TOKEN): others than this machine could look")
-    return Server(feed, page, token or None, mark, metrics, host, _listening(host, port))
+    return Server(feed, page, token or None, mark, metrics, ready, host, _listening(host, port))
 
 
 def _listening(host: str, port: int) -> socket.socket:

@@ -18,7 +18,7 @@ const AXIS_TOPS = [0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1];
 function makeSteps(reasons) {
   const stream = {
     steps: 0, cells: 0, first: 0, per: 1, phase: 0, top: 0.1, peak: 0, reasons, names: [], shifts: false,
-    wrong: null, about: "answer", remarks: [], signals: new Map(), counts: {}, now: {}, past: [], numbers: null, wide: 0,
+    wrong: null, about: "answer", remarks: [], signals: new Map(), counts: {}, now: {}, labels: {}, past: [], numbers: null, wide: 0,
   };
   for (const [name, Kind] of ARRAYS) stream[name] = new Kind(CAPACITY);
   stream.riskLow = stream.riskHigh = stream.risk;
@@ -82,6 +82,7 @@ function makeSteps(reasons) {
     stream.cells = stream.steps;
     for (const row of stream.rows) row.cells = stream.steps;
     stream.counts = part.counts;
+    stream.labels = part.labels;
     stream.now = part.now;
     // A program that was started again tells of its day anew.
     const known = part.past.length ? stream.past.filter(([time]) => time < part.past[0][0]) : stream.past;

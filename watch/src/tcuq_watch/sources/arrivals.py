@@ -18,6 +18,7 @@ from tcuq.log.log import Softmax
 from tcuq.log.quantize import sigmoid_pairs
 
 from ..engine.events import MAX_NAME, Events
+from ..engine.marks import Mark
 
 
 class Notice(NamedTuple):
@@ -62,7 +63,7 @@ class DeviceState(NamedTuple):
 class Arrived:
     """What is committed together."""
 
-    batch: list[Events | DeviceState]  # in the order of arrival, as far as it matters
+    batch: list[Events | DeviceState | Mark]  # in the order of arrival, as far as it matters
     count: int  # events in all
     position: Any  # where the source goes on after this
     refused: dict[str, int]  # what could not be read since the last time, by kind
@@ -110,9 +111,9 @@ class BatchBuilder:
         self.count = 0
         self.tokens: list[Any] = []
         self.notices: list[Notice] = []
-        self._batch: list[Events | DeviceState] = []
+        self._batch: list[Events | DeviceState | Mark] = []
         self._runs: dict[str | None, list[tuple[Any, list[Any]]]] = {}
-        self._states: list[DeviceState] = []
+        self._states: list[DeviceState | Mark] = []
         self._adopted: set[str] = set()
 
     def __bool__(self) -> bool:
@@ -155,8 +156,8 @@ class BatchBuilder:
         self._settle()
         self._append(events)
 
-    def add_state(self, state: DeviceState) -> None:
-        """Take a state; it counts after the events of its device that came before it."""
+    def add_state(self, state: DeviceState | Mark) -> None:
+        """Take a state or a label; it counts after the events of its device that came before it."""
         self._states.append(state)
         self._adopted.add(state.device)
 

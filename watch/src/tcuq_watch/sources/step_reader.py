@@ -29,6 +29,7 @@ from tcuq.monitor.signals import NUMBER, REASONS
 from tcuq.monitor.steps import ACTIONS, NO_REASON, NOT_MOVED, STEP_DTYPE, actions_of
 
 from ..engine.events import IN_UNITS, MAX_NUMBER
+from ..engine.marks import Mark
 from .arrivals import Bad, BatchBuilder, DeviceState, Refused, is_name, seconds
 
 MOST_BAD, MOST_COLUMNS = 1000, 1400
@@ -282,6 +283,15 @@ class StepReader:
             raise Refused("version", f"version is {str(version)[:40]}, expected a text")
         if get("state") is not None:
             self.rows.add_state(DeviceState(device, boot, seq, _state(content["state"]), version))
+            return
+
+        if get("label") is not None and not content.keys() & {"probs", "risk"}:
+            seq = _whole("step", get("step")) if seq < 0 else seq
+            if not isinstance(content["label"], (str, int)):
+                raise Refused(
+                    "label", f"label is {str(content['label'])[:40]}, expected a class, true or false"
+                )
+            self.rows.add_state(Mark(device, boot, seq, content["label"], version))
             return
 
         values, features, label = get("probs"), get("features"), get("label", get("labels"))

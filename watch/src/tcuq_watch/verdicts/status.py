@@ -20,6 +20,8 @@ from .words import (
     in_common,
     known,
     moment,
+    next_to_label,
+    promised,
     rollout,
     share,
     state,
@@ -124,6 +126,9 @@ def _events(summary: Mapping[str, Any]) -> list[str]:
         returned = f"{count(labels['told'])} of {count(labels['asked'])} asked for came back"
         lines.append(f"labels: {returned}, {plural(labels['errors_found'], 'error')} found;")
         lines.append(f"  {accuracy(labels)}")
+        lines += textwrap.wrap(next_to_label(labels), WIDTH, initial_indent="  ", subsequent_indent="    ")
+    for row in summary["promises"]:
+        lines += textwrap.wrap(f"labels: {promised(row)}", WIDTH, subsequent_indent="  ")
     return lines
 
 

@@ -23,6 +23,8 @@ from .words import ORDER
 
 HOUR = 3600.0
 LISTED = 100  # silent devices, those silent for longest, and degraded ones; all are counted
+NEXT, EACH = 10, 3  # devices to label next, and steps of each that are shown
+PICKED = ("boot", "seq", "time", "risk", "answer")  # of a step that is asked for
 LEAST_LOOKS = 8  # behind the expected accuracy of one device, however still it stands
 
 
@@ -46,6 +48,8 @@ def summarize(
     time = now if now is not None else last_heard(shards)
     views = by_version(shards, time, baseline)
     alone = len(views) == 1
+    worst_rows = _worst(views, max(0, worst), time, tags or {}, only or Only())
+    promises = [(shard.version, shard.promise.summary()) for shard in shards if hasattr(shard, "promise")]
     return {
         "time": time,
         "devices": len(views[0].names) if alone else len({name for view in views for name in view.names}),
@@ -59,13 +63,42 @@ def summarize(
         "named": _named(views),
         "versions": [_version(view, SPENT / len(views)) for view in views],
         "rollouts": rollouts(views),
-        **_worst(views, max(0, worst), time, tags or {}, only or Only()),
+        **worst_rows,
         "ranked_by": ranked_by(views),
         "classes": [row for view in views for row in _classes(view)],
         "over_time": [_over_time(view) for view in views],
         "silent_devices": _silent_devices(views),
-        "labels": None if labels is None else labels.summary(),
+        "labels": None
+        if labels is None
+        else {**labels.summary(), "next": _next(labels, worst_rows["worst"], views)},
+        "promises": [{"version": name, **row} for name, row in promises if row is not None],
     }
+
+
+def _next(
+    labels: Labels, worst: Sequence[Mapping[str, Any]], views: Sequence[VersionView]
+) -> list[dict[str, Any]]:
+    """Return the devices to label next: those that need someone first, then those with most steps asked for.
+
+    Only steps that are asked for count: labels of others say nothing of the accuracy.
+    """
+    waiting: dict[tuple[str, str], list[Any]] = {}
+    for row in labels.waiting():
+        waiting.setdefault((row[0], row[1]), []).append(row)
+    urgent = [
+        (row["version"], row["device"]) for row in worst if row["alarm"] or row["silent"] or row["named"]
+    ]
+    names = {view.name: dict(enumerate(view.params.names or ())) for view in views}
+    order = {key: place for place, key in enumerate(urgent)}
+    keys = sorted(waiting, key=lambda key: (order.get(key, len(order)), -len(waiting[key]), key))[:NEXT]
+    found = []
+    for version, device in keys:
+        steps = [dict(zip(PICKED, row[2:], strict=False)) for row in waiting[version, device][:EACH]]
+        for step in steps:
+            step["answer_name"] = (names.get(version) or {}).get(step["answer"], str(step["answer"]))
+        counts = {"steps": len(waiting[version, device]), "needs": (version, device) in order}
+        found.append({"version": version, "device": device, **counts, "newest": steps})
+    return found
 
 
 def last_heard(shards: Iterable[ModelVersion]) -> float | None:
@@ -135,7 +168,7 @@ def _named(views: Sequence[VersionView]) -> dict[str, Any]:
         "of": count,
         "false_share": FALSE_SHARE,
         "from_alarms": max(1, math.ceil(2 * max(shares) * count / FALSE_SHARE)) if shares else None,
-        "by_degradation": count >= PEERS and any(view.params.evidence is not None for view in views),
+        "by_degradation": count >= PEERS and any(view.unit is not None for view in views),
     }
 
 
@@ -276,15 +309,14 @@ def together(views: Sequence[VersionView], tags: Mapping[str, str]) -> list[dict
 
 
 def _device(view: VersionView, slot: int, tags: Mapping[str, str]) -> dict[str, Any]:
-    row, params = view.rows[slot], view.params
-    severe = params.evidence is not None or params.sight is not None
+    row = view.rows[slot]
     times = {"alarm_since": row["alarm_since"], "last_time": view.heard[slot]}
     figures = {"expected_accuracy": view.expected[slot], "usual_accuracy": view.usual, **times}
     return {
         "device": view.names[slot],
         "version": view.name,
         "tag": tags.get(view.names[slot]),
-        "degradation": float(row["degradation"]) / RISK_ONE if severe else None,
+        "degradation": float(row["degradation"]) / RISK_ONE if view.unit is not None else None,
         "recent_risk": float(row["recent_risk"]) / MEAN_ONE,
         **_rates(row),
         "alarm": int(row["alarm"]),

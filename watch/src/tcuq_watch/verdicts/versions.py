@@ -22,7 +22,9 @@ Period = tuple[float, float]
 SILENT_PAUSES, SILENT_SECONDS = 4, 900.0  # after so many usual pauses, and no less than so many seconds
 FALSE_SHARE = 0.1  # of healthy devices among those that are named at a look, on average, at most
 PEERS = 8  # devices at least that one device is compared with
-SPREAD = 0.05  # nats by which the degradations of healthy devices differ at least
+LEAST = {"sight": (0.5, 0.2), "evidence": (0.0, 0.05)}
+"""Degradation that counts, and by how much healthy devices differ, at least: with `sight` in parts of the
+alarm's limit, else in nats of the evidence."""
 SUM = 2.11  # of 1 / (n ln(n)^2) over n from 2 on, rounded up
 
 
@@ -39,6 +41,8 @@ class VersionView:
         self.rows = _together([shard.tallies.devices for shard in shards])
         self.places = _together([shard.places for shard in shards])
         self.heard: Floats = _together([shard.heard for shard in shards])
+        heads = [head for head in LEAST if getattr(self.params, head) is not None]
+        self.unit = heads[0] if heads else None  # of degradations
         self.baseline = from_fit(self.params, versions)
         if period is not None:
             self.baseline = from_period(self.counts.over_time(), self.counts.width, period, versions)
@@ -105,8 +109,8 @@ def _leave_out_moved(views: Sequence[VersionView]) -> None:
 
 def ranked_by(views: Sequence[VersionView]) -> str:
     """Return what devices are ranked by: the degradation where all have one of the same unit."""
-    one = any(all(getattr(view.params, head) is not None for view in views) for head in ("evidence", "sight"))
-    return "degradation" if one else "recent_risk"
+    units = {view.unit for view in views}
+    return "degradation" if len(units) == 1 and None not in units else "recent_risk"
 
 
 def _judge(views: Sequence[VersionView]) -> None:
@@ -118,8 +122,9 @@ def _judge(views: Sequence[VersionView]) -> None:
         if isinstance(view.baseline, Baseline):
             by_alarm[rows["alarm"] > 0] = view.baseline.expected
             for_long = device_p(rows["recent_alarm"] / MEAN_ONE, rows["steps"], view.baseline)
-        if view.params.evidence is not None:
-            by_degradation = degradation_p(rows["degradation"] / RISK_ONE, rows["steps"])
+        if view.unit is not None:
+            least = LEAST[view.unit]
+            by_degradation = degradation_p(rows["degradation"] / RISK_ONE, rows["steps"], *least)
         now.append(np.minimum(1.0, 2 * np.minimum(by_alarm, by_degradation)))  # two ways to be named
         always.append(for_long)
     ends = np.cumsum([len(p) for p in now])[:-1]
@@ -130,8 +135,8 @@ def _judge(views: Sequence[VersionView]) -> None:
         view.named = (view.q <= FALSE_SHARE) | view.worse
 
 
-def degradation_p(degradation: Floats, steps: npt.NDArray[Any]) -> Floats:
-    """Return the chance of so high a degradation, in nats, among devices of one version; 1 if not above 0.
+def degradation_p(degradation: Floats, steps: npt.NDArray[Any], least: float, spread: float) -> Floats:
+    """Return the chance of so high a degradation among devices of one version; 1 if not above `least`.
 
     The middle of all devices and their median deviation stand for healthy ones, so fewer than half may be
     degraded. Clean streams differ more than normal variables do: the tail is that of Student's t with four
@@ -142,8 +147,8 @@ def degradation_p(degradation: Floats, steps: npt.NDArray[Any]) -> Floats:
     if known.sum() < PEERS:
         return chance
     middle = np.median(degradation[known])
-    spread = max(SPREAD, 1.4826 * float(np.median(np.abs(degradation[known] - middle))))
-    high = known & (degradation > max(0.0, middle))
+    spread = max(spread, 1.4826 * float(np.median(np.abs(degradation[known] - middle))))
+    high = known & (degradation > max(least, middle))
     chance[high] = special.stdtr(4, (middle - degradation[high]) / spread)
     return chance
 

@@ -220,6 +220,28 @@ def accuracy(labels: Mapping[str, Any]) -> str:
     return f"accuracy of accepted answers {share(labels['estimate'])} ({sure})"
 
 
+def promised(row: Mapping[str, Any]) -> str:
+    """Return what labels of accepted steps have shown beside what the parameters promise of them."""
+    labeled, wrong, least = row["labeled"], row["wrong"], row["says_from"]
+    whose = f" of {row['devices']:,} devices" if row["devices"] > 1 else ""
+    shown = f"{plural(labeled, 'accepted answer')}{whose} with a label, {wrong:,} wrong"
+    share_of = share(row["max_error"], 0 if row["max_error"] >= 0.01 else 1)
+    if labeled < least:
+        return (
+            f"{shown}; the promise ({share_of} of them wrong, and a constant) says something from "
+            f"{least:,} labels on: {least - labeled:,} more"
+        )
+    allowed = min(row["allowed"], labeled)
+    return f"{shown}; the promise: no more than {allowed:,.1f} ({share(allowed / labeled)}) are"
+
+
+def next_to_label(labels: Mapping[str, Any]) -> str:
+    """Return the devices whose labels are wanted next, in one sentence; "" where none is."""
+    rows = labels.get("next", ())
+    who = ", ".join(f"{row['device']} ({row['steps']:,})" for row in rows[:FEW])
+    return f"to label next (steps that wait): {who}" if rows else ""
+
+
 def rollout(compared: Mapping[str, Any]) -> str:
     """Return how a version compares with the one before it, and how often that verdict is wrong."""
     new, old, hours = compared["version"], compared["before"], compared["width"] // 3600
