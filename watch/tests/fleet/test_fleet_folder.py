@@ -469,3 +469,29 @@ def test_a_commit_is_on_the_disk_and_nobody_writes_in_between(tmp_path: Path) ->
                 other.execute("INSERT INTO request (id, time, asked) VALUES ('x', 0, '{}')")
             fleet.store.put_marks([(1, 2, 3.0)])
         assert fleet.store.marks() == {1: 2}
+
+
+@pytest.mark.parametrize("by_device", [False, True])
+def test_events_of_a_commit_give_the_states_again(tmp_path: Path, by_device: bool) -> None:
+    """Also of events that are held, of devices that came later, and of decisions that devices made."""
+    rng = np.random.default_rng(1)
+    probs = rng.dirichlet(np.ones(3), 400).astype(np.float32)
+    steps = Monitor(PARAMS).run(probs)
+    with small(tmp_path / "f", hold=8) as fleet:
+        [model] = fleet.models.values()
+        for at in range(40):
+            names = [f"d{number}" for number in rng.integers(0, 3 + at, 10)]
+            seqs = at + rng.integers(0, 4, 10)
+            rows = slice(10 * at, 10 * at + 10)
+            content = {"steps": steps[rows]} if by_device else {"probs": probs[rows]}
+            fleet.take(Events(names, [0] * 10, seqs, times=1.7e9 + seqs, **content))
+        parts = [content for (content,) in fleet.store._sql.execute("SELECT content FROM part")]
+        assert sum(b'"places", "<i8", [3, 10]' in content for content in parts) > 5
+        assert model.places["held"].sum() > 5
+        expected = model.arrays()
+    with small(tmp_path / "f") as fleet:
+        [model] = fleet.models.values()
+        found = model.arrays()
+    assert found.keys() == expected.keys()
+    for name, array in expected.items():
+        assert np.array_equal(found[name].view(np.uint8), array.view(np.uint8)), name

@@ -168,7 +168,7 @@ def _alarm(params: Params) -> str:
     if rise is None:
         return "no alarm"
     if params.evidence is None:
-        return f"alarm on risk, limit {rise.limit:.3g}"
+        return f"alarm on {'risk' if params.sight is None else 'distance'}, limit {rise.limit:.3g}"
     names = " ".join(params.evidence.coef)
     found = (params.notes.get("fit") or {}).get("evidence") or {}
     how = "deviations" if "from" in found else "learned"

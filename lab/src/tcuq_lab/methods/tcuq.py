@@ -21,7 +21,7 @@ from tcuq.monitor.params import Params
 from tcuq.monitor.signals import NUMBER
 
 from ..detectors.scores import Doubles
-from ..detectors.switches import capped
+from ..detectors.switches import above, capped
 from ..harness.types import Answers, Array, Outputs, Switch
 from ..metrics.alarms import candidates, rested_sums
 from ..metrics.drops import Measure, objective
@@ -289,9 +289,11 @@ class Ours:
 
     def _alarm(self, seen: Outputs, steps: Array, signals: Array | None) -> Any:
         on = np.asarray(steps["alarm"] > 0)
-        if signals is None or self.params.evidence is None:
+        if signals is None or (self.params.evidence is None and self.params.sight is None):
             return on
         pieces = seen.pieces()
+        if self.params.sight is not None:
+            return _switch_of(np.stack([steps["degradation"][at] for at in pieces]), on)
         added = np.stack(
             [added_to(self.params, seen.taken(at).log(), steps[at], signals[at]) for at in pieces]
         )
@@ -322,6 +324,16 @@ class Ours:
             f"{len(notes.get('warnings', ()))} warnings",
         ]
         return ", ".join(said)
+
+
+def _switch_of(distance: Doubles, on: Bools) -> Switch:
+    """Return an alarm on a distance: as the monitor has it at its own limit, 1, else while it is that far."""
+    own = on.reshape(distance.shape)
+
+    def moved(limits: Floats) -> Bools:
+        return np.where((limits == 1)[:, None, None], own, above(distance, limits))
+
+    return Switch(moved, lambda settled: candidates(distance[settled]), 1.0)
 
 
 def run(params: Params, seen: Outputs, signals: bool = False) -> tuple[Array, Array | None]:

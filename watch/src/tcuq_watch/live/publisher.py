@@ -166,7 +166,7 @@ class Publisher:
 def deviations(sight: Sight | None, answers: npt.NDArray[Any], signals: Any, gauges: Any) -> Any:
     """Return how far each number of a step is off its clean mean, NaN where it is not told; None without any.
 
-    The last one, the distance of the gauges, is a number of the core alone.
+    Sums of features, and the distance of all of those or of the gauges, are numbers of the core alone.
     """
     if sight is None:
         return None
@@ -175,6 +175,6 @@ def deviations(sight: Sight | None, answers: npt.NDArray[Any], signals: Any, gau
     if gauges is not None:
         values[:, :seen] = gauges
     if signals is not None:
-        own = range(seen, len(means) - (seen > 0))
+        own = [place for place, name in enumerate(sight.numbers) if place >= seen and name in NUMBER]
         values[:, own] = signals[:, [NUMBER[sight.numbers[place]] for place in own]]
     return (values - means) / spread - np.array(sight.class_means)[answers]

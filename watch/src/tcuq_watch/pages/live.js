@@ -295,7 +295,7 @@ function start() {
     unknown = shown !== "here" && shown !== "paused";
     const words = {
       opening: "connecting\u2026", away: "connection lost, trying again\u2026", ended: "the program has ended",
-      locked: "the token is no longer valid: open the new link", lost: "device lost, waiting for it",
+      locked: "the token is no longer valid: open the new link", lost: device && device.text.endsWith(" ended") ? "the input has ended" : "device lost, waiting for it",
       paused: "live, paused below", here: "live" + (stream.rate() ? ", " + real(stream.rate(), stream.rate() < 9.95 ? 1 : 0) + " steps/s" : ""), quiet: stream.steps ? "no step for " + span : none,
     };
     root.dataset.state = shown;
