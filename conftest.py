@@ -45,20 +45,11 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         shutil.rmtree(os.environ.pop(compile_cache.VARIABLE, ""), ignore_errors=True)
 
 
-LAB = tuple(
-    f"lab/tests/{name}/"
-    for name in ("audio", "boards", "corruptions", "experiments", "methods", "reproduce", "zoo")
-)
-"""Tests of the lab that train networks, draw corruptions or run experiments: all of them are slow."""
-
-
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the cases as slow that come after the first few of a test marked `cases`."""
     seen: Counter[str] = Counter()
     for item in items:
-        if item.nodeid.startswith(LAB):
-            item.add_marker(pytest.mark.slow)
         few = item.get_closest_marker("cases")
         if few is not None and item.get_closest_marker("slow") is None:
             test = item.nodeid.partition("[")[0]

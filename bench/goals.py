@@ -1,4 +1,4 @@
-"""Figures held against their goals: what a bench prints and returns, and what `docs/CLAIMS.md` may say."""
+"""Figures held against their goals: what a bench prints and returns, and what `docs/claims.toml` may say."""
 
 from __future__ import annotations
 

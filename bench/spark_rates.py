@@ -99,7 +99,7 @@ def spark_run(
         commit = folder / "run" / "checkpoint" / "commits" / str(number)
         while not commit.exists():
             if process.poll() is not None:
-                raise SystemExit("Spark has ended early; run tests/support/spark_stream.py to see why")
+                raise SystemExit("Spark has ended early; run watch/tests/support/spark_stream.py to see why")
             time.sleep(0.01)
         moments.append((time.time() - began, processor_seconds(process.pid)))
     if process.wait():

@@ -24,10 +24,10 @@ extensions = [
     "site_keys",
     "site_tables",
 ]
-exclude_patterns = ["_ext", "_static", "CLAIMS.md"]
+exclude_patterns = ["_ext", "_static", "RELEASING.md"]
 nitpicky = True
 # Docstrings name arguments, fields and names of other packages as they name what is in the reference.
-nitpick_ignore_regex = [(r"py:.*", r".*"), (r"c:identifier", r"u?int\d+_t|size_t")]
+nitpick_ignore_regex = [(r"py:.*", r".*"), (r"c:identifier", r"u?int\d+_t|size_t|TCUQ_MAX_GAUGES")]
 
 tcuq_repository = "https://github.com/tcuq/tcuq"
 tcuq_tag = f"v{tcuq.__version__}"
@@ -39,15 +39,14 @@ SEARCHED = {
     "START": "install getting started quickstart begin setup first steps",
     "index": "install installation pip",
     "concepts/when_not": "when not to use limitations drawbacks weaknesses disadvantages",
-    "concepts/monitor": "drift detection out-of-distribution uncertainty pace persistence",
+    "concepts/monitor": "ground truth glossary drift detection out-of-distribution uncertainty persistence",
     "results/alarms": "drift shift detection delay false alarms alarm per hour",
     "results/answers": "selective prediction selective risk abstention coverage",
     "results/accuracy": "accuracy estimation ATC label-free",
-    "concepts/words": "ground truth glossary terms",
     "EXPORT": "export firmware arduino zephyr",
     "FLEET": "fleet devices",
-    "COST": "flash size RAM memory footprint",
-    "GUARANTEES": "proof bound guarantee",
+    "DEVICE": "flash size RAM memory footprint",
+    "TRUST": "proof bound guarantee",
 }
 """Words that newcomers search for, by the page that the search shows first; the page must have them."""
 

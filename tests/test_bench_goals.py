@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import bench
+import claims
 import fit_million
 import goals
 import pytest
@@ -52,12 +53,19 @@ def test_the_bench_of_steps_fails_too(us: float, result: int, monkeypatch: pytes
 
 
 def test_pages_say_met_where_the_stored_figures_meet_their_goals() -> None:
-    rows = (ROOT / "docs" / "CLAIMS.md").read_text(encoding="utf-8").splitlines()
+    pytest.importorskip("tomllib", reason="Python 3.11 or newer reads TOML")
+    rows = claims.claims()
     assert STORED
     for path in STORED:
         stored = json.loads(path.read_text(encoding="utf-8"))
-        (row,) = (each for each in rows if f"`python bench/{path.stem}.py`" in each)
-        claim, _, figure, status = row.strip("| ").split(" | ")
+        (row,) = (each for each in rows if f"`python bench/{path.stem}.py`" in each.command)
+        claim, _, figure, status = row
         assert status == goals.status(stored)
         for name, goal in stored["goals"].items():
             assert f"{goal:g} " in claim and f"{stored['figures'][name]:.0f} " in figure
+
+
+def test_every_command_of_a_claim_names_what_exists(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("tomllib", reason="Python 3.11 or newer reads TOML")
+    assert claims.main([]) == 0, capsys.readouterr().out
+    assert claims.main(["flag rate"]) == 0 and "tested" in capsys.readouterr().out

@@ -8,14 +8,13 @@ import sys
 from importlib import metadata
 from pathlib import Path
 
-import supply
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from places import ROOT
 
 from tcuq._version import VERSION
 
-PACKAGES = [ROOT / folder / "src" / name for name, folder in supply.PACKAGES.items() if name != "tcuq_lab"]
+PACKAGES = [ROOT / folder / "src" for folder in (".", "device", "watch")]
 
 # Connections and names that were looked up; those to this machine count too.
 WATCHED = """
@@ -116,7 +115,7 @@ def test_the_last_series_is_supported_and_the_versions_of_the_tests_fit_every_di
     assert all(
         str(each.specifier)[:2] == "==" and each.url is None and each.marker for each in fixed.values()
     )
-    for folder in supply.PACKAGES.values():
+    for folder in (".", "device", "watch", "lab"):
         asked = metadata.requires(f"tcuq-{folder}" if folder != "." else "tcuq") or []
         for need in map(Requirement, asked):
             name = canonicalize_name(need.name)

@@ -5,6 +5,8 @@
 makes a folder ``tcuq`` in each of ``OUT/arduino``, ``OUT/platformio``, ``OUT/espidf`` and ``OUT/zephyr``: the
 monitor with a demo monitor, as `tcuq export` writes it in each form, under the name `tcuq`. The version is
 that of tcuq. The same source gives the same bytes; a line for each folder shows their digest.
+The linters of the registries look at them where they are installed (arduino-lint; pip install platformio
+idf-component-manager).
 docs/RELEASING.md says what to do with them.
 """
 
@@ -13,6 +15,9 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import os
+import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -195,28 +200,45 @@ def digest(texts: Texts) -> str:
     return whole.hexdigest()[:16]
 
 
+LINTERS = {
+    "arduino": ["arduino-lint", "--library-manager", "submit", "--compliance", "strict", "."],
+    "platformio": ["pio", "pkg", "pack", "-o", os.devnull, "."],
+    "espidf": ["compote", "component", "pack", "--name", LIBRARY, "--dest-dir", "../dist"],
+}
+"""What each registry runs on a package before it takes it."""
+
+
+def linted(folder: Path) -> bool:
+    """Run the linter of the registry of a package; one that is not installed is named and left out."""
+    name = folder.parent.name
+    words = LINTERS.get(name, [])
+    beside = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    if not words or shutil.which(words[0], path=beside) is None:
+        print(f"{name}: not linted" + (f", {words[0]} is not installed" if words else ""))
+        return True
+    done = subprocess.run([shutil.which(words[0], path=beside) or "", *words[1:]], cwd=folder, text=True)
+    print(f"{name}: {words[0]} {'passed' if done.returncode == 0 else 'FAILED'}")
+    return done.returncode == 0
+
+
 def main(argv: list[str] | None = None) -> int:
-    """Write all packages; nothing that exists is replaced."""
+    """Write all packages and lint them; nothing that exists is replaced."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("out", type=Path, metavar="OUT", help="a folder; made when it does not exist")
+    parser.add_argument("out", type=Path, metavar="OUT", help="a new folder")
     out: Path = parser.parse_args(argv).out
-    present = [folder for folder in (out / each.form for each in REGISTRIES) if folder.exists()]
-    if present or (out.exists() and not out.is_dir()):
-        print(f"registry: {(present or [out])[0]} exists, expected a new folder; remove it", file=sys.stderr)
+    if out.exists():
+        print(f"registry: {out} exists, expected a new folder; remove it", file=sys.stderr)
         return 2
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        for name, texts in packages().items():
-            (out / name).mkdir()
-            folder = out / name / LIBRARY
-            put(texts, folder)
-            print(f"{folder}: tcuq {VERSION}, {len(texts)} files, sha256 {digest(texts)}")
-    except OSError as error:
-        print(f"registry: {error}", file=sys.stderr)
-        return 2
-    return 0
+    passed = []
+    for name, texts in packages().items():
+        folder = out / name / LIBRARY
+        folder.parent.mkdir(parents=True)
+        put(texts, folder)
+        print(f"{folder}: tcuq {VERSION}, {len(texts)} files, sha256 {digest(texts)}")
+        passed.append(linted(folder))
+    return int(not all(passed))
 
 
 if __name__ == "__main__":

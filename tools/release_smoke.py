@@ -1,20 +1,18 @@
+# SPDX-License-Identifier: MIT
 """Try an installed tcuq as a newcomer would: made data first, then the commands of the README.
 
-    python tools/release_smoke.py README.md [FOLDER]
+    python tools/release_smoke.py README.md
 
-Works in a temporary folder, with the Python that runs it, without a shell and without a network: wheels are
-tried with it on every platform. FOLDER holds the reader's own `model.tflite` and `pictures`. What the README
-needs and is not there (scikit-learn, that folder, packages for it) leaves commands out, each with its reason.
-Exit status: 0; 1 with the command that failed.
+Works in a temporary folder with the Python that runs it, without a shell and without a network: wheels are
+tried with it on every platform. What needs a reader's own model is left out. Exit status: 0; 1 with the
+command that failed.
 """
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -37,105 +35,36 @@ tcuq report decisions.csv --params params.json -o report.html
 tcuq export params.json firmware --name kws
 tcuq export params.json arduino --form arduino
 """
-MODEL = "run: with model"
-"""The mark of blocks that need the reader's own model and pictures."""
-PACKAGES = {"ai_edge_litert": "ai-edge-litert", "PIL": "pillow"}
-"""What these blocks need, and what to install for it."""
-BLOCK = re.compile(
-    r"(?P<marks>(?:^<!--[^\n]*-->\n)*)^```(?P<language>sh|python)\n(?P<code>.*?)^```", re.M | re.S
-)
+BLOCK = re.compile(r"(?P<marks>(?:^<!--[^\n]*-->\n)*)^```(?P<kind>sh|python)\n(?P<code>.*?)^```", re.M | re.S)
 
 
-def readme_parts(page: str) -> list[tuple[str, str, bool]]:
-    r"""Return what a page asks a reader to run: language, code, and whether it needs a model of the reader.
-
-    Lines of `tcuq` come one by one. A comment `<!-- not run: ... -->` or `<!-- fails: ... -->` before a block
-    leaves it out. Lines of other programs are left out too.
+def parts(page: str) -> list[list[str]]:
+    r"""Return what a page asks a reader to run, as arguments of Python.
 
     Examples
     --------
-    >>> readme_parts("```sh\npip install x\ntcuq demo --out d  # try\n```\n")
-    [('sh', 'tcuq demo --out d  # try', False)]
-    >>> readme_parts("<!-- not run: needs a board -->\n```sh\ntcuq live p.json x\n```\n")
+    >>> parts("```sh\npip install x\ntcuq demo --out d  # try\n```\n")
+    [['-m', 'tcuq', 'demo', '--out', 'd']]
+    >>> parts("<!-- run: with model -->\n```sh\ntcuq start model.tflite x\n```\n")
     []
-    >>> readme_parts("<!-- run: with model -->\n<!-- slow -->\n```sh\ntcuq start model.tflite x\n```\n")
-    [('sh', 'tcuq start model.tflite x', True)]
     """
-    parts: list[tuple[str, str, bool]] = []
+    found = []
     for block in BLOCK.finditer(page):
-        if "<!-- not run" in block["marks"] or "<!-- fails" in block["marks"]:
-            continue
-        model = MODEL in block["marks"]
-        if block["language"] == "python":
-            parts.append(("python", block["code"], model))
-            continue
-        lines = block["code"].replace("\\\n", " ").splitlines()
-        parts += [("sh", line, model) for line in lines if line.startswith("tcuq ")]
-    return parts
-
-
-def missing(folder: Path | None) -> str:
-    """Return what keeps commands on the reader's own model from running; nothing if all is there."""
-    if folder is None:
-        return "no folder with model.tflite and pictures was given"
-    absent = [extra for name, extra in PACKAGES.items() if importlib.util.find_spec(name) is None]
-    return f"pip install {shlex.join(absent)}" if absent else ""
-
-
-def named(language: str, code: str) -> str:
-    """Return how a part is called in what is printed, on one line."""
-    name = code if language == "sh" else f"python block: {code.strip().splitlines()[0]} ..."
-    return " ".join(name.split())
-
-
-def run(language: str, code: str, folder: Path) -> None:
-    """Run one part in a folder; end with status 1 where it fails."""
-    command = ["-m", "tcuq", *shlex.split(code, comments=True)[1:]] if language == "sh" else ["-c", code]
-    environment = {**os.environ, "PYTHONUTF8": "1", "PYTHONWARNINGS": "error"}
-    done = subprocess.run(
-        [sys.executable, *command],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-    )
-    print(f"{'ok  ' if done.returncode == 0 else 'FAIL'}  {named(language, code)}", flush=True)
-    if done.returncode != 0:
-        raise SystemExit(f"smoke: exit status {done.returncode}\n{done.stdout[-1000:]}{done.stderr[-3000:]}")
-
-
-def main(arguments: list[str]) -> int:
-    """Try everything."""
-    if len(arguments) not in (1, 2):
-        print("usage: release_smoke.py README [FOLDER]", file=sys.stderr)
-        return 2
-    page = Path(arguments[0]).read_text(encoding="utf-8")
-    parts = readme_parts(page)
-    if not parts:
-        print(f"smoke: {arguments[0]} has no block to run, expected commands of tcuq", file=sys.stderr)
-        return 2
-    with tempfile.TemporaryDirectory() as scratch:
-        made, read = Path(scratch, "made"), Path(scratch, "readme")
-        made.mkdir()
-        read.mkdir()
-        run("python", MADE, made)
-        for line in COMMANDS.split("\n")[1:-1]:
-            run("sh", line, made)
-        if importlib.util.find_spec("sklearn") is None:
-            print("left out: the README's commands (scikit-learn is missing: pip install scikit-learn)")
-            return 0
-        given = Path(arguments[1]) if len(arguments) == 2 else None
-        absent = missing(given)
-        if given is not None:
-            shutil.copytree(given, read, dirs_exist_ok=True)
-        for language, code, model in parts:
-            if model and absent:
-                print(f"left out: {named(language, code)} ({absent})")
-            else:
-                run(language, code, read)
-    return 0
+        if not re.search("not run|fails|with model", block["marks"]):
+            lines = block["code"].replace("\\\n", " ").splitlines() if block["kind"] == "sh" else []
+            found += [["-m", *shlex.split(line, comments=True)] for line in lines if line.startswith("tcuq ")]
+            found += [] if lines else [["-c", block["code"]]]
+    return found
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    page = parts(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    if not page:
+        sys.exit(f"smoke: {sys.argv[1]} has no block to run, expected commands of tcuq")
+    made = [["-c", MADE], *(["-m", *shlex.split(line)] for line in COMMANDS.split("\n")[1:-1])]
+    environment = {**os.environ, "PYTHONUTF8": "1", "PYTHONWARNINGS": "error"}
+    for commands in (made, page):
+        with tempfile.TemporaryDirectory() as folder:
+            for command in commands:
+                subprocess.run([sys.executable, *command], cwd=folder, env=environment, check=True, stdout=2)
+                print("ok  ", " ".join(" ".join(command[1:]).split())[:100], flush=True)

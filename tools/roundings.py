@@ -1,7 +1,7 @@
 """How far the integers of the core are from real numbers, function by function.
 
 `python tools/roundings.py` tries every argument where there are few enough, and every cell of a table at its
-edges, thirds and middle otherwise. docs/GUARANTEES.md has the table; a test compares. The functions are
+edges, thirds and middle otherwise. docs/TRUST.md has the table; a test compares. The functions are
 those of `tcuq.reference`, which the core equals bit for bit.
 """
 

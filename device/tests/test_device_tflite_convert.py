@@ -75,7 +75,7 @@ def test_other_scales_equal_the_reference(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("core", "count"),
-    [("m4", 3), *(pytest.param(core, 100, marks=pytest.mark.slow) for core in ("m4", "m7", "m0"))],
+    [("m4", 3), *(pytest.param(core, 25, marks=pytest.mark.slow) for core in ("m4", "m7", "m0"))],
 )
 def test_every_tensor_on_a_core_equals_the_reference(core: str, count: int, tmp_path: Path) -> None:
     cases, wanted = [], []

@@ -8,7 +8,7 @@ const told = (page) => {
 var Scorer = {
   score: ([page, title, anchor, description, score]) =>
     score + Math.round(30 * told(page)) -
-    (/^(project|corruptions)\/|^reference\/spec|^(TRUST|RELEASING|FLEET_NUMBERS|SPARK|LAB|DEVICE)/.test(page) ? 8 : 0),
+    (/^corruptions\/|^reference\/spec|^(TRUST|SPARK|LAB)/.test(page) ? 8 : 0),
   objNameMatch: 11, objPartialMatch: 6, objPrio: {0: 15, 1: 5, 2: -5}, objPrioDefault: 0,
   title: 15, partialTitle: 7, term: 5, partialTerm: 2,
 };

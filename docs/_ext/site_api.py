@@ -59,10 +59,13 @@ def said_of(module: ModuleType, name: str) -> str:
     True
     """
     path = Path(inspect.getsourcefile(module) or "")
+    path = (
+        path.with_suffix(".pyi") if path.with_suffix(".pyi").exists() else path
+    )  # names that come when asked for
     body = ast.parse(path.read_text(encoding="utf-8")).body
     for statement in ast.walk(ast.Module(body, [])):
         if isinstance(statement, ast.ImportFrom) and name in {each.name for each in statement.names}:
-            package = module.__name__ if path.name == "__init__.py" else module.__name__.rpartition(".")[0]
+            package = module.__name__ if path.stem == "__init__" else module.__name__.rpartition(".")[0]
             for _ in range(statement.level - 1):
                 package = package.rpartition(".")[0]
             home = f"{package}.{statement.module}" if statement.level else str(statement.module)

@@ -26,8 +26,8 @@ said = {on_inference(*row).partition(" ")[0] for row in zip(log.probs, log.featu
 assert said == {"act:", "ask:", "hold:"}, said
 """,
     ("docs/PYTHON.md", True): "assert again.save() == state",
-    ("docs/FRAMES.md", False): "assert type(item).__name__ == 'PosteriorsFrame', item",
-    ("docs/EXPORT_C.md", True): "assert np.ptp(features, axis=0).min() > 20  # features that say something",
+    ("docs/reference/formats.md", False): "assert type(item).__name__ == 'PosteriorsFrame', item",
+    ("docs/EXPORT.md", True): "assert np.ptp(features, axis=0).min() > 20  # features that say something",
     ("examples/README.md", False): """
 import os
 assert os.path.isfile("arduino/tcuq_monitor/library.properties")
@@ -124,3 +124,13 @@ def test_figures_of_the_readme_are_those_of_the_demo(made: Made) -> None:
             assert high - low <= max(2.0, 0.1 * high), (one, other)
         else:
             assert one == other
+
+
+@pytest.mark.parametrize("name", ["no_labels", "vibration"])
+def test_the_code_of_a_notebook_is_that_of_its_page(name: str) -> None:
+    """`jupytext --to ipynb NAME.md` makes it again; then take out the cells of what was printed."""
+    page = ROOT / "docs" / "tutorials" / f"{name}.md"
+    cells = json.loads(page.with_suffix(".ipynb").read_text(encoding="utf-8"))["cells"]
+    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    blocks = re.findall(r"^```python\n(.*?)\n```", page.read_text(encoding="utf-8"), re.M | re.S)
+    assert code == blocks and code

@@ -57,15 +57,19 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build(need("cc", "gcc"), target, *FLAGS["sanitized"])
 
 
+@pytest.fixture(scope="module")
+def encoded() -> list[tuple[Case, bytes]]:
+    """The vectors and steps of all kinds, with the frames of the oracle and of Python."""
+    return [*vectors(), *((case, case.encoded()) for case in random_cases(120, seed=1))]
+
+
 @pytest.mark.parametrize(("compiler", "mode"), builds(FLAGS))
-def test_frames_of_c_are_those_of_the_vectors_and_of_python(compiler: str, mode: str, tmp_path: Path) -> None:
+def test_frames_of_c_are_those_of_the_vectors_and_of_python(
+    compiler: str, mode: str, encoded: list[tuple[Case, bytes]], tmp_path: Path
+) -> None:
     need_compiler(compiler, mode, tmp_path)
     program = build(compiler, tmp_path / "run_frames", *STRICT, *FLAGS[mode])
-    stored = list(vectors())
-    assert written([program], [case for case, _ in stored]) == [frame for _, frame in stored]
-    cases = random_cases(120, seed=1)
-    for case, found in zip(cases, written([program], cases), strict=True):
-        assert found == case.encoded()
+    assert written([program], [case for case, _ in encoded]) == [frame for _, frame in encoded]
 
 
 @pytest.mark.parametrize("level", first_quick(["-O3", "-Ofast", "-O0"]))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Everything that writes, with a fault at any file operation: the old output or the new one, never a mix.
 
-A sample of the points; `make faults` tries all of them.
+A sample of the points; `make fuzz` tries all of them.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from tcuq.log.quantize import quantize_features, quantize_probs
 from tcuq.monitor.heads import InstantHead
 from tcuq.monitor.signals import profile_signals
 
-# Of the four signals of the paper: docs/GUARANTEES.md.
+# Of the four signals of the paper: docs/TRUST.md.
 ERRORS = {"divergence": 5.0e-4, "instability": 8.0e-5, "flips": 2.5e-5, "doubt": 2.5e-5}
 
 

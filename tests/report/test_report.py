@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from devtools import Browser
+from devtools import chromium
 from PIL import Image
 from refusals import refused
 from report_logs import dwell_log, params_for
@@ -234,14 +234,14 @@ def test_a_shift_is_found_in_time_late_or_missed_and_an_alarm_may_be_without_har
 
 def test_the_axis_stands_beside_its_area_and_rows_stay_low_on_a_phone(tmp_path: Path, case: Any) -> None:
     (tmp_path / "page.html").write_text(case[-1], encoding="utf-8")
-    browser = Browser(tmp_path / "profile")
+    browser = chromium()
     tab = browser.tab()
     tab.open((tmp_path / "page.html").as_uri())
     tab.wait("document.documentElement.dataset.ready")
     boxes = "map((each) => each.getBoundingClientRect().toJSON())"
     places = f"(query) => [...document.querySelectorAll(query)].{boxes}"
     ticks, [area] = (tab.js(f"({places})('#acted .course {name}')") for name in (".y-ticks span", ".area"))
-    tab.size(390, 800, phone=True)
+    tab.size(390, 800)
     rows = tab.js(f"({places})('#acted tbody :is(tr, td)')")
     wide = tab.js("document.documentElement.scrollWidth")
     browser.close()
@@ -472,7 +472,7 @@ def test_the_policy_lists_every_script_and_the_style(case: Any) -> None:
 def test_the_policy_stops_a_script_that_is_not_of_the_page(tmp_path: Path, case: Any) -> None:
     page = case[-1].replace("</body>", "<script>document.documentElement.dataset.foreign = 1</script></body>")
     (tmp_path / "page.html").write_text(page, encoding="utf-8")
-    tag = opened(tmp_path / "page.html", tmp_path / "profile")
+    tag = opened(tmp_path / "page.html")
     assert 'data-ready="1"' in tag and "data-foreign" not in tag
 
 
@@ -485,7 +485,7 @@ def test_page_in_a_browser(tmp_path: Path, case: Any, steps: int) -> None:
     if steps > 5000:
         page = render(np.tile(decisions, steps // 5000), first=1_000_000)
     (tmp_path / "page.html").write_text(driven(page), encoding="utf-8")
-    tag = opened(tmp_path / "page.html", tmp_path / "profile")
+    tag = opened(tmp_path / "page.html")
     assert 'data-ready="1"' in tag and "data-error" not in tag, tag
     assert 'data-drawn="true"' in tag
     seen = json.loads(re.search(r'data-seen="(\[\[.*?\]\])"', tag)[1])  # type: ignore[index]

@@ -1,20 +1,18 @@
-"""The driver of Chromium for tests: they are skipped where the browser is missing."""
+"""The driver of Chromium for tests: they are skipped where it or the browser is missing."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-import chromium
 import pytest
-from chromium import Tab
 
-__all__ = ["Browser", "Tab"]
+if TYPE_CHECKING:
+    from browser import Browser
 
 
-class Browser(chromium.Browser):
-    """A browser without a window and with a folder of its own."""
-
-    def __init__(self, folder: Path, offline: bool = False) -> None:
-        if chromium.browser_path() is None:
-            pytest.skip("chromium is missing (Debian package chromium)")
-        super().__init__(folder, offline)
+def chromium(offline: bool = False) -> Browser:
+    """Start a browser without a window."""
+    browser = pytest.importorskip("browser", reason="playwright is missing: pip install playwright")
+    if browser.browser_path() is None:
+        pytest.skip("chromium is missing (Debian package chromium)")
+    return browser.Browser(offline)

@@ -138,10 +138,7 @@ def parse(text: str, name: str) -> Page:
 
 
 def page_files() -> list[Path]:
-    """Return the pages of the documentation: the READMEs of all distributions, those of examples and proofs.
-
-    Pages of the site below docs/project are these files once more.
-    """
+    """Return the pages of the documentation, the READMEs of all distributions among them."""
     places = ("*.md", "docs/**/*.md", "*/README.md")
     found = {path for place in places for path in ROOT.glob(place)}
     return sorted(path for path in found if path.name != "CHANGELOG.md")  # which speaks of the past

@@ -6,13 +6,11 @@ import base64
 import hashlib
 import json
 import re
-import subprocess
 from pathlib import Path
 from typing import Any
 
-import chromium
 import numpy as np
-import pytest
+from devtools import chromium
 
 
 def value(page: str, key: str) -> str:
@@ -80,20 +78,12 @@ def driven(page: str) -> str:
     return page.replace("</body>", DRIVE + "</body>")
 
 
-def opened(path: Path, folder: Path) -> str:
+def opened(path: Path) -> str:
     """The start tag of the page after its scripts ran in a browser."""
-    browser = chromium.browser_path()
-    if browser is None:
-        pytest.skip("chromium is missing (Debian package chromium)")
-    options = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-    options += ["--window-size=1200,1000", "--virtual-time-budget=2000", f"--user-data-dir={folder}"]
-    done = subprocess.run(
-        [browser, *options, "--dump-dom", path.as_uri()],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    found = re.search(r"<html[^>]*>", done.stdout)
-    assert found, done.stderr[-2000:]
-    return found[0].replace("&quot;", '"')
+    browser = chromium()
+    tab = browser.tab(viewport={"width": 1200, "height": 1000})
+    tab.open(path.as_uri())
+    tab.wait("document.readyState === 'complete'")
+    found = str(tab.js("document.documentElement.cloneNode(false).outerHTML"))
+    browser.close()
+    return found.replace("&quot;", '"')

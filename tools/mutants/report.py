@@ -118,26 +118,6 @@ def write(results: Sequence[Result], folder: Path) -> float:
     return rate
 
 
-def selfcheck(name: str, results: Sequence[Result], folder: Path) -> float:
-    """Print how many of the mutants that the vectors kill a self-check kills, and write the others."""
-    counts: dict[str, Counter[str]] = {file: Counter() for file in SOURCES}
-    for mutant, verdict in results:
-        counts[mutant.file][verdict.status] += 1
-    total = sum(counts.values(), Counter())
-    of = total[KILLED] + total[SURVIVED]
-    rate = percent(total[KILLED], of)
-    lines = [f"{name}: the self-check kills {total[KILLED]} of {of} that the vectors kill: {rate:.1f} %"]
-    for file, count in counts.items():
-        if count[KILLED] + count[SURVIVED]:
-            lines.append(f"    {file:18}{count[KILLED]:6} of {count[KILLED] + count[SURVIVED]}")
-    print("\n".join(lines), flush=True)
-    folder.mkdir(parents=True, exist_ok=True)
-    missed = [(mutant, verdict) for mutant, verdict in results if verdict.status == SURVIVED]
-    text = "\n".join([*lines, "", *_readable(missed, set())]) + "\n"
-    (folder / f"selfcheck_{name}.txt").write_text(text, "utf-8")
-    return rate
-
-
 def _readable(survivors: Sequence[Result], known: set[Key]) -> list[str]:
     return [
         f"{mutant.name} ({mutant.kind}, {verdict.build})"

@@ -2,7 +2,6 @@
 """Change the core at every place, one change at a time, and see whether the tests notice.
 
     python tools/mutants/run.py [--jobs J] [--sample N --seed S] [--file NAME] [--list] [--no-flips]
-    python tools/mutants/run.py --selfcheck [--packages FOLDER]
 
 Needs Python 3.10 and a C compiler, nothing else. Exit status: 0, or 1 when fewer mutants than the floor are
 killed, or 2 when it cannot run.
@@ -13,7 +12,6 @@ from __future__ import annotations
 import argparse
 import os
 import random
-import subprocess
 import sys
 import tempfile
 import threading
@@ -27,10 +25,6 @@ from mutants import report
 from mutants.builds import CORE, ROOT, builds, compiler
 from mutants.judge import Judge, Verdict
 from mutants.places import SOURCES, Mutant, mutants
-from mutants.selfchecks import SelfCheck
-
-SELFCHECK_FLOOR = 80.0
-"""Percent of the mutants that the vectors kill in the build of a package."""
 
 FLOOR = 95.0
 """Percent of the mutants that neither a compiler nor survivors.txt shows to behave like the original."""
@@ -47,10 +41,6 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--list", action="store_true", help="print the mutants and end")
     parser.add_argument("--no-flips", action="store_true", help="leave out the bit flips, some seconds each")
     parser.add_argument("--floor", type=float, help="percent below which the status is 1")
-    parser.add_argument("--selfcheck", action="store_true", help="judge the self-checks of exported packages")
-    parser.add_argument(
-        "--packages", type=Path, help="their folder, as packages.py writes it; else exported again"
-    )
     parser.add_argument("--out", type=Path, default=ROOT / "out" / "mutants", help="folder of the results")
     asked = parser.parse_args(arguments)
     chosen = choose(mutants(CORE, tuple(asked.file or SOURCES)), asked.sample, asked.seed)
@@ -62,33 +52,12 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     cc = compiler()
     with tempfile.TemporaryDirectory(prefix="mutants") as scratch:
-        if asked.selfcheck:
-            floor = SELFCHECK_FLOOR if asked.floor is None else asked.floor
-            return selfcheck(cc, chosen, Path(scratch), asked.jobs, asked.packages, asked.out, floor)
         judge = Judge(cc, builds(), Path(scratch), not asked.no_flips)
         if not judge.sanitized:
             print("the compiler has no sanitizers: mutants that only they see count as survivors")
         verdicts = judge_all(judge.judge, chosen, Path(scratch), asked.jobs)
     rate = report.write(list(zip(chosen, verdicts, strict=True)), asked.out)
     return 0 if rate >= (FLOOR if asked.floor is None else asked.floor) else 1
-
-
-def selfcheck(
-    cc: str, chosen: list[Mutant], scratch: Path, jobs: int, packages: Path | None, out: Path, floor: float
-) -> int:
-    """Judge the self-check of every package, and return the exit status."""
-    if packages is None:
-        packages = scratch / "packages"
-        script = Path(__file__).with_name("packages.py")
-        if subprocess.run([sys.executable, script, packages], stdout=subprocess.DEVNULL).returncode != 0:
-            print("packages are missing, expected --packages FOLDER, or the package tcuq", file=sys.stderr)
-            return 2
-    rates = []
-    for package in sorted(path.parent for path in packages.glob("*/monitor_selfcheck.c")):
-        check = SelfCheck(cc, package, scratch)
-        verdicts = judge_all(check.judge, chosen, scratch, jobs)
-        rates.append(report.selfcheck(package.name, list(zip(chosen, verdicts, strict=True)), out))
-    return 0 if min(rates) >= floor else 1
 
 
 def choose(every: list[Mutant], sample: int, seed: int) -> list[Mutant]:

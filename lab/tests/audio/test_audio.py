@@ -11,6 +11,8 @@ import pytest
 from tcuq_lab.audio import SoundPlan, mfcc, voiced, windows
 from tcuq_lab.audio.tape import LEVEL
 
+pytestmark = pytest.mark.slow
+
 RNG = np.random.default_rng(11)
 NOISE = RNG.integers(-500, 500, (7, 16000)).astype(np.int16)
 

@@ -15,7 +15,7 @@ from tcuq_device.tools import missing
 from tcuq_lab.boards import costs
 from tcuq_lab.cli import main
 
-pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(missing() is not None, reason=str(missing()))]
 
 
 def test_what_a_projection_costs() -> None:

@@ -21,6 +21,8 @@ from tcuq_lab.boards.graphs import TaskGraphs, difference, stored_path
 from tcuq_lab.boards.quantize import input_of
 from tcuq_lab.data.parts import load_part
 
+pytestmark = pytest.mark.slow
+
 WEIGHTS = LAB / "weights"
 TASKS = ("mnist", "speech_commands", "cifar10")
 

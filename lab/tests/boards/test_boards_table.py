@@ -21,6 +21,8 @@ from tcuq_lab.harness.types import Outputs
 from tcuq_lab.methods.confidence import p_values
 from tcuq_lab.methods.rules import Vote
 
+pytestmark = pytest.mark.slow
+
 tooled = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 SMALL = board("stm32l432kc")
 

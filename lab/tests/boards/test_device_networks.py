@@ -22,6 +22,8 @@ from tcuq_lab.boards import costs
 from tcuq_lab.cli import main
 from tcuq_lab.pages.device import page
 
+pytestmark = pytest.mark.slow
+
 NETWORKS = ("cnn4-0", "dscnn-0", "resnet8-0")
 GOALS = {"dscnn-0": 6_500_000, "resnet8-0": 22_000_000}
 SPARE = 4096

@@ -35,6 +35,8 @@ from tcuq_lab.zoo.recipes import (  # noqa: E402
     Exits,
 )
 
+pytestmark = pytest.mark.slow
+
 
 def inverted() -> Backbone:
     """Return the first stages of a MobileNetV2: random weights of all would turn rounding into chaos."""

@@ -20,6 +20,8 @@ from tcuq_lab.corruptions.apply import CHUNK, SHORTEST
 from tcuq_lab.corruptions.draws import Draws
 from tcuq_lab.corruptions.sound import room_reverb
 
+pytestmark = pytest.mark.slow
+
 RNG = np.random.default_rng(8)
 COLOR = RNG.integers(0, 256, (9, 8, 8, 3), dtype=np.uint8)  # so small, means often lie between two bytes
 SHOWN = {

@@ -9,6 +9,8 @@ pytest.importorskip("scipy", reason="scipy is not installed: pip install scipy")
 
 from tcuq_lab.corruptions.official import corrupted
 
+pytestmark = pytest.mark.slow
+
 RNG = np.random.default_rng(11)
 DIGITS = RNG.integers(0, 256, (6, 28, 28), dtype=np.uint8)
 LABELS = np.array([3, 1, 4, 1, 5, 9])

@@ -22,6 +22,8 @@ from tcuq_lab.metrics.alarms import (
     shift_figures,
 )
 
+pytestmark = pytest.mark.slow
+
 NAMES = ("clean", "fog/5")
 WANTED = 250
 

@@ -12,6 +12,8 @@ from tcuq_lab.experiments.coverage import coverage
 from tcuq_lab.harness.figures import Auroc, LeftAt, Mean, Median
 from tcuq_lab.harness.intervals import Drawn, difference, drawn, draws, interval, mean, pooled
 
+pytestmark = pytest.mark.slow
+
 RNG = np.random.default_rng(3)
 STRETCH = np.repeat([4, 1, 7], [30, 50, 40])
 SCORE = np.round(RNG.random(120), 1)

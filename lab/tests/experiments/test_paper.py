@@ -36,6 +36,8 @@ from tcuq_lab.harness.lines import Found, from_entries
 from tcuq_lab.methods.paper import TcuqPaper, TcuqTs
 from tcuq_lab.reproduce.rows import row_of
 
+pytestmark = pytest.mark.slow
+
 PLAN = PaperPlan("cifar10", 16.0, 0, TINY)
 
 

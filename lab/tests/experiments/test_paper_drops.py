@@ -16,6 +16,8 @@ from tcuq_lab.harness.types import slices
 from tcuq_lab.metrics import average_precision
 from tcuq_lab.metrics.drops import Band
 
+pytestmark = pytest.mark.slow
+
 
 def slow_delays(alarm: Any, kinds: Any, segments: Any) -> list[float]:
     delays: list[float] = []

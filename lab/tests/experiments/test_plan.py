@@ -22,6 +22,8 @@ from tcuq_lab.harness.laws import (
 )
 from tcuq_lab.streams import Changing, Description, Recorded, build
 
+pytestmark = pytest.mark.slow
+
 
 def paces(plan: UnitPlan, role: str) -> set[Changing]:
     dwells = [each.dwell for each in plan.stretches(role)]

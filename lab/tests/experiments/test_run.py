@@ -17,6 +17,8 @@ from tcuq_lab.harness.lines import from_entries
 from tcuq_lab.harness.types import Answers, Outputs, doubt
 from tcuq_lab.reproduce.units import Unit
 
+pytestmark = pytest.mark.slow
+
 
 class Cut:
     """A row that fails at one network, until it is mended."""

@@ -21,6 +21,8 @@ from tcuq_lab.metrics.windows import BIAS, CLEAN_ERROR, ERROR, RANK, SHIFTED_ERR
 from tcuq_lab.metrics.windows import accuracy as window_figures
 from tcuq_lab.reproduce.units import SHUFFLED, Unit
 
+pytestmark = pytest.mark.slow
+
 LAW = "class 16"
 
 

@@ -19,6 +19,8 @@ from tcuq_lab.reproduce.recordings import Recordings
 from tcuq_lab.reproduce.run_size import run_size
 from tcuq_lab.zoo.make import Parts
 
+pytestmark = pytest.mark.slow
+
 
 def test_trainings_go_on_where_they_were_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     parts = Parts(squares(), squares(40, 1), squares(40, 2), "made up")

@@ -20,6 +20,8 @@ from tcuq_lab.methods.estimates import (
     transport,
 )
 
+pytestmark = pytest.mark.slow
+
 CLASSES, SIZE = 4, 50
 NAMED = {each.name: each for each in ESTIMATES}
 

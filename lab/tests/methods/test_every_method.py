@@ -29,6 +29,8 @@ from tcuq_lab.methods.estimates import ESTIMATES, GDE, OTHER, Estimated
 from tcuq_lab.methods.method import TRIALS, Scored
 from tcuq_lab.streams import Description, Geometric, Segments, Shift, Stream, build
 
+pytestmark = pytest.mark.slow
+
 FOLDER = LAB / "recorded" / "resnet8"
 ABOUT = json.loads((FOLDER / "about.json").read_text())
 STEPS, STRETCH, WINDOW = 1200, 300, 20

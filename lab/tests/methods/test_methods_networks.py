@@ -37,6 +37,8 @@ from tcuq_lab.zoo.outputs import (  # noqa: E402
 from tcuq_lab.zoo.train import Examples, train  # noqa: E402
 from tcuq_lab.zoo.weights import save_weights  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 NETWORK = [name for name, kind in METHODS.items() if not issubclass(kind, (Streaming, Tcuq, ConfidenceNorm))]
 
 

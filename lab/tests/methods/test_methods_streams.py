@@ -33,6 +33,8 @@ from tcuq_lab.methods.rules import (
 from tcuq_lab.methods.tcuq import Tcuq, TcuqStandard
 from tcuq_lab.streams import Description, Geometric, Segments, Shift, build
 
+pytestmark = pytest.mark.slow
+
 SHIFTS = ("fog", "frost", "snow")
 LABELS = np.arange(1000) % 5
 CLASSES, WIDTH, STEPS, DWELL = 5, 48, 1000, 12

@@ -50,7 +50,9 @@ def in_percent(value: float) -> str:
 def test_the_pages_of_the_repository_are_what_its_results_give(pages: dict[str, Any]) -> None:
     for name, made in pages.items():
         text = made if isinstance(made, str) else made.text(DOCS / name)
-        assert (DOCS / name).read_text(encoding="utf-8") == text, f"{name} is stale: run make results"
+        assert (DOCS / name).read_text(encoding="utf-8") == text, (
+            f"{name} is stale: run tcuq-lab results --pack --write"
+        )
     lying = {f"results/{path.name}" for path in (DOCS / "results").iterdir()}
     assert lying == set(pages) - {MARKDOWN}
 

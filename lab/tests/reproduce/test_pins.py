@@ -6,6 +6,8 @@ import numpy as np
 import pins
 import pytest
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("name", list(pins.PINS))
 def test_figures_are_those_of_before(name: str) -> None:

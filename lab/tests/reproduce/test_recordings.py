@@ -23,6 +23,8 @@ from tcuq_lab.reproduce.rows import row_of
 from tcuq_lab.reproduce.run_size import RunSize
 from tcuq_lab.streams import Description, Geometric, Held, Segments, Shift, build
 
+pytestmark = pytest.mark.slow
+
 WEIGHTS = str(LAB / "weights")
 SMALL = RunSize("small", 12, 10, 100, 100, (0, 3), (1,), kinds=1, corrupted_once=True)
 

@@ -15,6 +15,8 @@ from tcuq_lab.zoo.heads import RECIPES, recipe  # noqa: E402
 from tcuq_lab.zoo.outputs import multiply_adds, parameters, used  # noqa: E402
 from tcuq_lab.zoo.weights import load_weights, save_weights  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 SHAPES = {
     "cnn4": (1, 28, 28),
     "dscnn": (1, 49, 10),

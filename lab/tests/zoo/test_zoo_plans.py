@@ -22,6 +22,8 @@ from tcuq_lab.zoo.make import check_config, find_config, load_parts, train_all  
 from tcuq_lab.zoo.outputs import outputs  # noqa: E402
 from tcuq_lab.zoo.weights import load_weights  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

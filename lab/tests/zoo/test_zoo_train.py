@@ -24,6 +24,8 @@ from tcuq_lab.zoo.outputs import outputs  # noqa: E402
 from tcuq_lab.zoo.train import Examples, train  # noqa: E402
 from tcuq_lab.zoo.weights import load_weights, round_weights, save_weights  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 DEEP = ("mobilenetv2", "resnet50")  # a step takes long
 OPTIONS = {
     "cnn4": {"width": 4, "channels": 3},

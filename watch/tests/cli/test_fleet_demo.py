@@ -1,4 +1,4 @@
-"""`make fleet-demo`, with fewer devices."""
+"""The demo of a fleet, with fewer devices."""
 
 import re
 import subprocess

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from devtools import Browser
+from devtools import chromium
 from fleet_summaries import empty, summary, timelines
 from report_pages import check_whole
 from streams import seeing_params, seen_log
@@ -111,7 +111,7 @@ def test_a_served_page_keeps_itself_up_to_date(tmp_path: Path) -> None:
         asked.append(given.get("find", ""))
         return page(known, timelines(known["worst"]), "Fleet", Only(asked[-1]))
 
-    browser = Browser(tmp_path / "profile")
+    browser = chromium()
     with serve(None, port=0, page=shown) as server:
         tab = browser.tab()
         tab.size(390, 800)
@@ -194,10 +194,10 @@ def test_who_needs_someone_stands_first_with_a_day_of_its_own(tmp_path: Path) ->
     text = status_text(Fleet.open_read(folder).summary())
     assert "110 more need you" in text and text.index("north-119") < text.index("north-118")
     (tmp_path / "fleet.html").write_text(html)
-    browser = Browser(tmp_path / "profile")
+    browser = chromium()
     tab = browser.tab()
     tab.size(1200, 900)
-    tab.load((tmp_path / "fleet.html").as_uri())
+    tab.open((tmp_path / "fleet.html").as_uri())
     day = "[...document.querySelectorAll('.own-day')].filter((day) => day.offsetHeight).map((day) => day.id)"
     assert tab.js(day) == []
     tab.js("document.querySelectorAll('table.worst a')[2].click()")

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from devtools import Browser, Tab
+from devtools import chromium
 from live_fake import NAMES, about, filled, served, steps_of
 
 from tcuq.monitor.signals import NUMBER
 from tcuq_watch.pages.feed import Feed
 
+if TYPE_CHECKING:
+    from browser import Browser, Tab
+
 ROOT = "document.documentElement.dataset"
 
 
 @pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    started = Browser(tmp_path_factory.mktemp("browser"))
+def browser() -> Iterator[Browser]:
+    started = chromium()
     yield started
     started.close()
 
@@ -80,7 +83,7 @@ def bench(browser: Browser) -> Iterator[Any]:
     yield make
     for one in made:
         errors = one.tab.errors()
-        one.tab.send("Page.close")
+        one.tab.page.context.close()
         one.server.close()
         assert not errors, errors[0]
 
@@ -169,9 +172,9 @@ def test_the_decision_stands_first_in_word_shape_and_color(bench: Any) -> None:
         tab.wait(f"document.title.startsWith('{word}') && document.title.endsWith('Key words at the door')")
         one.ready()
         tab.js("document.querySelector('#stage').scrollIntoView()")
-        tab.mouse("mouseMoved", *tab.at("#stage", 0.97, 0.3))
+        tab.point(*tab.at("#stage", 0.97, 0.3))
         tab.wait(f"document.querySelector('.tip').textContent.includes('decision{word.lower()}')")
-        tab.mouse("mouseMoved", 5, 5)
+        tab.point(5, 5)
         tab.js("scrollTo(0, 0)")
     for what in zip(*(look[:3] for look in looks.values()), strict=True):
         assert len(set(what)) == len(looks)
@@ -211,7 +214,7 @@ def test_a_hold_says_what_changed_since_when_and_what_it_costs(bench: Any) -> No
     # The chart: clean and held times differ, and pressing it opens the step with its reason.
     wait_cell = "document.querySelector('#cell').textContent.includes('{}')"
     for across, words in ((0.2, "hold 0; expected accuracy 93 %"), (0.8, "expected accuracy 54 %")):
-        tab.mouse("mouseMoved", *tab.at("#hour", across, 0.5))
+        tab.point(*tab.at("#hour", across, 0.5))
         tab.wait(wait_cell.format(words))
     assert tab.text("#expected") == "54 % (likely 40 to 100)"
     tab.click('[data-act="start"]')
@@ -247,13 +250,13 @@ def test_what_happened_before_the_page_and_its_steps_is_drawn(bench: Any) -> Non
     one.says("#decision", "ACT")
     one.says("#shares", "held on")
     for across in (0.15, 0.5, 0.9):
-        one.tab.mouse("mouseMoved", *one.tab.at("#hour", across, 0.5))
+        one.tab.point(*one.tab.at("#hour", across, 0.5))
         one.says("#cell", "expected accuracy 88 %")
     file = Feed(about())
     file.add_steps(*plain(0, 500, 0.125, time=time.time()))
     other = bench(file)
     other.says("#shares", "held on")
-    other.tab.mouse("mouseMoved", *other.tab.at("#hour", 0.5, 0.5))
+    other.tab.point(*other.tab.at("#hour", 0.5, 0.5))
     other.says("#cell", "Step 2")
 
 
@@ -290,7 +293,7 @@ def test_no_data_is_a_state_and_no_old_alarm_is_told(bench: Any) -> None:
 def test_a_telephone_and_a_keyboard_reach_all(bench: Any) -> None:
     one = bench(filled(600, trouble=(300, 500))[0])
     tab = one.ready()
-    tab.size(390, 844, phone=True)
+    tab.size(390, 844)
     tab.wait("innerWidth === 390")
     assert tab.js("document.documentElement.scrollWidth") <= 390
     tab.js("document.querySelector('#experts').open = false")
@@ -350,7 +353,7 @@ def test_a_mark_asks_for_the_true_class_and_shows_what_was_written(bench: Any) -
     tab.js("document.querySelector('#stage').scrollIntoView()")
     tab.click("#stage", 0.5, 0.3)
     one.says("#which", "Selected")
-    tab.mouse("mouseMoved", 5, 5)
+    tab.point(5, 5)
     one.marks_as("sto")
     one.asks(False)
     tab.click('[data-act="wrong"]')
@@ -420,12 +423,12 @@ def test_names_titles_and_remarks_are_text(bench: Any) -> None:
     one = bench(feed)
     tab = one.ready()
     tab.wait("document.querySelector('#remarks').children.length === 3")
-    tab.mouse("mouseMoved", *tab.at("#hour", 0.5, 0.3))
+    tab.point(*tab.at("#hour", 0.5, 0.3))
     assert tab.text("#title") == tab.text("#answer") == EVIL
     assert EVIL in tab.js("document.title") and EVIL in tab.text("#place") and EVIL in tab.text("#spans")
-    tab.mouse("mouseMoved", *tab.at("#stage", 0.5, 0.3))
+    tab.point(*tab.at("#stage", 0.5, 0.3))
     tab.js("document.querySelector('#stage').scrollIntoView()")
-    tab.mouse("mouseMoved", *tab.at("#stage", 0.5, 0.31))
+    tab.point(*tab.at("#stage", 0.5, 0.31))
     tab.wait("document.querySelector('.tip').textContent.includes('onerror')")
     tab.key("w")
     one.asks(True)
@@ -434,7 +437,7 @@ def test_names_titles_and_remarks_are_text(bench: Any) -> None:
     tab.js("document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=\"window.hurt=1\">')")
     time.sleep(0.2)
     assert tab.js("window.hurt") is None
-    tab.events.clear()
+    tab.forget()
 
 
 def test_a_token_in_the_link_lets_the_page_in_once_and_for_all(bench: Any) -> None:

@@ -110,7 +110,7 @@ def grid(head: Sequence[str], rows: Iterable[Sequence[str]], texts: int = 1) -> 
 
 def text(name: str) -> str:
     """Return a text of the folder `text`."""
-    return files(__package__).joinpath(f"text/{name}.md").read_text(encoding="utf-8").rstrip("\n")
+    return files(__package__).joinpath(f"text/{name}.txt").read_text(encoding="utf-8").rstrip("\n")
 
 
 def fill(name: str, known: Mapping[str, Any] | None) -> str:

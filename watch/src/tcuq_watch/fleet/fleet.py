@@ -201,9 +201,9 @@ class Fleet:
         After an `OSError`, such as on a full disk, the fleet takes nothing more until `commit` has succeeded,
         which returns these decisions, or the folder was opened again.
 
-        `events` are of one version each; between them may be `Mark`s, labels of past steps, and states to
-        adopt: objects with the attributes `device`, `state`, `boot`, `seq` and `version`. One that is refused
-        is counted and stops nothing.
+        `events` are of one version each; between them may be `Mark` objects, labels of past steps, and states
+        to adopt: objects with the attributes `device`, `state`, `boot`, `seq` and `version`. One that is
+        refused is counted and stops nothing.
         `position` is a JSON value, the place in the source behind them; None leaves it where it was. Without
         `commit` that is left to a later call: what is returned is not in the folder yet.
         """

@@ -38,7 +38,7 @@ def summarize(
     tags: Mapping[str, str] | None = None,
     only: Only | None = None,
 ) -> dict[str, Any]:
-    """Sum up a fleet as plain data; docs/FLEET_NUMBERS.md says what each number means.
+    """Sum up a fleet as plain data; docs/FLEET.md says what each number means.
 
     Several models of one version are shards of it. `baseline` is a time, from and to in seconds since 1970,
     in which this fleet was healthy: its alarms are the baseline then, in place of what the fit found in the

@@ -1,1 +1,0 @@
-"""Checks of the built documentation, and of the product's own pages, in headless Chromium."""
