@@ -31,7 +31,7 @@
 #define BY_CHANCE 1024u /* the first inputs may be off so far without another device, so it stays on */
 #define BACK_WITHIN 60u /* steps after its end in which an alarm that comes is the same one */
 #define FAR_MOST 33480u /* sixteen limits: log2(17) / 8 */
-#define ODDS_LEAST (-19661) /* sure answers take off .3 at most */
+#define ODDS_LEAST (-19661) /* sure answers take off .3 at most, but where odds are all there is */
 
 NOT_INLINE uint32_t tcuq_internal_numbers(const tcuq_params_t *p)
 {
@@ -291,7 +291,7 @@ void tcuq_internal_look(tcuq_t *m, const layout_t *at, inference_t *now, uint16_
     squares *= few >> 8;
     excess = shift_floor((words[SLOW_ODDS] - odds[count]) * (int32_t)head->odds_weight, 8) * (int32_t)root_below(few, ONE);
     excess = shift_floor(excess, 4);
-    distance = (int32_t)(root_below(squares, (uint32_t)1 << ((bits_of(squares | 1u) - 1u) & ~1u)) << 8) + (excess > ODDS_LEAST ? excess : ODDS_LEAST);
+    distance = (int32_t)(root_below(squares, (uint32_t)1 << ((bits_of(squares | 1u) - 1u) & ~1u)) << 8) + (excess > ODDS_LEAST || count == 1u ? excess : ODDS_LEAST);
     m->rise = distance < 0 ? 0u : (uint32_t)distance < p->rise_cap ? (uint32_t)distance : p->rise_cap;
     now->moved = now->frozen ? TCUQ_MOVED_FROZEN : m->rise >= head->changed ? most_moved(slow, count) : TCUQ_MOVED_NONE;
     if (raised) {

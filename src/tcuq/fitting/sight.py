@@ -172,6 +172,9 @@ def fit_sight(
     lengths = np.sqrt(np.square(gaps[warm] @ lower).sum(1))
     unit = max(float(np.quantile(lengths, QUANTILE)), LEAST_LENGTH)
     odds_unit = max(float(np.quantile(odds[warm], QUANTILE)), LEAST_ODDS)
+    weight = (
+        1.0 if len(lower) == 1 else ODDS_WEIGHT
+    )  # odds alone: surer ones, as another pace has, are no fault
     sight = Sight(
         means=np.concatenate([each.mean for each in shown]).tolist(),
         deviations=np.concatenate([each.deviation for each in shown]).tolist(),
@@ -182,7 +185,7 @@ def fit_sight(
         reach=reach,
         frozen=frozen,
         baseline=baseline,
-        odds_weight=min(16.0, ODDS_WEIGHT / odds_unit),
+        odds_weight=min(16.0, weight / odds_unit),
         clear_weight=min(max(1.0, unit * unit), 255.0),
         changed=0.25,
     )

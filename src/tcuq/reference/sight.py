@@ -103,11 +103,12 @@ class Sighted:
         few = self._few_objects(w, max(w, 48) * 21)
         excess = word((self.slow_odds - self.stay_numbers[p.sight_inputs]) * head.odds_weight) >> 4
         excess = word((excess >> 4) * math.isqrt(few)) >> 4
-        if excess < -19661:
+        least = -19661 if p.sight_count > 1 else excess
+        if excess < least:
             note("sure answers take off no more")
         square = word(sum(each * each for each in found)) >> 8
         root = math.isqrt(word(square * (few >> 8)))
-        self.rise = clip(word(256 * root + max(-19661, excess)), 0, p.rise_cap)
+        self.rise = clip(word(256 * root + max(least, excess)), 0, p.rise_cap)
         if self.rise == p.rise_cap:
             note("distance at its cap")
         if raised:
