@@ -34,10 +34,11 @@ LEAST_DEVIATION, OF_CONSTANT = 2.0, 0.05
 """Of a gauge: so many units of the core, and such a share of the size of one that never changes."""
 
 ODDS_WEIGHT, LEAST_ODDS = 0.6, 0.25
-LIMIT, UNSEEN_LIMIT, CHANGED, DECADE, RUN_LENGTH = 1.7, 1.25, 0.82, 0.4, 10_000
-"""Distance, in .99 quantiles of clean data, at the usual run length between false alarms: with gauges, and
-without, where outputs show less of a shift; the share of it that is `changed`; and what a run length of ten
-times as many steps adds."""
+LIMIT, UNSEEN_LIMIT, ALONE_LIMIT = 1.7, 1.25, 1.5
+CHANGED, DECADE, RUN_LENGTH = 0.82, 0.4, 10_000
+"""Distance, in .99 quantiles of clean data, at the usual run length between false alarms: with gauges;
+without, where features show less of a shift; and of posteriors alone. The share of it that is `changed`; and
+what a run length of ten times as many steps adds."""
 
 ENOUGH, MOST_FOR_FEW = 3000, 1.6
 """New clean inputs below which the log has not seen the rare, and the most that the limit is raised."""
@@ -172,9 +173,8 @@ def fit_sight(
     lengths = np.sqrt(np.square(gaps[warm] @ lower).sum(1))
     unit = max(float(np.quantile(lengths, QUANTILE)), LEAST_LENGTH)
     odds_unit = max(float(np.quantile(odds[warm], QUANTILE)), LEAST_ODDS)
-    weight = (
-        1.0 if len(lower) == 1 else ODDS_WEIGHT
-    )  # odds alone: surer ones, as another pace has, are no fault
+    alone = len(lower) == 1  # then odds that are surer, as another pace brings, are no fault
+    weight = 1.0 if alone else ODDS_WEIGHT
     sight = Sight(
         means=np.concatenate([each.mean for each in shown]).tolist(),
         deviations=np.concatenate([each.deviation for each in shown]).tolist(),
@@ -192,7 +192,9 @@ def fit_sight(
     for _ in range(2):  # rounding, and what the core keeps besides, move the quantile a little
         sight = _calibrated(params, log, runs, sight, warm)
     new = float(numbers.novelty.sum())
-    limit = (LIMIT if names else UNSEEN_LIMIT) + DECADE * math.log10(run_length / RUN_LENGTH)
+    limit = (LIMIT if names else ALONE_LIMIT if alone else UNSEEN_LIMIT) + DECADE * math.log10(
+        run_length / RUN_LENGTH
+    )
     limit = max(CHANGED, limit) * min(max(1.0, (ENOUGH / max(new, 1.0)) ** 0.2), MOST_FOR_FEW)
     alarm = Alarm(rise=AlarmSide(0.0, limit, cap=CAP, clear=CLEAR * limit))
     return replace(sight, changed=CHANGED * limit), alarm
