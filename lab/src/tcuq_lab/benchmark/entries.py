@@ -7,6 +7,7 @@ import importlib.util
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -94,13 +95,15 @@ class Tcuq:
 
     params: tcuq.Params
 
-    def __init__(self, labels: bool) -> None:
-        self.labels = labels
+    def __init__(self, labels: bool, gauges: bool = True) -> None:
+        self.labels, self.gauges = labels, gauges
 
     def fit(self, dev: Dev) -> None:
         """Fit a monitor."""
-        clean = None if self.labels or dev.clean is None else dev.clean.log()
-        self.params = fitted(dev.log(), clean, run_length=ASKED)
+        logs = [dev.log()] + ([] if self.labels or dev.clean is None else [dev.clean.log()])
+        if not self.gauges:
+            logs = [replace(each, gauges=None, gauge_names=None) for each in logs]
+        self.params = fitted(logs[0], logs[1] if len(logs) > 1 else None, run_length=ASKED)
 
     @property
     def state_bytes(self) -> int:
@@ -283,6 +286,7 @@ BUILT_IN: Mapping[str, Maker] = MappingProxyType(
         "always_on": _as("confidence, alarm always on", False, 0, Constant, False),
         "step_count": _as("confidence, alarm that counts steps", False, 4, Constant, True),
         "tcuq_no_labels": _as("tcuq, no labels", False, None, Tcuq, False),
+        "tcuq_no_gauges": _as("tcuq, no labels, no gauges", False, None, Tcuq, False, False),
         "confidence_norm": _as("confidence and feature norm", True, 0, Scored, ConfidenceNorm),
         "mean_answer": _as("mean posterior, tuned", True, None, Scored, MeanAnswer),
         "belief_stay": _as("belief, fixed stay, tuned", True, 20, Scored, BeliefStay),
