@@ -6,7 +6,7 @@ from __future__ import annotations
 import importlib.util
 import random
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -296,8 +296,8 @@ def _page_server() -> tuple[int, list[Any]]:
 
     marked: list[Any] = []
 
-    def mark(step: int, label: int | None) -> str:
-        marked.append((step, label))
+    def mark(asked: Mapping[str, Any]) -> str:
+        marked.append((asked.get("step", asked.get("seq")), asked["label"]))
         return "marked"
 
     feed = Feed({"title": "a", "names": ["b", "c"]})
@@ -327,7 +327,9 @@ def _http(path: Path) -> None:
     promise(b"Traceback" not in answer and b" 500 " not in answer[:20], f"{answer[-200:]!r}")
     promise(not answer or b"nosniff" in answer, f"{answer[:200]!r}")
     for step, label in marked:
-        promise(type(step) is int and step >= 0 and (label is None or type(label) is int), "a mark")
+        promise(
+            type(step) is int and step >= 0 and (label is None or isinstance(label, (int, str))), "a mark"
+        )
     if not answer.startswith(b"HTTP/1.1 2"):
         raise ValueError(f"status {answer[9:12].decode('latin-1')!r}")
 

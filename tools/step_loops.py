@@ -52,7 +52,7 @@ LOOPS = {
     "for (k = 0; k < EXPERT_COUNT; k++) {": "6",
     "for (i = 0; i < EXPERT_COUNT; i++) {": "6",
     "for (i = 0; i < p->lag_count; i++) {": "lags",
-    "for (i = 0; i < TCUQ_SIGHT_COUNT(p); i++) {": "sight",
+    "for (i = 0; i < tcuq_internal_numbers(p); i++) {": "sight",
     "for (; features != end; features++) {": "features",
     "for (; classes > 0u; classes--) {": "classes",
     "for (i = count; i < p->lag_count; i++) {": "lags",
@@ -67,7 +67,7 @@ LOOPS = {
 """The most turns of each loop of a step, by that line; a block is an eighth of the features."""
 
 SIGHT_LOOPS = {
-    "for (i = 0; i < gauges; i++) {": "sight",
+    "for (i = 0; i < inputs; i++) {": "sight",
     "for (i = 0; i < count; i++) {": "sight",
     "for (; i < end; i++) {": "sight",
     "for (; slow != stay; slow++) {": "sight",

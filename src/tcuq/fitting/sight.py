@@ -14,7 +14,7 @@ from ..log.gauges import KINDS
 from ..log.log import Log
 from ..monitor.alarm import Alarm, AlarmSide
 from ..monitor.heads import Sight
-from ..monitor.monitor import Monitor
+from ..monitor.monitor import Monitor, run_over
 from ..monitor.params import Params
 from .signal_table import Flags, Floats
 
@@ -214,5 +214,5 @@ def _calibrated(params: Params, log: Log, runs: Sequence[slice], sight: Sight, w
 def distances(params: Params, log: Log, sight: Sight) -> Floats:
     """Return the distance at each step of a log, under an alarm that is never raised."""
     alarm = Alarm(rise=AlarmSide(0.0, CAP, cap=CAP))
-    steps = Monitor(params.replace(sight=replace(sight, frozen=0.0), alarm=alarm)).run(log)
+    steps = run_over(Monitor(params.replace(sight=replace(sight, frozen=0.0), alarm=alarm)), log)
     return np.asarray(steps["degradation"] * CAP)
