@@ -136,7 +136,7 @@ def audit(
         checks.append(_error_rate(p.feedback, debts, decider.quarters // 16, numbers))
     unchecked: tuple[str, ...] = ()
     if log is None:
-        unchecked = tuple(_from_input(decisions, derived, params))
+        unchecked = (*_from_input(decisions, derived, params), *(["errors"] if owing else []))
     else:
         monitor = Monitor(params)
         if state is not None:

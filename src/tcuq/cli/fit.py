@@ -153,7 +153,7 @@ def add(subparsers: Subparsers) -> None:
         "--baseline-inputs",
         type=int,
         metavar="N",
-        help="first new inputs of a device that set its baseline for the alarm; 0 for none (default: 120)",
+        help="first new inputs of a device that set the baseline of sight (default: 120; 0: none)",
     )
 
 

@@ -358,8 +358,9 @@ typedef struct {
     uint8_t action;             /* a TCUQ_ACTION_: what to do with the answer */
     uint8_t changed;            /* 1: the input or the outputs are not like the clean log, harmful or not; 0 without
                                  * `sight` */
-    uint8_t moved;              /* number that moved most while `changed`: gauges in their order, then outputs; 128
-                                 * more where it fell; TCUQ_MOVED_FROZEN; or TCUQ_MOVED_NONE */
+    uint8_t moved;              /* number that moved most while `changed`: gauges in their order, or sums of features
+                                 * where there are none, then outputs; 128 more where it fell; TCUQ_MOVED_FROZEN; or
+                                 * TCUQ_MOVED_NONE */
 } tcuq_step_t;
 
 /* Take one inference: `probs` as an int8 softmax leaves them (scale 1/256, zero

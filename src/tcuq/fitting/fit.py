@@ -65,8 +65,9 @@ def fit(
     run_length : int, default 10000
         Wanted mean number of clean steps between false alarms, 10 to 10,000,000.
     alarm : {"sight", "risk", "proved"}, optional
-        What the alarm looks at. "sight", the default: how far input and outputs are from the clean steps,
-        with or without labels; gauges that all logs have show the input, else the features stand for it.
+        What the alarm looks at. "sight", the default ("risk" where chosen signals lack odds): how far input
+        and outputs are from the clean steps, with or without labels; gauges that all logs have show the
+        input, else the features stand for it.
         "proved": what a bet against clean data earns; `run_length` then holds without independence, as long
         as the mean of the score given the past stays at that of clean data, at several times the delay.
         "risk" is what "paper" has.

@@ -62,7 +62,6 @@ def said(finding: Finding) -> str:
     spelled = {
         "tied": option("level", "budget"),
         "clean_log": option("clean"),
-        "baseline": option("baseline_inputs", 200),
         "bare": option("use_features", False),
         "max_error": option("max_error", finding.get("max_error")),
     }
@@ -228,7 +227,7 @@ def _found(left_out: Mapping[str, Any] | None) -> list[str]:
         return []
     count, of, delay = left_out["found"], left_out["kinds"], left_out["delay"]
     shown = "above the length of a stretch" if delay is None else f"{delay:.0f} steps"
-    on = f"{left_out['on_shifted']:.0%} of shifted and {left_out['on_clean']:.0%} of clean time"
+    on = f"{left_out['on_shifted']:.0%} of shifted and {left_out['on_clean']:.0%} of this clean time"
     text = f"found {count} of {of} shift types, fitted to none of them, median delay {shown}, on for {on}"
     return [f"Alarm: do not rely on this alarm: it {text}." if 2 * count < of else f"Alarm: {text}."]
 

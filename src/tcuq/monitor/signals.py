@@ -20,7 +20,7 @@ FEATURE_BASED = made.FEATURE
 """Signals that read features."""
 
 SLOW = made.SLOW
-"""Signals that are slow means of the past, this step included; they need an evidence head."""
+"""Signals that are slow means of the past, this step included: with evidence, one of them with sight."""
 
 PROFILES = {"standard": made.PROFILE_STANDARD, "paper": made.PROFILE_PAPER}
 """Sets of signals by the name that `fit` takes; without features, those that read features are left out."""

@@ -97,7 +97,7 @@ def record(
     if kinds:
         streams.notes.append("`shifted` holds " + ", ".join(f"{n} {k.name}" for n, k in enumerate(kinds, 1)))
     else:
-        way = f"{option('shifts')} makes some, from which the alarm learns"
+        way = f"{option('shifts')} makes some, on which the fit tests the alarm"
         streams.notes.append(f"the stream has no shifted stretches; {way}")
     if length > 2 * total:
         streams.notes.append(f"each of the {total:,} examples is shown about {length / total:.0f} times")

@@ -226,8 +226,9 @@ def run_rows(model: ModelVersion, frame: Any, by_arrival: bool) -> Decided:
     if "features" in frame and model.params.features:
         more["features"], fit = _table(frame["features"], model.params.features)
         good &= fit
-    if "gauges" in frame and model.params.sight is not None:
-        gauges, seen = _table(frame["gauges"], len(model.params.sight.gauges))
+    sight = model.params.sight
+    if "gauges" in frame and sight is not None and sight.gauges:
+        gauges, seen = _table(frame["gauges"], len(sight.gauges))
         bad = good & ~seen & frame["gauges"].notna().to_numpy()
         model.refused["bad gauges"] += int(bad.sum())
     if "time" in frame:

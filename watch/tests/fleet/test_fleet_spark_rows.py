@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from streams import seeing_params, seen_log
 
-from tcuq import Params
+from tcuq import FitOptions, Log, Params, fit
 from tcuq_watch.engine.events import Events
 from tcuq_watch.fleet import ModelVersion
 from tcuq_watch.spark import run_rows
@@ -67,3 +67,15 @@ def test_rows_bring_gauges_or_none(frame: Any) -> None:
     assert np.array_equal(model.bank.save_many([0]), own.bank.save_many([0]))
     made["gauges"], made["seq"] = [np.ones(3)] * count, range(count, 2 * count)
     assert len(run_rows(model, made, by_arrival=True)) == 0 and model.refused["bad gauges"] == count
+
+
+def test_gauges_of_rows_are_left_alone_where_the_monitor_reads_none(frame: Any) -> None:
+    log, count = seen_log(seeing_params()), 40
+    params = fit(Log(log.probs), force=True, options=FitOptions(explain=False))
+    assert params.sight is not None and not params.sight.gauges
+    made = type(frame)(
+        {"device": ["a"] * count, "boot": 0, "seq": range(count), "arrival": range(count), "content": 0}
+    )
+    made["probs"], made["gauges"] = [*log.probs[:count]], [*log.gauges[:count]]
+    model = ModelVersion("v", params, hold=1, keep_events=True)
+    assert len(run_rows(model, made, by_arrival=True)) == count and not model.refused

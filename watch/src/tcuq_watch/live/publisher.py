@@ -163,6 +163,18 @@ class Publisher:
         return f"ALARM: {words}" if bits else "the alarm has ended"
 
 
+def _own_signals(sight: Sight) -> list[int]:
+    """Return the places of numbers that are signals of a step."""
+    return [at for at, name in enumerate(sight.numbers) if at >= len(sight.gauges) and name in NUMBER]
+
+
+def told_numbers(sight: Sight) -> list[tuple[str, float, float | None]]:
+    """Return name, clean mean and deviation of each number; no deviation of those of the core alone."""
+    told = {*range(len(sight.gauges)), *_own_signals(sight)}
+    numbers = zip(sight.numbers, sight.means, sight.deviations, strict=True)
+    return [(name, mean, spread if at in told else None) for at, (name, mean, spread) in enumerate(numbers)]
+
+
 def deviations(sight: Sight | None, answers: npt.NDArray[Any], signals: Any, gauges: Any) -> Any:
     """Return how far each number of a step is off its clean mean, NaN where it is not told; None without any.
 
@@ -175,6 +187,6 @@ def deviations(sight: Sight | None, answers: npt.NDArray[Any], signals: Any, gau
     if gauges is not None:
         values[:, :seen] = gauges
     if signals is not None:
-        own = [place for place, name in enumerate(sight.numbers) if place >= seen and name in NUMBER]
+        own = _own_signals(sight)
         values[:, own] = signals[:, [NUMBER[sight.numbers[place]] for place in own]]
     return (values - means) / spread - np.array(sight.class_means)[answers]

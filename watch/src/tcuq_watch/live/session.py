@@ -27,7 +27,7 @@ from ..fleet.requests import answer_requests
 from ..fleet.store import DATABASE
 from ..sources import Arrived, Notice, Source
 from ..verdicts.words import accuracy, promised
-from .publisher import Publisher, Tell
+from .publisher import Publisher, Tell, told_numbers
 
 DEVICE = "device"
 """Name of the only one, whatever its lines say."""
@@ -111,13 +111,12 @@ class Session:
 
     def _about(self, name: str | None, place: str | None) -> dict[str, Any]:
         params, sight = self.params, self.params.sight
-        numbers = () if sight is None else zip(sight.numbers, sight.means, sight.deviations, strict=True)
         return {
             "title": name or self.source,
             "place": place,
             "falls": params.alarm is not None and params.alarm.fall is not None,
             "source": self.source,
-            "numbers": [*numbers],
+            "numbers": () if sight is None else told_numbers(sight),
             "far": 1.0 if sight is not None else None if params.evidence is None else 0.0,
             "names": None if self.names is None else list(self.names),
             "classes": params.classes,

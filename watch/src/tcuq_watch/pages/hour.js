@@ -8,7 +8,7 @@ const STEPS_OF_TIME = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 
 function curveOf(stream, about, moved) {
   const place = moved & 127, numbers = about.numbers || [], far = about.far ?? null;
   const named = moved < 254 && about.decided_by === "host" ? numbers[place] : null;
-  if (named && !(named[0] === "gauges" && place === numbers.length - 1)) {
+  if (named && named[2] !== null) { // null: a number of the core alone
     const [name, mean, spread] = named, unit = (z) => Number((mean + z * spread).toPrecision(3)).toString();
     const of = (i) => stream.numbers[i * stream.wide + place] / 8;
     return { name, of, past: 8 + place, scale: 1 / 8, low: -2, high: 2, least: -3, most: 3, unit };
