@@ -78,4 +78,4 @@ def test_gauges_of_rows_are_left_alone_where_the_monitor_reads_none(frame: Any) 
     )
     made["probs"], made["gauges"] = [*log.probs[:count]], [*log.gauges[:count]]
     model = ModelVersion("v", params, hold=1, keep_events=True)
-    assert len(run_rows(model, made, by_arrival=True)) == count and not model.refused
+    assert len(run_rows(model, made, by_arrival=True)) == count and not model.refused.total()
