@@ -62,7 +62,7 @@ def test_no_step_of_the_paper_is_further_off_than_its_bound() -> None:
 
 @pytest.mark.slow
 def test_roundings_of_functions_are_those_of_the_page() -> None:
-    page = (ROOT / "docs" / "GUARANTEES.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "TRUST.md").read_text(encoding="utf-8")
     assert [line for line in roundings.table() if line not in page.splitlines()] == []
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pins
@@ -69,22 +70,33 @@ def test_figures_are_those_of_a_plain_computation(units: list[Unit]) -> None:
 
 def test_sums_of_our_alarm_are_those_of_the_core_at_any_limit(unit: Unit) -> None:
     seen = unit.outputs(f"test {LAW}")
-    for options in ({"about": "prediction"}, {"about": "prediction", "alarm": "proved"}):
-        log = unit.dev(f"law {LAW}", True).log()
-        params = fit(log, run_length=200, force=True, options=FitOptions(explain=False), **options)  # type: ignore[arg-type]
-        switch = Ours(params, movable=True).watch(seen).alarm
-        assert isinstance(switch, Switch)
-        side = params.alarm.rise
-        assert side is not None
-        for factor in (0.5, 1.0, 2.0):
-            limit = factor * side.limit
-            moved = AlarmSide(0.0, limit, clear=max(0.0, limit - side.limit + side.clear))
-            other = params.replace(alarm=replace(params.alarm, rise=moved))
-            on = run(other, seen)[0]["alarm"] > 0
-            found = Ours(other, movable=True).watch(seen).alarm
-            np.testing.assert_array_equal(found.at_limit().ravel(), on)
-            moved_on = switch.on(np.array([found.limit]))[0].ravel()
-            np.testing.assert_array_equal(moved_on, on)
+    log = unit.dev(f"law {LAW}", True).log()
+    quick: dict[str, Any] = {"run_length": 200, "force": True, "options": FitOptions(explain=False)}
+    params = fit(log, about="prediction", alarm="proved", **quick)
+    switch = Ours(params, movable=True).watch(seen).alarm
+    assert isinstance(switch, Switch)
+    side = params.alarm.rise
+    assert side is not None
+    for factor in (0.5, 1.0, 2.0):
+        limit = factor * side.limit
+        moved = AlarmSide(0.0, limit, clear=max(0.0, limit - side.limit + side.clear))
+        other = params.replace(alarm=replace(params.alarm, rise=moved))
+        on = run(other, seen)[0]["alarm"] > 0
+        found = Ours(other, movable=True).watch(seen).alarm
+        np.testing.assert_array_equal(found.at_limit().ravel(), on)
+        moved_on = switch.on(np.array([found.limit]))[0].ravel()
+        np.testing.assert_array_equal(moved_on, on)
+
+
+def test_an_alarm_on_a_distance_is_its_own_at_its_limit_and_may_be_moved(unit: Unit) -> None:
+    seen = unit.outputs(f"test {LAW}")
+    log = unit.dev(f"law {LAW}", True).log()
+    params = fit(log, run_length=200, force=True, options=FitOptions(explain=False))
+    switch, steps = Ours(params, movable=True).watch(seen).alarm, run(params, seen)[0]
+    assert isinstance(switch, Switch) and params.sight is not None
+    np.testing.assert_array_equal(switch.at_limit().ravel(), steps["alarm"] > 0)
+    for limit in (0.5, 2.0):
+        np.testing.assert_array_equal(switch.on(np.array([limit]))[0].ravel(), steps["degradation"] >= limit)
 
 
 def test_shuffled_steps_stay_in_their_stretch_and_keep_their_rows(unit: Unit) -> None:

@@ -15,7 +15,7 @@ from tcuq.fitting.stages.state import FitState
 from tcuq.log.quantize import quantize_probs
 from tcuq.metrics import auroc
 from tcuq.metrics.inputs import Floats
-from tcuq.monitor.signals import PROFILES
+from tcuq.monitor.signals import PROFILES, SLOW
 
 from ..harness.declare import Case, Comparison, Metric, Play, Row
 from ..harness.figures import Auroc, Figure, Mean
@@ -52,7 +52,7 @@ PENALTIES = (0.1, 10.0, 100.0)
 """Strengths of the penalty; the default is 1."""
 BUDGETS = (0.05, 0.3)
 """Largest shares of abstentions; the default is 0.15."""
-SIGNALS = PROFILES["standard"]
+SIGNALS = tuple(name for name in PROFILES["standard"] if name not in SLOW)
 OPTIONS = {"l2", "lags", "signals", "use_features"}
 """What is told by `FitOptions`."""
 
@@ -275,8 +275,7 @@ def _always(unit: Unit, shuffle: bool = False) -> Params:
 
 
 def _without(name: str, unit: Unit) -> Params:
-    gone = (name, "drift") if name == "distance" else (name,)  # the drift is that of the distance
-    rest = [other for other in SIGNALS if other not in gone]
+    rest = [other for other in SIGNALS if other != name]
     if name == "disbelief":  # without it a fit has one head, and no gate
         return heads.weighing(_signals(unit), rest, choose=True)
     return fitted(_dev(unit), signals=rest)

@@ -240,15 +240,14 @@ class TcuqStandard(Tcuq):
     def score(self, seen: Outputs, setting: Mapping[str, Any]) -> Answer:
         """Answer as `TcuqPaper` does, with a fresh monitor for each segment: what it learns outlives a reset.
 
-        Evidence is what the alarm of a device adds, by how new each step is.
+        Evidence is what the alarm of a device looks at: how far clean data are, over its limit.
         """
         monitor, probs = self._monitor(setting), self.posteriors(seen)
         params, log = monitor.params, monitor.log(probs, seen)
-        parts = [run_over(Monitor(params), log.take(piece), signals=True) for piece in seen.pieces()]
-        risk = np.concatenate([np.asarray(steps["risk"], dtype=np.float64) for steps, _ in parts])
-        if params.evidence is None:
-            return Answer(probs, risk)
-        return Answer(probs, risk, np.concatenate([added_in_run(params, *each) / ONE for each in parts]))
+        parts = [run_over(Monitor(params), log.take(piece)) for piece in seen.pieces()]
+        names = ["risk"] if params.sight is None else ["risk", "degradation"]
+        columns = (np.concatenate([np.asarray(part[name], np.float64) for part in parts]) for name in names)
+        return Answer(probs, *columns)
 
     def _params(self, log: Log, setting: Mapping[str, Any]) -> Params:
         return fit(log, force=True, options=FitOptions(explain=False), **self.decided)
