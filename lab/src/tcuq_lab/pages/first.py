@@ -245,7 +245,8 @@ def gain_block(sources: Sources) -> str:
     found, false = (alarms.values(told, ALARM, column) for column in (FOUND, FALSE))
     if found and false:
         parts.append(
-            f"Over {count(len(found), 'stream')}, the alarm finds {percent(fmean(found))} % of the shifts "
+            f"Over {count(len(found), 'stream')} without gauges, the alarm of version 0.3, which summed "
+            f"evidence, finds {percent(fmean(found))} % of the shifts "
             f"that cost 10 points of accuracy or more ({percent(min(found))} to {percent(max(found))} % by "
             f"stream), with {fmean(false):.1f} false alarms per 10,000 clean steps ({min(false):.1f} to "
             f"{max(false):.1f} by stream; {ASKED:g} were asked for). It is fitted on the same kind of stream "
