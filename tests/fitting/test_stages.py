@@ -125,7 +125,7 @@ def test_the_monitor_runs_as_often_as_it_must(monkeypatch: pytest.MonkeyPatch) -
     taken.clear()
     fit(make_log(2000), run_length=100, options=FitOptions(explain=False))
     # What the alarm looks at, its distances on clean steps and on halves of them; heads, also shuffled.
-    assert sum(taken) == 12_800
+    assert sum(taken) == 11_400
 
 
 def test_a_long_log_is_explained_on_some_of_its_steps(monkeypatch: pytest.MonkeyPatch) -> None:
